@@ -1,4 +1,4 @@
-//! The identity of a message, which ties together everything that is observed of it.
+//! Identity of a message, under which all observations of it are recorded.
 
 use crate::seastar::{portals_header, PortalsHeader};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What travels between nodes.
+//! Packets between nodes.
 
 pub use crate::seastar::packet_flag as flag;
 use crate::seastar::{PacketHeader, PacketTrailer, FLIT_BYTES, PACKET_PAYLOAD};
@@ -20,7 +20,7 @@ pub struct Packet {
     pub size: u8,
     /// The transmit engine's message counter: with `source`, and until the last packet, it names the message.
     pub message: u16,
-    /// The message to which it belongs, for whoever observes: no part of what is on the wire.
+    /// Message to which it belongs, for observers; it is not on the wire.
     pub id: MessageId,
     /// CRC-32 over header and payload of the whole message; valid in the last packet.
     pub crc: u32,
@@ -44,8 +44,8 @@ impl Packet {
     pub fn data(&self) -> &[u8] {
         &self.payload[..usize::from(self.size)]
     }
-    /// Appends what is on the wire, without the flits' padding: header, payload, and in the last packet
-    /// the CRC.
+    /// Appends the bytes on the wire, without the flits' padding: header, payload, and in the last packet the
+    /// CRC.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let Packet { dest, source, flags, size, message, crc, .. } = *self;
         let (start, data) = (out.len(), self.data());

@@ -1,4 +1,4 @@
-//! Golden bytes: what must never change without a decision.
+//! Golden bytes of layouts, which must never change without a decision.
 
 use abi::seastar::*;
 use abi::MessageId;

@@ -1,4 +1,4 @@
-//! Whatever bytes come, each layout reads what it has room for, and writes it back as it was.
+//! Each layout parses any bytes of its size, and emits the same bytes.
 
 use abi::seastar::*;
 use abi::MessageId;

@@ -1,4 +1,4 @@
-//! Spells a layout in C, for firmware: also usable from assembler and linker scripts (constants only).
+//! Generates a layout in C, for firmware: also usable from assembler and linker scripts (constants only).
 
 use crate::layout::{Layout, Scalar, Structure};
 use std::fmt::Write;
@@ -69,7 +69,7 @@ fn structure(out: &mut String, prefix: &str, s: &Structure) {
     }
 }
 
-/// Unused bytes get a name of their own, so that no compiler chooses where they stand.
+/// Unused bytes get a name of their own, so that no compiler chooses their place.
 fn gap(out: &mut String, from: usize, to: usize) {
     if to > from {
         let _ = writeln!(out, "    uint8_t unused_{from}[{}];", to - from);

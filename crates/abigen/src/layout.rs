@@ -12,7 +12,7 @@ pub struct Layout {
     pub title: String,
     /// Prefix of C names, lower case.
     pub prefix: String,
-    /// What the folder describes.
+    /// Description of the folder.
     pub doc: String,
     /// Byte order of all structures.
     pub order: Order,
@@ -41,7 +41,7 @@ impl Order {
     }
 }
 
-/// What one file defines.
+/// Definitions of one file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {
@@ -67,9 +67,9 @@ pub struct Constant {
     pub name: String,
     /// Value.
     pub value: u32,
-    /// What it is.
+    /// Description.
     pub doc: String,
-    /// Where it comes from.
+    /// Source.
     pub source: String,
 }
 
@@ -81,9 +81,9 @@ pub struct Enumeration {
     pub name: String,
     /// Integer type that holds it.
     pub repr: Scalar,
-    /// What it is.
+    /// Description.
     pub doc: String,
-    /// Where it comes from.
+    /// Source.
     pub source: String,
     /// The values.
     pub values: Vec<Value>,
@@ -97,7 +97,7 @@ pub struct Value {
     pub name: String,
     /// Value.
     pub value: u32,
-    /// What it means.
+    /// Meaning.
     pub doc: String,
 }
 
@@ -109,9 +109,9 @@ pub struct Structure {
     pub name: String,
     /// Bytes.
     pub size: usize,
-    /// What it is.
+    /// Description.
     pub doc: String,
-    /// Where it comes from.
+    /// Source.
     pub source: String,
     /// Fields by rising offset.
     pub fields: Vec<Field>,
@@ -128,7 +128,7 @@ pub struct Field {
     /// Its type.
     #[serde(rename = "type")]
     pub kind: FieldType,
-    /// What it holds.
+    /// Meaning.
     pub doc: String,
 }
 
@@ -156,7 +156,7 @@ pub struct FieldType {
     pub count: Option<usize>,
 }
 
-/// Why the data cannot be used, with the file.
+/// Error that makes the data unusable, with the file.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// The folder or a file cannot be read.
@@ -181,7 +181,7 @@ struct Machine {
 }
 
 impl Scalar {
-    /// Bytes, and natural alignment.
+    /// Size in bytes, which is also the natural alignment.
     pub fn size(self) -> usize {
         match self {
             Scalar::U8 => 1,
@@ -309,7 +309,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Every definition is sound by itself, and no name is defined twice.
+    /// Checks that every definition is sound by itself, and that no name is defined twice.
     pub fn check(&self) -> Result<(), LayoutError> {
         let mut names = HashSet::new();
         for section in &self.sections {

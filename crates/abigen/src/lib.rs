@@ -1,7 +1,7 @@
 //! Generates Rust, C, SystemVerilog, a Wireshark dissector and reference pages from the data in `abi/`.
 //!
-//! A bit is defined once, in `abi/`; everything here only spells it in another language. The output is
-//! committed, so that a reader and a foreign build need no generator, and a test holds it current.
+//! A bit is defined once, in `abi/`; everything here only writes it in another language. The output is
+//! committed, so that a reader and a foreign build need no generator, and a test checks that it is current.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ pub use portals::Portals;
 
 use std::path::{Path, PathBuf};
 
-/// Folders of `abi/` that hold layouts, and where the files for those who know no Rust are made of each.
+/// Folders of `abi/` with layouts, and the folder of each one's file in another language than Rust.
 const LAYOUTS: [(&str, &[Foreign]); 6] = [
     ("rank", &[Foreign::C("crates/rank/libmpi_abi/generated")]),
     ("seastar", &[Foreign::C("firmware/seastar/include")]),
@@ -52,7 +52,7 @@ impl Foreign {
     }
 }
 
-/// A generated file: where it stands below the repository's root, and all of its text.
+/// Output file: its path below the repository's root, and its text.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Path below the root.
@@ -72,7 +72,7 @@ impl Output {
     }
 }
 
-/// Everything that is generated from the data below `root`.
+/// Generates all files from the data below `root`.
 pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
     let mut outputs = Vec::new();
     for (machine, foreign) in LAYOUTS {

@@ -1,13 +1,13 @@
-//! Spells what travels on the wire as a dissector for Wireshark, in Lua.
+//! Generates a dissector of packets for Wireshark, in Lua.
 //!
 //! A field whose meaning is the name of an enumeration, up to a semicolon, is shown with that enumeration's
-//! names; if `bits` follows, with a line a flag.
+//! names; if `bits` follows, with a line for each flag.
 
 use crate::layout::{Enumeration, Field, Layout, Scalar, Structure};
 use std::fmt::Write;
 
-/// Of the layouts that describe packets: the file of the dissector; structures that are shown, with the first
-/// word of their fields' names in Wireshark's filters; what does the work, with the tables made here.
+/// Dissector of a layout that describes packets: its file; the structures that it shows, with the first word
+/// of their fields' names in Wireshark's filters; and the code that uses the tables made here.
 type Dissector =
     (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str);
 
@@ -69,7 +69,7 @@ pub fn dissector(layout: &Layout, machine: &str) -> Option<(&'static str, String
     Some((file, out + code))
 }
 
-/// What the values of a field are.
+/// Meaning of a field's values.
 enum Meaning<'a> {
     Plain,
     Names(&'a Enumeration),
@@ -87,19 +87,19 @@ fn meaning<'a>(layout: &'a Layout, field: &Field) -> Meaning<'a> {
     }
 }
 
-/// From value to name, as Wireshark wants it.
+/// Writes the table from values to names, as Wireshark needs it.
 fn names(out: &mut String, e: &Enumeration) {
     let values = e.values.iter().map(|v| format!("[{}] = \"{}\"", v.value, v.name));
     let _ = writeln!(out, "  {} = {{ {} }},", e.name, values.collect::<Vec<_>>().join(", "));
 }
 
-/// From name to bit.
+/// Writes the table from names to bits.
 fn bits(out: &mut String, e: &Enumeration) {
     let values = e.values.iter().map(|v| format!("{} = {}", v.name, v.value));
     let _ = writeln!(out, "  {} = {{ {} }},", e.name, values.collect::<Vec<_>>().join(", "));
 }
 
-/// A field in a structure's table.
+/// Writes a field in a structure's table.
 fn entry(out: &mut String, layout: &Layout, protocol: &str, field: &Field) {
     let Field { name, offset, kind, doc } = field;
     let (size, scalar) = (kind.size(), kind.count.is_none());

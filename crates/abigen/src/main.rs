@@ -1,4 +1,4 @@
-//! `abigen` writes what it generates; `abigen --check` names what is not current and fails.
+//! `abigen` writes its output; `abigen --check` lists stale files and fails.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The MPI 5.0 ABI: data, and what is generated from it.
+//! The MPI 5.0 ABI: data, and the files generated from it.
 
 mod data;
 mod fortran;

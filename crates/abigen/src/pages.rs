@@ -1,4 +1,4 @@
-//! Spells a layout as a reference page in Markdown.
+//! Generates the reference page of a layout in Markdown.
 
 use crate::layout::Layout;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! The Portals 3.3 API: data, and what is generated from it.
+//! The Portals 3.3 API: data, and the files generated from it.
 
 mod data;
 mod header;

@@ -1,11 +1,11 @@
-//! Spells a layout in Rust: constants, and for each structure a plain type that parses and emits bytes.
+//! Generates a layout in Rust: constants, and for each structure a plain type that parses and emits bytes.
 
 use crate::layout::{Enumeration, Field, Layout, Structure};
 use std::fmt::Write;
 
-/// Arrays larger than this are named by their offset only: a copy of them would be wasted.
+/// Largest array, in bytes, that is copied into the plain type; larger ones only have their offset.
 const LARGEST_COPIED_ARRAY: usize = 64;
-/// The standard library implements `Default` for arrays up to this length.
+/// Largest length of arrays for which the standard library implements `Default`.
 const LARGEST_DEFAULT_ARRAY: usize = 32;
 
 /// The module of a machine.
@@ -63,7 +63,7 @@ fn offsets(out: &mut String, s: &Structure) {
     *out += "}\n";
 }
 
-/// Stands in the plain type, not only in the list of offsets.
+/// True if the field is in the plain type, not only in the list of offsets.
 fn is_copied(field: &Field) -> bool {
     field.kind.count.is_none() || field.kind.size() <= LARGEST_COPIED_ARRAY
 }
@@ -99,7 +99,7 @@ fn structure(out: &mut String, s: &Structure) {
     *out += "}\n";
 }
 
-/// The scalar fields as a table, for those who show a structure without knowing it.
+/// Writes the scalar fields as a table, for tools that show a structure without knowing it.
 fn scalars(out: &mut String, fields: &[&Field]) {
     *out += "    /// Scalar fields: name, offset and size in bytes.\n";
     *out += "    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[\n";

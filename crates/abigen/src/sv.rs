@@ -1,4 +1,4 @@
-//! Spells a layout as a SystemVerilog package, for RTL: constants, values, bits of each structure.
+//! Generates a layout as a SystemVerilog package, for RTL: constants, values, bits of each structure.
 
 use crate::layout::{Layout, Scalar};
 use std::fmt::Write;

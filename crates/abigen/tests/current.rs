@@ -1,4 +1,4 @@
-//! The committed output is what the data say, and C compilers agree with it.
+//! The committed output is current, and C compilers agree with it.
 
 #![allow(clippy::unwrap_used)] // Helpers of tests, too.
 

@@ -1,4 +1,4 @@
-//! Each way in which a layout can contradict itself is refused, with a sentence that names it.
+//! Each kind of contradiction in a layout is refused, with a sentence that names it.
 
 #![allow(clippy::unwrap_used)] // Helpers of tests, too.
 

@@ -1,5 +1,5 @@
 //! Speed of the cycle model: matches and simulated cycles a second on one core, in a unit of 256 cells that
-//! is kept full. Hits are spread over all positions; what was deleted is inserted anew, batch by batch.
+//! is kept full. Hits are spread over all positions; deleted entries are inserted again, batch by batch.
 
 use alpu::{Alpu, Command, Config, Entry, Inputs, Kind, Request, Response, Spec};
 use des::Random;
@@ -10,7 +10,7 @@ const BATCH: usize = 14;
 
 const CELLS: u64 = 256;
 
-/// Runs that are measured, and batches in each: long enough for all that the model does now and then.
+/// Runs that are measured, and batches in each: long enough for rare work of the model, too.
 const RUNS: usize = 600;
 const BATCHES: usize = 100;
 
@@ -49,7 +49,7 @@ fn report(name: &str, config: Config, clocked: bool) {
     );
 }
 
-/// A batch of matches and the entries that come in for those that it deletes.
+/// A batch of matches, and the entries that replace those that it deletes.
 struct Batch {
     headers: Vec<Request>,
     /// Tags of the entries that are found.
@@ -57,7 +57,8 @@ struct Batch {
     inserts: Vec<Command>,
 }
 
-/// Makes batches beforehand, so that only the unit is measured. The specification tells what is found.
+/// Makes batches beforehand, so that only the unit is measured. The specification gives the entries that are
+/// found.
 struct Script {
     spec: Spec,
     random: Random,
@@ -82,7 +83,7 @@ impl Script {
         }
     }
 
-    /// Context, source and tag as MPI has them.
+    /// Inserts with context, source and tag as in MPI.
     fn inserts(&mut self, count: usize) -> Vec<Command> {
         let mut inserts = vec![];
         self.spec.command(Command::StartInsert);
@@ -122,7 +123,7 @@ struct Load {
 }
 
 impl Load {
-    /// One cycle; the tag of a match that was taken in it.
+    /// Advances one cycle; the tag of a match that was taken in it.
     #[inline(always)]
     fn clock(&mut self, header: Option<Request>, command: Option<Command>) -> Option<u64> {
         self.cycles += 1;
@@ -134,7 +135,7 @@ impl Load {
         }
     }
 
-    /// Until a result stands at the port, but not longer than `max` cycles.
+    /// Advances until a result is at the port, but at most `max` cycles.
     fn wait(&mut self, max: u64) {
         if !self.clocked {
             self.cycles += self.unit.advance_until_output(max);

@@ -48,7 +48,7 @@ fn main() {
     }
 }
 
-/// What stands at the ports in each cycle. Source in the upper byte of a match word, tag in the lower.
+/// Inputs of the unit in each cycle. Source in the upper byte of a match word, tag in the lower.
 fn script() -> Vec<Inputs> {
     let mut script = vec![Inputs { result_ready: true, ..Inputs::default() }; CYCLES];
     (script[0].reset, script[1].reset) = (true, true);

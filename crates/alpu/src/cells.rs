@@ -1,8 +1,8 @@
-//! Why the model keeps no cells, only the order of the entries and one bit.
+//! Proof that the model needs no cells, only the order of the entries and one bit.
 //!
-//! Where an entry stands is seen at the ports in one way only: an INSERT waits while cell 0 is full. Here
-//! the cells are moved as `rtl/alpu/PORTS.md` says, through every state that small units can reach, and
-//! while there is room, cell 0 is full in just those cycles that follow a load.
+//! The place of an entry shows at the ports in one way only: an INSERT waits while cell 0 is full. Here the
+//! cells are moved as `rtl/alpu/PORTS.md` says, through every state that small units can reach, and while
+//! there is room, cell 0 is full in just those cycles that follow a load.
 
 use std::collections::HashSet;
 

@@ -6,7 +6,7 @@ use crate::Kind;
 /// rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// Which queue the unit holds.
+    /// Queue that the unit holds.
     pub kind: Kind,
     /// Bits that are matched, 1 to 64, with a mask bit for each.
     pub match_width: u32,
@@ -18,7 +18,7 @@ pub struct Config {
     pub block: usize,
     /// Cycles of the pipeline's fourth stage, priority between blocks: 1 or 2.
     pub resolve_cycles: u32,
-    /// Whether the first stage of a match overlaps the last one of the match before.
+    /// True if the first stage of a match overlaps the last one of the match before.
     pub overlap: bool,
     /// Entries of the header FIFO; a power of two, at least 2.
     pub header_depth: usize,
@@ -46,7 +46,7 @@ impl Config {
         }
     }
 
-    /// What is wrong with the parameters, in one sentence.
+    /// Checks the parameters. The error is one sentence.
     pub fn check(&self) -> Result<(), String> {
         let depth = |depth: usize| depth >= 2 && depth.is_power_of_two();
         let rules = [

@@ -25,13 +25,13 @@ impl<T: Copy> Fifo<T> {
         self.len
     }
 
-    /// Whether there is no word.
+    /// True if there is no word.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether there is no place.
+    /// True if there is no room for a word.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.len == self.ring.len()

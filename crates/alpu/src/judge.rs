@@ -1,19 +1,19 @@
-//! Judges a unit from outside: by the specification and the rules of the ports alone, whatever it is made of
-//! and however long it takes.
+//! Judge of a unit from outside: it uses the specification and the rules of the ports alone, not the unit's
+//! inside or timing.
 //!
-//! In which order a unit takes from its two FIFOs is its own affair. So the judge keeps every state that the
-//! specification can be in, and a result is wrong if it fits none of them.
+//! A unit may take from its two FIFOs in any order. So the judge keeps every state that the specification can
+//! be in, and a result is wrong if it fits none of them.
 
 use crate::{Command, Config, Inputs, Outputs, Request, Response, Spec};
 use std::collections::VecDeque;
 
-/// Cycles in which a unit may leave owed what it owes, beside those for each of its cells.
+/// Most cycles for which a unit may owe a result, beside those for each of its cells.
 const PATIENCE: u64 = 4096;
 
-/// The same for each cell: enough for one that looks at an entry every few cycles.
+/// Most cycles for each cell: enough for a unit that compares an entry every few cycles.
 const PATIENCE_CELL: u64 = 64;
 
-/// One that the unit can be in.
+/// State that the unit can be in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     spec: Spec,
@@ -26,19 +26,19 @@ struct State {
 pub struct Judge {
     config: Config,
     states: Vec<State>,
-    /// Commands that some state has not taken, and how many were before them.
+    /// Commands that some state has not taken, and the number of those before them.
     commands: VecDeque<Command>,
     before: usize,
     /// Requests without result.
     requests: VecDeque<Request>,
     /// Result at the output in the cycle before, if it was not taken.
     stands: Option<Response>,
-    /// Cycles since it owes something.
+    /// Cycles for which it has owed a result.
     waited: u64,
 }
 
 impl Judge {
-    /// Of an empty unit.
+    /// Judge of an empty unit.
     pub fn new(config: &Config) -> Judge {
         Judge {
             config: *config,
@@ -51,7 +51,7 @@ impl Judge {
         }
     }
 
-    /// A cycle: what stands at the ports in it. The error says what is wrong.
+    /// Checks a cycle: its inputs and outputs. The error says what is wrong.
     pub fn cycle(&mut self, inputs: &Inputs, outputs: &Outputs) -> Result<(), String> {
         match (self.stands, outputs.result) {
             (Some(stood), now) if now != Some(stood) => {
@@ -77,7 +77,7 @@ impl Judge {
             }
             self.commands.push_back(command);
         }
-        // What stands at the output may be what it waits for.
+        // The output may be what it waits for.
         self.waited = if outputs.result.is_none() && self.owes() { self.waited + 1 } else { 0 };
         let patience = PATIENCE + PATIENCE_CELL * self.config.cells as u64;
         if self.waited > patience {
@@ -86,7 +86,7 @@ impl Judge {
         Ok(())
     }
 
-    /// Nothing will happen any more unless somebody pushes or pops.
+    /// Checks a unit at rest, in which nothing will happen until somebody pushes or pops.
     pub fn at_rest(&self) -> Result<(), String> {
         if self.stands.is_none() && self.owes() {
             return Err("it rests, and owes a result".into());
@@ -113,7 +113,7 @@ impl Judge {
         })
     }
 
-    /// A result has come to the output.
+    /// Checks a new result at the output.
     fn result(&mut self, result: Response) -> Result<(), String> {
         let (mut next, mut possible) = (Vec::new(), Vec::new());
         let mut offer = |state: State, response: Response| {
@@ -173,7 +173,7 @@ mod tests {
 
     const IDLE: Inputs = Inputs { reset: false, header: None, command: None, result_ready: false };
 
-    /// A judge, and a unit that does what it is told.
+    /// A judge, and a scripted unit.
     struct Play {
         judge: Judge,
     }

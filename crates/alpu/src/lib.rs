@@ -1,6 +1,6 @@
-//! The associative list processing unit of brightwell2005: what it does (`Spec`), and when, cycle
-//! by cycle (`Alpu`); and a judge of any unit with the same ports (`Judge`). `rtl/alpu/PORTS.md` is the
-//! contract between the cycle model and the RTL.
+//! The associative list processing unit of brightwell2005: its specification (`Spec`), and a model cycle by
+//! cycle (`Alpu`); and a judge of any unit with the same ports (`Judge`). `rtl/alpu/PORTS.md` is the contract
+//! between the cycle model and the RTL.
 
 #[cfg(test)]
 mod cells;

@@ -1,10 +1,10 @@
-//! What a unit does, without a word about when: an ordered list of which the first match wins and is
-//! deleted. It judges the model and the RTL.
+//! Specification of a unit, without timing: an ordered list of which the first match wins and is deleted. It
+//! judges the model and the RTL.
 
 use crate::{Command, Entry, Kind, Request, Response};
 
-/// The list and the mode. `command` and `request` are the two things that can happen. Which of them happens
-/// first when both wait is up to the unit that is judged, and any order is right.
+/// The list and the mode. `command` and `request` are the two events. If both wait, the unit that is judged
+/// may handle them in any order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spec {
     kind: Kind,
@@ -40,7 +40,7 @@ impl Spec {
         self.cells - self.entries.len()
     }
 
-    /// Takes a command. Outside of insert mode only START INSERT and RESET mean anything, in it only INSERT
+    /// Takes a command. Outside of insert mode only START INSERT and RESET have an effect, in it only INSERT
     /// and STOP INSERT; the rest is discarded (brightwell2005 s3.3, footnote 3).
     pub fn command(&mut self, command: Command) -> Option<Response> {
         match command {
@@ -56,7 +56,7 @@ impl Spec {
         None
     }
 
-    /// Takes a request. Nothing comes back if it fails in insert mode: it is held, and `retry` has the
+    /// Takes a request. There is no answer if it fails in insert mode: it is held, and `retry` gives the
     /// answer later.
     pub fn request(&mut self, request: Request) -> Option<Response> {
         assert!(self.held.is_none(), "a request is held; no other can be taken");

@@ -3,9 +3,9 @@
 //! Hardware compares all cells at once and deletes by shifting the younger ones. Here tables say, for each
 //! digit (five bits) of a match word and each of its 32 values, which slots have it, one bit a slot, and
 //! which have a mask there. A search is the conjunction of a row or two for each digit, whatever the entries
-//! are. Almost always one slot is left, or none; of several the oldest wins by its serial number. Where in
-//! the chain of cells the entries stand at a moment is kept elsewhere (`cells`), because a match does not
-//! depend on it: the order is the same.
+//! are. Almost always one slot is left, or none; of several the oldest wins by its serial number. The present
+//! places of the entries in the chain of cells are not kept (see `cells`), because a match does not depend on
+//! them: the order is the same.
 
 use crate::Entry;
 
@@ -14,7 +14,7 @@ const DIGIT: u32 = 5;
 const VALUES: usize = 1 << DIGIT;
 const LAST: u64 = VALUES as u64 - 1;
 
-/// Digits that are looked at in one go, so that loops are unrolled and their shifts are constants.
+/// Digits that are compared in one go, so that loops are unrolled and their shifts are constants.
 const GO: usize = 3;
 const GO_BITS: u32 = GO as u32 * DIGIT;
 
@@ -32,7 +32,7 @@ const NONE: Row = Row([0; WORDS]);
 /// The slots with each value of a digit, and behind them those that mask a bit of it, for the digits of a go.
 type Digits = [[Row; VALUES + 1]; GO];
 
-/// What came last into a slot.
+/// Entry that was inserted last into a slot, with its serial number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     entry: Entry,
@@ -45,12 +45,12 @@ pub(crate) struct Store {
     /// The tables: all digits of the first row of slots, all of the second ... They are right for all slots,
     /// also for those whose entry is gone.
     digits: Box<[Digits]>,
-    /// Goes that a match word takes.
+    /// Number of goes for a match word.
     goes: usize,
-    /// Slots whose entry is there.
+    /// Slots with an entry.
     live: Box<[Row]>,
     slots: Box<[Slot]>,
-    /// Entries that have come.
+    /// Serial number of the next entry.
     serial: u64,
     /// Slots whose entry is gone, or never came.
     free: Vec<usize>,
@@ -84,7 +84,8 @@ impl Store {
         self.free.extend((0..self.slots.len()).rev());
     }
 
-    /// Adds a new youngest entry. No bit above the width is set in it, and there is a place.
+    /// Adds a new youngest entry. The caller has checked that no bit above the width is set, and that there
+    /// is room.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
         let slot = self.free.pop().expect("an INSERT into a full unit is discarded");
@@ -97,8 +98,8 @@ impl Store {
         self.live[row].0[word] |= bit;
     }
 
-    /// The slot of the oldest entry that agrees with `bits` where its own mask cares. No bit above the
-    /// width is set.
+    /// Slot of the oldest entry that agrees with `bits` outside of its own mask. No bit above the width is
+    /// set.
     #[inline]
     pub fn find(&self, bits: u64) -> Option<usize> {
         self.find_fast::<false>(bits, 0)
@@ -189,7 +190,7 @@ impl Store {
         self.agrees(slot, bits, mask).then_some(slot)
     }
 
-    /// Whether the entry in `slot` agrees also in the digits in which it masks some bits.
+    /// Tells whether the entry in `slot` agrees also in the digits in which it masks some bits.
     #[inline(always)]
     fn agrees(&self, slot: usize, bits: u64, mask: u64) -> bool {
         let entry = &self.slots[slot].entry;
@@ -221,7 +222,7 @@ impl Store {
     }
 }
 
-/// Does something to the row of each digit that an entry belongs to.
+/// Applies `act` to the row of each digit that an entry belongs to.
 #[inline(always)]
 fn for_rows(digits: &mut [Digits], entry: &Entry, mut act: impl FnMut(&mut Row)) {
     let mut bits = entry.bits;

@@ -1,8 +1,8 @@
-//! What goes into a unit and what comes out of it, and the parameters that both the model and the RTL have.
+//! Inputs and outputs of a unit, and the parameters that both the model and the RTL have.
 
 use std::fmt;
 
-/// Which of the two queues of MPI a unit holds (brightwell2005 s3.1, fig 2a and 2b).
+/// Queue of MPI that a unit holds (brightwell2005 s3.1, fig 2a and 2b).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Posted receives: each cell stores its own mask, requests (headers) are explicit.
@@ -44,7 +44,7 @@ pub struct Request {
     pub mask: u64,
 }
 
-/// What the unit puts into the result FIFO (brightwell2005 table II).
+/// Word in the result FIFO (brightwell2005 table II).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Response {
     /// START ACKNOWLEDGE: insert mode is on, this many entries fit.
@@ -72,7 +72,7 @@ impl fmt::Display for Response {
 }
 
 impl Kind {
-    /// Whether `request` finds `entry` in a unit of this kind.
+    /// Tells whether `request` finds `entry` in a unit of this kind.
     pub fn matches(self, entry: &Entry, request: &Request) -> bool {
         let any = match self {
             Kind::Posted => entry.mask,

@@ -1,10 +1,10 @@
-//! The unit cycle by cycle, as `rtl/alpu/PORTS.md` has it.
+//! The unit cycle by cycle, as `rtl/alpu/PORTS.md` describes it.
 
 use crate::fifo::Fifo;
 use crate::store::Store;
 use crate::{Command, Config, Kind, Request, Response};
 
-/// What stands at the unit's inputs in a cycle.
+/// Inputs of the unit in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
     /// `!rst_ni`: synchronous reset.
@@ -17,7 +17,7 @@ pub struct Inputs {
     pub result_ready: bool,
 }
 
-/// What stands at the unit's outputs in a cycle. It depends on the cycles before, never on this one's inputs.
+/// Outputs of the unit in a cycle. They depend on the cycles before, never on this one's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outputs {
     /// `hdr_ready_o`.
@@ -47,7 +47,7 @@ enum State {
     Insert,
 }
 
-/// The step of a match: idle, then one number a cycle up to `Alpu::fanout` and the delete after it.
+/// Step of a match: idle, then one number for each cycle up to `Alpu::fanout` and the delete after it.
 const IDLE: u32 = 0;
 const COMPARE: u32 = 1;
 
@@ -62,14 +62,15 @@ pub struct Alpu {
     step: u32,
     /// The step in which the result is pushed; the entry is deleted in the next.
     fanout: u32,
-    /// A header failed in this insert mode: no match starts before STOP INSERT.
+    /// True if a header failed in this insert mode: no match starts before STOP INSERT.
     held: bool,
     /// Empty cells.
     free: usize,
-    /// The blocks compact in this cycle.
+    /// True if the blocks compact in this cycle.
     shift: bool,
-    /// An entry came into cell 0 in the cycle before. It leaves in this one, and only then can the next
-    /// come: every other cycle. Where the older ones stand cannot be seen at the ports; `cells` shows why.
+    /// True if an entry came into cell 0 in the cycle before. It leaves in this one, and only then can the
+    /// next come: every other cycle. The places of the older ones cannot be seen at the ports; `cells` shows
+    /// why.
     fresh: bool,
     store: Store,
     width: u64,
@@ -106,7 +107,7 @@ impl Alpu {
         &self.config
     }
 
-    /// What stands at the outputs in this cycle.
+    /// Outputs in this cycle.
     #[inline]
     pub fn outputs(&self) -> Outputs {
         Outputs {
@@ -116,7 +117,7 @@ impl Alpu {
         }
     }
 
-    /// One cycle: what stands at the outputs in it; its end is the rising edge of the clock.
+    /// Advances one cycle and returns its outputs; the cycle ends with the rising edge of the clock.
     #[inline(always)]
     pub fn clock(&mut self, inputs: &Inputs) -> Outputs {
         let outputs = self.outputs();
@@ -137,7 +138,7 @@ impl Alpu {
         outputs
     }
 
-    /// What is in the FIFOs in this cycle.
+    /// Numbers of words in the FIFOs in this cycle.
     pub fn waiting(&self) -> Waiting {
         Waiting {
             headers: self.headers.len(),
@@ -146,7 +147,7 @@ impl Alpu {
         }
     }
 
-    /// As many cycles in which nobody pushes or pops.
+    /// Advances so many cycles in which nobody pushes or pops.
     pub fn advance(&mut self, cycles: u64) {
         let mut left = cycles;
         while left > 0 {
@@ -154,8 +155,8 @@ impl Alpu {
         }
     }
 
-    /// Cycles in which nobody pushes or pops, until one in which a result stands at the port or until `max`
-    /// have passed. Returns how many have passed.
+    /// Advances cycles in which nobody pushes or pops, until a result is at the port or `max` cycles have
+    /// passed. Returns the number of cycles.
     pub fn advance_until_output(&mut self, max: u64) -> u64 {
         let mut passed = 0;
         while passed < max && self.results.is_empty() {
@@ -164,7 +165,7 @@ impl Alpu {
         passed
     }
 
-    /// Whether nothing will ever happen unless somebody pushes or pops.
+    /// True if nothing will happen until somebody pushes or pops.
     pub fn is_at_rest(&self) -> bool {
         let waits = self.headers.is_empty() || self.results.is_full();
         let none = self.commands.is_empty();
@@ -179,7 +180,8 @@ impl Alpu {
             }
     }
 
-    /// At least one and at most `max` cycles without handshakes; many at once where only time passes.
+    /// Advances at least one and at most `max` cycles without handshakes; many at once where only time
+    /// passes.
     #[inline]
     fn leap(&mut self, max: u64) -> u64 {
         if self.step != IDLE && self.step < self.fanout {
@@ -214,13 +216,14 @@ impl Alpu {
         self.empty();
     }
 
-    /// The registered RESET takes one cycle more in hardware, but nothing can look at the cells before.
+    /// Empties the unit. The registered RESET takes one cycle more in hardware, but nothing can see the cells
+    /// before.
     fn empty(&mut self) {
         self.free = self.config.cells;
         self.store.clear();
     }
 
-    /// What happens behind the FIFOs in a cycle.
+    /// Advances everything behind the FIFOs by a cycle.
     #[inline(always)]
     fn inside(&mut self) {
         if self.step == IDLE {
@@ -235,7 +238,7 @@ impl Alpu {
         }
     }
 
-    /// No match is in flight.
+    /// Advances a cycle in which no match is in flight.
     #[inline(always)]
     fn idle(&mut self) {
         let inserting = self.state == State::Insert;
@@ -311,8 +314,7 @@ impl Alpu {
         }
     }
 
-    /// The result is pushed. The entries have not moved since the match started, so it is only now that
-    /// they are looked at.
+    /// Pushes the result. The entries have not moved since the match started, so they are only compared now.
     #[inline]
     fn finish(&mut self) {
         let header = self.headers.head().expect("a match runs only with a header at the head");
@@ -336,7 +338,7 @@ impl Alpu {
     }
 
     #[inline]
-    /// The last cycle of a match: younger cells move up. With overlap the next match starts in it.
+    /// Ends a match in its last cycle: younger cells move up. With overlap the next match starts in it.
     fn delete(&mut self) {
         self.step = IDLE;
         if !self.commands.is_empty() {

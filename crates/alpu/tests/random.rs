@@ -1,5 +1,5 @@
-//! Random programs of commands and headers: the cycle model and the RTL side by side, every output equal in
-//! every cycle, and what comes out judged by the untimed specification.
+//! Random programs of commands and headers: the cycle model and the RTL side by side, every output is equal
+//! in every cycle, and the results are judged by the untimed specification.
 
 mod bench;
 mod rtl;
@@ -8,7 +8,7 @@ mod stimulus;
 use alpu::{Config, Kind};
 use bench::Bench;
 
-/// A small unit with small FIFOs, so that everything that can be full is full now and then.
+/// A small unit with small FIFOs, so that every FIFO is full at times.
 fn small(kind: Kind, cells: usize, block: usize) -> Config {
     Config {
         match_width: 5,

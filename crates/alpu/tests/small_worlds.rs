@@ -22,7 +22,7 @@ fn unit(kind: Kind, match_width: u32) -> Config {
     }
 }
 
-/// All match words of a width with, if wanted, all masks; what lies under a mask is one.
+/// All match words of a width with, if wanted, all masks; masked bits are one.
 fn words(width: u32, masks: bool) -> Vec<(u64, u64)> {
     let all = 0..1u64 << width;
     let masks = if masks { all.clone() } else { 0..1 };
@@ -70,8 +70,8 @@ fn every_list(kind: Kind, width: u32, longest: usize) {
     println!("{kind:?}, {width} bits: {} cycles compared", bench.cycles);
 }
 
-/// Every order of up to `longest` inserts, matches and resets; START INSERT and STOP INSERT stand around each
-/// run of inserts. All at once, or each when the one before has had its effect.
+/// Every order of up to `longest` inserts, matches and resets; START INSERT and STOP INSERT surround each run
+/// of inserts. All at once, or each when the one before has had its effect.
 fn every_operation(config: Config, longest: usize) {
     let mut bench = Bench::new(config);
     let entries = words(1, config.kind == Kind::Posted);

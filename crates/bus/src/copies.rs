@@ -1,8 +1,8 @@
-//! Copies of a number in memory: two images that are equal but for a number that stands in both.
+//! Copies of a number in memory: two images that are equal except for a number that both contain.
 
 use crate::Memory;
 
-/// Where a copy of a 16-bit number stands.
+/// Position of a copy of a 16-bit number, and its byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copy16 {
     offset: usize,
@@ -17,20 +17,20 @@ impl Copy16 {
             value.to_le_bytes()
         }
     }
-    /// Lets `value` stand there in the bytes of an image.
+    /// Writes `value` there in the bytes of an image.
     pub fn write(self, image: &mut [u8], value: u16) {
         image[self.offset..self.offset + 2].copy_from_slice(&self.bytes(value));
     }
-    /// Lets `value` stand there in a memory.
+    /// Writes `value` there in a memory.
     pub fn write_memory(self, memory: &mut Memory, value: u16) {
         let written = memory.write(memory.base() + self.offset as u64, &self.bytes(value));
         written.expect("a copy was found there");
     }
 }
 
-/// Every place where `a` has `in_a` and `b` has `in_b`, if these are the only differences; `None`
-/// if there are others. The two numbers must differ in every bit, so that no bit of a copy can
-/// hide, and the bytes of each in both nibbles.
+/// Finds every place where `a` has `in_a` and `b` has `in_b`, if these are the only differences; `None` if
+/// there are others. The two numbers must differ in every bit, so that no bit of a copy can hide, and the
+/// bytes of each in both nibbles.
 pub fn copies(a: &[u8], in_a: u16, b: &[u8], in_b: u16) -> Option<Vec<Copy16>> {
     assert!(in_a ^ in_b == 0xffff && in_a.swap_bytes() != in_a && in_a.swap_bytes() != in_b);
     if a.len() != b.len() {

@@ -2,7 +2,7 @@
 
 use des::{Duration, Time};
 
-/// Which way a packet travels.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Host to NIC.
@@ -19,8 +19,8 @@ pub struct HyperTransport {
     free: [Time; 2],
 }
 
-/// What bytes take. Every packet of the link asks for it, so that a rate at which eight bytes take a whole
-/// number of picoseconds, as all of HyperTransport's do, divides nothing.
+/// Transfer time of bytes. It is computed for every packet, so a rate at which eight bytes take a whole
+/// number of picoseconds, as all of HyperTransport's do, needs no division.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     bytes_per_second: u64,
@@ -70,7 +70,7 @@ impl HyperTransport {
     pub fn shift(&mut self, span: Duration) {
         self.free.iter_mut().for_each(|free| *free += span);
     }
-    /// When the direction is free for the next packet.
+    /// Time at which the direction is free for the next packet.
     pub fn free_at(&self, direction: Direction) -> Time {
         self.free[direction as usize]
     }

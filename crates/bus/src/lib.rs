@@ -1,4 +1,4 @@
-//! Address spaces, memories and links: what processors and devices see of one another.
+//! Address spaces, memories and links between processors and devices.
 
 #![forbid(unsafe_code)]
 
@@ -15,16 +15,16 @@ pub use words::{read_words, write_words, Words};
 use des::Time;
 use std::fmt;
 
-/// A transaction that nobody could answer. A fault of the program or firmware, never of the simulator.
+/// Transaction that no device answers. It is a fault of the program or firmware, never of the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusError {
     /// Address of the transaction.
     pub addr: u64,
-    /// Bytes it wanted to move.
+    /// Bytes to be moved.
     pub len: usize,
     /// True for a write.
     pub write: bool,
-    /// Why, as the end of a sentence: "no device answers", "wild store into the mailbox of process 3".
+    /// Reason, as the end of a sentence: "no device answers", "wild store into the mailbox of process 3".
     pub why: &'static str,
 }
 
@@ -56,16 +56,16 @@ impl Access {
     }
 }
 
-/// What a processor sees of the world outside its core. Data are bytes in memory order; byte order
-/// is the processor's business. A transaction moves 1 to 16 bytes within an aligned quadword (one
-/// beat, any of its bytes), or an aligned cache line of 32.
+/// Bus as a processor sees it. Data are bytes in memory order; byte order is the processor's business. A
+/// transaction moves 1 to 16 bytes within an aligned quadword (one beat, any of its bytes), or an aligned
+/// cache line of 32.
 pub trait Bus {
     /// First instant at which something else on this node may happen. A processor issues no transaction at or
     /// after it; it stops instead, lets the bench handle the event, and retries. May change after each
     /// transaction (a device may have scheduled something nearer).
     fn horizon(&self) -> Time;
-    /// True if what happens at the horizon changes nothing that the processor sees, so that one that does
-    /// nothing but poll need not come there (`ppc440::Core::is_waiting`).
+    /// True if the event at the horizon changes nothing that the processor sees, so that a processor which
+    /// only polls need not stop there (`ppc440::Core::is_waiting`).
     fn passes(&self) -> bool {
         false
     }
@@ -76,8 +76,8 @@ pub trait Bus {
     /// processor; the processor itself need not wait for it.
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError>;
 
-    /// When the data paths are free again: reads, writes. `None` if this bus cannot repeat transactions: then
-    /// the three methods below are never called.
+    /// Times at which the data paths are free again: reads, writes. `None` if this bus cannot repeat
+    /// transactions: then the three methods below are never called.
     fn free(&self) -> Option<[Time; 2]> {
         None
     }
@@ -92,8 +92,8 @@ pub trait Bus {
         let _ = addr;
         false
     }
-    /// Leaves everything as if `accesses`, which are peeks and repeatable writes, had been done `turns` times
-    /// over, with the data of the last turn; afterwards the data paths are free at `free`.
+    /// Applies the effect of doing `accesses`, which are peeks and repeatable writes, `turns` times, with the
+    /// data of the last time; afterwards the data paths are free at `free`.
     fn repeat(&mut self, turns: u64, accesses: &[Access], free: [Time; 2]) {
         let _ = (turns, accesses, free);
     }

@@ -4,15 +4,15 @@ use crate::BusError;
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes at a base address. Those that were never anything but zero need next to no memory of the simulator's,
-/// block by block: it stands in huge pages, of which the operating system gives a lot for one byte.
+/// Bytes at a base address. Blocks that were always zero need next to no memory of the simulator: the
+/// simulator's memory is in huge pages, of which the operating system gives a whole one for a single byte.
 pub struct Memory {
     base: u64,
     len: usize,
     blocks: Vec<Slot>,
 }
 
-/// What stands in a block.
+/// Contents of a block.
 #[derive(Clone, Default)]
 enum Slot {
     /// Zeros.
@@ -20,7 +20,7 @@ enum Slot {
     Zeros,
     /// Bytes of this memory.
     Own(Box<Block>),
-    /// Bytes that were the same in the memory that this one was cloned of, until they are written to.
+    /// Bytes shared with the memory of which this one is a clone, until one of the two writes to them.
     Shared(Arc<Block>),
 }
 
@@ -54,7 +54,7 @@ type Block = [u8; BLOCK];
 const ZEROS: Block = [0; BLOCK];
 
 impl fmt::Debug for Memory {
-    /// What it holds, however that is kept.
+    /// Prints the contents, independent of their representation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Memory { base, len, .. } = self;
         let blocks = self.blocks.iter().enumerate();
@@ -85,7 +85,7 @@ impl PartialEq for Memory {
 
 impl Eq for Memory {}
 
-/// Copies as many bytes as there are of both; what a load or store moves without a call.
+/// Copies as many bytes as both have; short copies of loads and stores need no call.
 #[inline(always)]
 pub fn copy(to: &mut [u8], from: &[u8]) {
     match from.len() {
@@ -101,8 +101,7 @@ impl Memory {
     pub fn new(base: u64, len: usize) -> Memory {
         Memory { base, len, blocks: vec![Slot::Zeros; len.div_ceil(BLOCK)] }
     }
-    /// Lets this memory and all that are cloned of it from now on keep what they have in common once, until
-    /// one of them writes to it.
+    /// Makes this memory copy-on-write: clones share blocks that neither has changed.
     pub fn share(&mut self) {
         for slot in &mut self.blocks {
             match std::mem::take(slot) {
@@ -133,7 +132,7 @@ impl Memory {
         let start = usize::try_from(addr.checked_sub(self.base)?).ok()?;
         (start.checked_add(len)? <= self.len).then_some(start)
     }
-    /// The block of `addr`, and where in it that stands, for an access of `len` bytes.
+    /// Block of `addr`, and the offset in it, for an access of `len` bytes.
     #[inline]
     fn place(&self, addr: u64, len: usize, write: bool) -> Result<(usize, usize), BusError> {
         let error = BusError { addr, len, write, why: "outside of the memory" };
@@ -168,7 +167,7 @@ impl Memory {
         }
         Ok(())
     }
-    /// The same, `first` bytes of one block and then what follows it.
+    /// Fills `buf` from two or more blocks, with `first` bytes of the first one.
     #[cold]
     fn read_across(&self, addr: u64, first: usize, buf: &mut [u8]) -> Result<(), BusError> {
         let (first, rest) = buf.split_at_mut(first);
@@ -186,7 +185,7 @@ impl Memory {
         let mut bytes = vec![0; len];
         self.read(addr, &mut bytes).map(|()| bytes)
     }
-    /// A copy of all of it.
+    /// A copy of all bytes.
     pub fn all(&self) -> Vec<u8> {
         let blocks = self.blocks.iter().map(|block| block.bytes().unwrap_or(&ZEROS));
         let mut all = blocks.copied().collect::<Vec<_>>().concat();

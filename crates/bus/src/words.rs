@@ -51,8 +51,8 @@ fn read_parts(words: &mut impl Words, addr: u64, buf: &mut [u8]) -> Result<(), B
     Ok(())
 }
 
-/// Writes any number of bytes at any address: every word touched is written once, in ascending
-/// order; bytes of a word that the access leaves out keep what reading the register gives.
+/// Writes any number of bytes at any address: every word touched is written once, in ascending order; other
+/// bytes of the word are written with their values as read.
 #[inline]
 pub fn write_words(words: &mut impl Words, addr: u64, data: &[u8]) -> Result<(), BusError> {
     match <[u8; 4]>::try_from(data) {

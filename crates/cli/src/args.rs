@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Command line of `sunstar`: commands, options, their help texts.
 
 // Most comments are the text of `--help`: brackets are what may be left out, not links.
 #![allow(rustdoc::broken_intra_doc_links)]
@@ -46,13 +46,12 @@ pub use value::{Console, Gdb, Monitored, Nodes, RtlMode, RtlWave};
 #[command(name = "sunstar", version, max_term_width = 100, subcommand_required = true)]
 #[command(arg_required_else_help = true)]
 pub struct Arguments {
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Takes the words of a command line apart. Help, and most of what can be wrong, clap tells by
-/// itself, and ends the command.
+/// Parses a command line. For help, and for most errors, clap prints the text itself and ends the command.
 pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
     let mut arguments = Arguments::try_parse_from(&words).map_err(|error| {
         let said = sweep::run_taken_by_json(&error, &words).or_else(|| value::refused(&error));
@@ -86,7 +85,7 @@ fn end(error: &clap::Error) -> ! {
     std::process::exit(run::unless_written(0, written).into())
 }
 
-/// What to do.
+/// Commands of `sunstar`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run an MPI program on a simulated machine; print where the time went
@@ -200,7 +199,7 @@ pub enum Command {
     },
 }
 
-/// Which machine, and what is different from its file.
+/// Machine, and the parameters that override those of its file.
 #[derive(Args, Clone, Debug)]
 pub struct MachineOptions {
     /// Machine: a name (see `sunstar machines`) or a file
@@ -211,7 +210,7 @@ pub struct MachineOptions {
     pub overrides: Vec<String>,
 }
 
-/// How to run a program.
+/// Options of a run.
 #[derive(Args, Clone, Debug)]
 pub struct RunOptions {
     /// Number of ranks
@@ -372,7 +371,7 @@ impl RunOptions {
     }
 }
 
-/// What to trace.
+/// Options of `sunstar trace`.
 #[derive(Args, Clone, Debug)]
 pub struct TraceOptions {
     /// Node whose trace ring, or of a LANai whose functions, are printed
@@ -383,7 +382,7 @@ pub struct TraceOptions {
     pub run: RunOptions,
 }
 
-/// What to profile.
+/// Options of `sunstar profile`.
 #[derive(Args, Clone, Debug)]
 pub struct ProfileOptions {
     /// Node whose firmware is looked at, or all
@@ -401,7 +400,7 @@ pub struct ProfileOptions {
     pub run: RunOptions,
 }
 
-/// Which firmware.
+/// Options that choose a build of the firmware.
 #[derive(Args, Clone, Debug)]
 pub struct FirmwareOptions {
     #[command(flatten)]

@@ -1,5 +1,5 @@
 //! `sunstar bench`: the same programs on several machines or with several builds of the firmware; and
-//! `sunstar validate`: the ladder and what else is published.
+//! `sunstar validate`: the ladder and other published results.
 //!
 //! ```text
 //! validate ─► ladder ─┐                      ┌─ sunstar run ... (a process each, some at a time)
@@ -35,7 +35,7 @@ use machine::parameters::Parameters;
 use serde::Serialize;
 use std::path::Path;
 
-/// Obeys one of the benchmarks; gives the exit status.
+/// Runs one of the benchmarks; returns the exit status.
 pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
     match command {
         BenchCommand::Ladder(options) => ladder::ladder(root, options),
@@ -46,13 +46,13 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, Mistake> {
     }
 }
 
-/// Finds out now whether what is measured can be written later.
+/// Checks now that the results can be written later.
 fn check_json(file: Option<&Path>, machine: &Parameters) -> Result<(), Mistake> {
     let inputs: Vec<Named> = outputs::files_of(machine).collect();
     file.map_or(Ok(()), |file| outputs::check(&[("--json", file)], &inputs))
 }
 
-/// Writes what was measured for other programs ("-": standard output).
+/// Writes the results for other programs ("-": standard output).
 pub fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Mistake> {
     let text = serde_json::to_string_pretty(value).expect("only strings are keys") + "\n";
     run::write(file, &text)

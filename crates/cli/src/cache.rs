@@ -1,4 +1,4 @@
-//! Where things are kept that can be made again: `$XDG_CACHE_HOME/sunstar` or `~/.cache/sunstar`.
+//! Cache folder, for files that can be made again: `$XDG_CACHE_HOME/sunstar` or `~/.cache/sunstar`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
-//! A `sunstar` that we start ourselves, and that does not outlive us.
+//! A `sunstar` process as a child, which does not outlive this process.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// A `sunstar` as this one is, which is asked to end when the thread that starts it does, however that is.
+/// Command of this `sunstar`, which is asked to end when the thread that starts it ends in any way.
 pub fn command() -> Command {
     // The file may be replaced while we run; this is the one that runs.
     let mut command = Command::new("/proc/self/exe");

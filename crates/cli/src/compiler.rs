@@ -46,9 +46,9 @@ impl Language {
     }
 }
 
-/// What stands before and behind the user's arguments: `-I...`, and `-L... -lmpi_abi` with libportals for
-/// programs that use it. That comes last: both have the clocks, and a program that takes only those from it
-/// would need it for nothing, on a real MPI in vain.
+/// Arguments before and behind the user's: `-I...`, and `-L... -lmpi_abi` with libportals for programs that
+/// use it. libportals comes last: both libraries have the clocks, and a program that took only those from it
+/// would load it for nothing, and fail to find it on a real MPI.
 fn flags(root: &Root, language: Language, compiler: &OsStr) -> Result<[Vec<OsString>; 2], Mistake> {
     let mut before = vec!["-I".into(), root.include().into_os_string()];
     let mut behind = vec!["-L".into(), root.library().into_os_string()];
@@ -83,18 +83,18 @@ fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Co
     Ok(command)
 }
 
-/// A file, standard input or a library, or the value of an option. Without any of them the compiler is asked
-/// about itself (`-v`, as configure scripts do), and must not be given a library to link.
+/// True for a file, standard input or a library, or the value of an option. Without any of them the compiler
+/// is asked about itself (`-v`, as configure scripts do), and must not be given a library to link.
 fn is_input(word: &OsString) -> bool {
     let bytes = word.as_encoded_bytes();
     !bytes.starts_with(b"-") || bytes == b"-" || bytes.starts_with(b"-l")
 }
 
-/// What is shown of a command instead of running it: the compiler's name, what compiling takes, what linking
-/// takes.
+/// Parts of a command that are shown instead of running it: the compiler's name, the arguments for compiling,
+/// and those for linking.
 type Shown = [bool; 3];
 
-/// The words by which MPICH's and Open MPI's compilers are asked for it, and build systems ask.
+/// Parts to show for an option that build systems pass, as to MPICH's and Open MPI's compilers.
 fn shown(word: &OsString) -> Option<Shown> {
     Some(match word.to_str()? {
         "-show" | "--show" | "-showme" | "--showme" => [true, true, true],
@@ -124,7 +124,7 @@ fn show(
     terminal::write(&(words.join(" ") + "\n")).map(|()| 0)
 }
 
-/// `sunstar cc` and its like: the compiler's exit status is ours.
+/// `sunstar cc` and its like: the exit status is that of the compiler.
 pub fn pass_through(
     root: &Root,
     language: Language,

@@ -1,4 +1,4 @@
-//! `sunstar diff`: what differs between two runs, in parameters and in where the time went.
+//! `sunstar diff`: differences between two runs, in parameters and in the breakdown of time.
 
 mod compare;
 #[cfg(test)]
@@ -12,7 +12,7 @@ use crate::terminal::{self, Terminal};
 use crate::{bench, outputs};
 use compare::Diff;
 
-/// Exit status if the runs differ, as diff(1) has it.
+/// Exit status if the runs differ, as of diff(1).
 const EXIT_DIFFERENT: u8 = 1;
 
 /// Compares two runs; the exit status is 0 if they are equal.

@@ -1,4 +1,4 @@
-//! `sunstar explain`: runs a program, and says why its messages and calls took as long as they did.
+//! `sunstar explain`: runs a program, and explains the times of its messages and calls.
 
 use crate::args::ExplainOptions;
 use crate::mistake::Mistake;
@@ -13,14 +13,14 @@ use machine::report::Report;
 use models::MODELS;
 use std::fmt::{self, Write};
 
-/// Slow messages that are explained if nothing is asked for.
+/// Number of slow messages that are explained by default.
 const SLOWEST: usize = 3;
 /// Ranks that are listed of a call.
 const RANKS_MAX: usize = 8;
-/// Steps of less than this part of the time are told together.
+/// Share of the time below which steps are printed together.
 const SHARE_MIN: f64 = 0.01;
 
-/// Runs the program and explains what was asked for after the program's own output.
+/// Runs the program and prints the explanations after the program's own output.
 pub fn explain(root: &Root, options: &ExplainOptions) -> Result<u8, Mistake> {
     let json = Output::of("--json", options.run.json.as_deref())?;
     let observers = Observers { follow: options.message, ..Observers::default() };
@@ -30,7 +30,7 @@ pub fn explain(root: &Root, options: &ExplainOptions) -> Result<u8, Mistake> {
     Ok(run::finish(&options.run, &run, &json, terminal::write(&text)))
 }
 
-/// Everything that was asked for.
+/// Text with all explanations that were asked for.
 fn text(report: &Report, options: &ExplainOptions, terminal: &Terminal) -> Result<String, Mistake> {
     let mut out = String::new();
     let Some(all) = &report.messages else {
@@ -143,7 +143,7 @@ fn steps(
     Ok(())
 }
 
-/// A sentence about a step, with what decides it.
+/// A sentence about a step, with the parameters on which it depends.
 fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
     let Some(cause) = MODELS.cause_of(report.machine.model, &segment.name) else {
         return String::new();

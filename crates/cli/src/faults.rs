@@ -63,7 +63,7 @@ fn check(seed: u64, answer: &str) -> Result<u8, Mistake> {
     Ok(u8::from(!right))
 }
 
-/// The kinds of faults whose name contains what is asked for, with what is to be expected.
+/// Lists the kinds of faults whose name contains `name`, with their expected effects.
 fn list(options: &FaultsOptions) -> Result<u8, Mistake> {
     let (terminal, name) = (Terminal::of_stdout(), options.name.as_deref());
     let model = match &options.machine {

@@ -16,14 +16,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Variables of a `make` that may have started us; they are not meant for the one that we start.
+/// Variables of a `make` that may have started this process; they are not for the `make` that builds
+/// firmware.
 const MAKE_VARIABLES: [&str; 3] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"];
 
-/// What the Makefile makes of a variant.
+/// Files that the Makefile builds for a variant.
 const IMAGES: [&str; 6] =
     ["seastar.elf", "seastar.bin", "seastar.img", "shim.elf", "shim.bin", "shim.img"];
 
-/// The machine's firmware; refuses what only firmware can do on a machine that has none. `what` wants it.
+/// The machine's firmware, for the option `what`; an error on a machine without firmware.
 pub fn required(parameters: &Parameters, what: &str) -> Result<&'static Firmware, Mistake> {
     let model = parameters.model();
     model.firmware.ok_or_else(|| {
@@ -36,7 +37,7 @@ pub fn required(parameters: &Parameters, what: &str) -> Result<&'static Firmware
     })
 }
 
-/// The same for what needs a certain processor.
+/// The same for an option that needs a certain processor.
 pub fn required_on(
     parameters: &Parameters,
     what: &str,
@@ -63,7 +64,7 @@ pub fn required_on(
     )))
 }
 
-/// The same for what the firmware itself counts.
+/// The same for an option that needs the firmware's own counters.
 pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), Mistake> {
     if required(parameters, what)?.ring {
         return Ok(());
@@ -75,8 +76,8 @@ pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), Mis
     )))
 }
 
-/// The folder with the machine's images. Those that `firmware.*` parameters choose are brought up to date
-/// first if the sources are at hand, which takes no time if nothing has changed.
+/// The folder with the machine's images. Images that `firmware.*` parameters choose are built first if the
+/// sources are there, which takes no time if nothing has changed.
 pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
     let firmware = required(parameters, "this")?;
     if let Some(built) = firmware.built {
@@ -119,12 +120,12 @@ pub fn images(parameters: &Parameters) -> &'static [&'static str] {
     parameters.model().firmware.map_or(&[], |firmware| firmware.images)
 }
 
-/// The folder of the firmware's sources, which an installation has not.
+/// The folder of the firmware's sources, which an installation does not have.
 pub fn sources(root: &Root) -> PathBuf {
     root.path().join("firmware/seastar")
 }
 
-/// Whether images can be built that are not there.
+/// Tells whether missing images can be built.
 pub fn can_build(root: &Root) -> bool {
     sources(root).join("Makefile").is_file()
 }
@@ -169,8 +170,8 @@ fn options_text(options: &[(&str, String)]) -> String {
     options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs the firmware's Makefile for one variant, unless it would find nothing to do: that alone takes longer
-/// than all else at the start of a small run. Its messages are shown only if it fails.
+/// Runs the firmware's Makefile for one variant, unless all is up to date: `make` alone takes longer than the
+/// rest of the start of a small run. Its messages are shown only if it fails.
 fn build(
     sources: &Path,
     built: &Path,
@@ -213,8 +214,8 @@ pub fn make(folder: &Path) -> Command {
     command
 }
 
-/// True if the images are there, and everything that was made on the way to them is younger than all
-/// sources: in the Makefile, too, each object depends on all of these.
+/// True if the images exist, and all files of the build are younger than all sources: in the Makefile, too,
+/// each object depends on all sources.
 fn is_current(sources: &Path, variant: &Path) -> bool {
     let made = || times(variant).ok()?.into_iter().min();
     let changed = || times(sources).ok()?.into_iter().max();
@@ -222,7 +223,7 @@ fn is_current(sources: &Path, variant: &Path) -> bool {
     IMAGES.iter().all(|name| variant.join(name).is_file()) && older() == Some(true)
 }
 
-/// When the files in a folder, and in all below it, were changed.
+/// Times of the last change of the files in a folder, and in all folders below it.
 pub fn times(folder: &Path) -> io::Result<Vec<SystemTime>> {
     let mut times = Vec::new();
     for entry in folder.read_dir()? {
@@ -236,7 +237,7 @@ pub fn times(folder: &Path) -> io::Result<Vec<SystemTime>> {
     Ok(times)
 }
 
-/// Holds other commands back that would build in the same folder at the same time, until dropped.
+/// Lock of the folder, until dropped, against other commands that build in it.
 pub fn locked(built: &Path) -> io::Result<File> {
     std::fs::create_dir_all(built)?;
     let file = File::create(built.join(".lock"))?;

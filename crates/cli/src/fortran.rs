@@ -1,5 +1,5 @@
-//! The modules `mpi` and `mpi_f08`, compiled by the compiler that is going to use them: what one compiler
-//! writes, another and even another version of it does not read.
+//! The modules `mpi` and `mpi_f08`, compiled by the compiler that will use them: a compiler does not read
+//! modules of another one, or of another version of itself.
 
 use crate::mistake::Mistake;
 use crate::root::Root;
@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 /// Sources of the modules, in include/.
 const MODULES: [&str; 2] = ["mpi", "mpi_f08"];
-/// Lets old programs call one procedure with data of several types (gfortran 10 and later).
+/// Option for old programs that call one procedure with data of several types (gfortran 10 and later).
 const MISMATCH: &str = "-fallow-argument-mismatch";
-/// Says in a folder of modules that its compiler knows that option.
+/// File in a folder of modules if its compiler knows that option.
 const KNOWS_MISMATCH: &str = "allows-mismatch";
 /// Options that make INTEGER larger than the ABI's.
 const WIDE_INTEGERS: [&str; 2] = ["-fdefault-integer-8", "-i8"];
@@ -49,7 +49,7 @@ impl Modules {
     }
 }
 
-/// Refuses what the library could not go along with.
+/// Refuses options that the library does not support.
 pub fn check(arguments: &[OsString]) -> Result<(), Mistake> {
     let wide = arguments.iter().find(|word| WIDE_INTEGERS.iter().any(|wide| *word == wide));
     match wide {
@@ -61,13 +61,13 @@ pub fn check(arguments: &[OsString]) -> Result<(), Mistake> {
     }
 }
 
-/// Where compiled modules are kept.
+/// Folder of compiled modules.
 fn cache() -> PathBuf {
     let folder = crate::cache::folder().filter(|folder| std::fs::create_dir_all(folder).is_ok());
     folder.unwrap_or_else(|| std::env::temp_dir().join("sunstar")).join("fortran")
 }
 
-/// Changes with the compiler and with the modules.
+/// Key that changes with the compiler and with the modules.
 fn key(compiler: &OsStr, sources: &[PathBuf]) -> Result<String, Mistake> {
     let version = Command::new(compiler).arg("--version").output().map_err(|why| {
         let name = compiler.to_string_lossy();
@@ -88,7 +88,7 @@ fn key(compiler: &OsStr, sources: &[PathBuf]) -> Result<String, Mistake> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Compiles the modules beside `folder`, which then appears whole, whoever else does the same.
+/// Compiles the modules beside `folder`, which then appears complete, even if other commands do the same.
 fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), Mistake> {
     let parent = folder.parent().unwrap_or(folder);
     std::fs::create_dir_all(parent).map_err(|why| Mistake::with_file("make", parent, why))?;

@@ -1,4 +1,4 @@
-//! A program in a Linux guest with nothing around it; and the guests' kernel.
+//! A program in a Linux guest by itself; and the guests' kernel.
 
 use crate::args::GuestOptions;
 use crate::firmware;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// When the program begins, in ns: programs take a clock that has not counted a second for none.
+/// Time at which the program begins, in ns: some programs take a clock below one second for none.
 const BEGINS: u64 = 1_000_000_000;
 
 /// Exit status where the guest itself is lost.
 const LOST: u8 = 1;
 
-/// Obeys `sunstar guest`.
+/// Runs `sunstar guest`.
 pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
     if options.prepare {
         prepare(root)?;
@@ -110,7 +110,7 @@ fn is_older(made: &Path, sources: &[PathBuf]) -> bool {
     of <= sources.iter().filter_map(changed).max()
 }
 
-/// Prints what the guest's program has written.
+/// Prints the output of the guest's program.
 fn pass_on(guest: &mut Guest) -> Result<(), String> {
     let [out, err] =
         guest.take_output().map_err(|why| format!("cannot read what a guest writes: {why}"))?;
@@ -118,7 +118,7 @@ fn pass_on(guest: &mut Guest) -> Result<(), String> {
     console::print_bytes(&out)
 }
 
-/// Builds the guests' kernel, or finds that it is there.
+/// Builds the guests' kernel, unless it is there.
 fn prepare(root: &Root) -> Result<(), Mistake> {
     let script = root.path().join("linux/kernel/prepare");
     let ended = Command::new(&script).arg(root.guests()).status();

@@ -1,5 +1,5 @@
-//! Ctrl-C, termination and hang-up: all ranks are killed, the run ends at once with what is known then, and
-//! nothing is left behind.
+//! Ctrl-C, termination and hang-up: all ranks are killed, the run ends at once and reports, and nothing is
+//! left behind.
 
 use crate::mistake::Mistake;
 use des::Stop;
@@ -13,19 +13,20 @@ use std::time::{Duration, Instant};
 
 /// Write end of the pipe through which the signal handler wakes the watcher.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
-/// The signal that came, 0 if none did.
+/// Number of the signal that came, 0 if none did.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// What a signal asks to end.
+/// Request to end the run, made by a signal.
 static STOP: OnceLock<Arc<Stop>> = OnceLock::new();
-/// A signal ends this process, and what it has started, on the spot.
+/// True while a signal ends this process and its children at once.
 static ENDING: AtomicBool = AtomicBool::new(false);
-/// There is no run any more that would have to end by itself.
+/// True once there is no run that could end by itself.
 static OVER: AtomicBool = AtomicBool::new(false);
 
-/// How long the simulator may take to end by itself before it is ended. It looks in every window, so that
-/// only the assembly of a large machine takes a part of it.
+/// Time that the simulator has to end by itself before it is killed. It checks in every window, so that only
+/// the assembly of a large machine can take a part of it.
 const GRACE: Duration = Duration::from_secs(20);
-/// A signal that comes so often is no echo of the first: timeout(1) signals its child, and then its group.
+/// Number of signals at which the process ends at once. Two may have one cause: timeout(1) signals its child,
+/// and then its group.
 const SIGNALS_MAX: usize = 3;
 
 extern "C" fn on_signal(signal: libc::c_int) {
@@ -39,7 +40,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
     unsafe { libc::write(WAKE.load(Ordering::Relaxed), (&raw const WAKE).cast(), 1) };
 }
 
-/// The exit status if a signal ended the run: 128 + its number, as a shell has it.
+/// Exit status if a signal ended the run: 128 + its number, as in a shell.
 pub fn exit_status() -> Option<i32> {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => None,
@@ -47,7 +48,7 @@ pub fn exit_status() -> Option<i32> {
     }
 }
 
-/// Says why a command ends of which there is nothing else to tell.
+/// Prints "interrupted", once.
 fn tell() {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if !TOLD.swap(true, Ordering::Relaxed) {
@@ -55,29 +56,29 @@ fn tell() {
     }
 }
 
-/// Exit status of a command that could not be obeyed, if a signal has asked for its end: what it has started
-/// (a compiler) was ended, too, and what that has led to is nobody's mistake.
+/// Exit status of a command that failed, if a signal has asked for its end: programs that it has started (a
+/// compiler) were ended, too, so the failure is no usage error.
 pub fn instead_of_mistake() -> Option<u8> {
     let status = exit_status().and_then(|status| u8::try_from(status).ok());
     status.inspect(|_| tell())
 }
 
-/// What a run shares with those who watch for signals.
+/// State that a run shares with the watcher for signals.
 #[derive(Clone, Default)]
 pub struct Reins {
     /// Asks the run to end.
     pub stop: Arc<Stop>,
-    /// The run has begun: there is something to tell of it when it ends.
+    /// True once the run has begun: it will report when it ends.
     pub begun: Arc<AtomicBool>,
-    /// Nothing is simulated any more: what is written then is written whole, however long it takes.
+    /// True once nothing is simulated any more: files are then written completely, however long it takes.
     pub writing: Arc<AtomicBool>,
-    /// What is to be removed, as soon as it is there.
+    /// Folder to be removed, once there is one.
     pub folder: Arc<OnceLock<PathBuf>>,
 }
 
-/// From now on a signal kills all ranks and asks the run to end. If it has not begun, or if that takes too
-/// long, or if signals go on coming, its folder is removed and the process ends on the spot. Only once in a
-/// process.
+/// Installs the handler of signals, once in a process. A signal kills all ranks and asks the run to end. If
+/// the run has not begun, or takes too long to end, or if more signals come, its folder is removed and the
+/// process ends at once.
 pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
     let failed =
         |verb| Mistake(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
@@ -108,7 +109,8 @@ pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Whoever started us wants us to outlive this signal (nohup; a job of a shell in the background).
+/// True if the parent process has made this process ignore the signal (nohup; a job of a shell in the
+/// background).
 fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: a structure of plain data, which the call fills in and which outlives it.
     unsafe {
@@ -118,20 +120,20 @@ fn is_ignored(signal: libc::c_int) -> bool {
     }
 }
 
-/// A write beyond the largest file that is allowed (`ulimit -f`) shall fail as one on a full disk
-/// does, and not end this process with a signal. Ranks get the default back.
+/// Makes a write beyond the largest allowed file (`ulimit -f`) fail as on a full disk, instead of ending this
+/// process with a signal. Ranks get the default back.
 pub fn let_writes_fail() {
     // SAFETY: ignores a signal; nothing of ours is called.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// The run has ended, and this process goes on: from now on a signal ends it on the spot.
+/// Tells the watcher that the run has ended and this process goes on: from now on a signal ends it at once.
 pub fn run_is_over() {
     OVER.store(true, Ordering::Relaxed);
 }
 
-/// To be called when what this process has started has ended, before anything is said of it: does not return if
-/// a signal has ended it and will end this process.
+/// Waits if a signal is ending this process. It must be called after the end of a child and before reporting
+/// it: the same signal may have ended the child.
 pub fn go_on() {
     while ENDING.load(Ordering::Acquire) {
         std::thread::park();
@@ -172,7 +174,7 @@ fn watch(mut pipe: std::fs::File, run: &Reins) {
     unsafe { libc::_exit(exit_status().unwrap_or(1)) }
 }
 
-/// Waits until there is something to read; false after `patience`.
+/// Waits until the pipe can be read; false after `patience`.
 fn readable(pipe: &std::fs::File, patience: Option<Duration>) -> bool {
     use std::os::fd::AsRawFd;
     let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };

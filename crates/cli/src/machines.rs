@@ -29,12 +29,13 @@ pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, Mistake> {
     Ok(0)
 }
 
-/// A name is one of Sunstar's machines; a path or a name with an extension is the user's own file.
+/// Loads a machine. A name is one of Sunstar's machines; a path or a name with an extension is the user's own
+/// file.
 fn load(root: &Root, name: &str) -> Result<Parameters, Mistake> {
     read(root, &file(root, name)?)
 }
 
-/// A machine's file, which may build on one of Sunstar's.
+/// Reads a machine's file, which may build on one of Sunstar's.
 pub fn read(root: &Root, file: &Path) -> Result<Parameters, Mistake> {
     Parameters::load_among(&MODELS, file, &folder(root)).map_err(|why| Mistake(why.to_string()))
 }
@@ -90,7 +91,7 @@ fn list(root: &Root, terminal: &Terminal) -> Result<String, Mistake> {
     Ok(text)
 }
 
-/// `model ideal; parameters: 30 documented, 12 assumed`: roles that nothing has are left out.
+/// `model ideal; parameters: 30 documented, 12 assumed`: roles without parameters are left out.
 fn roles(machine: &Parameters) -> String {
     let counts = machine.roles();
     let present = counts.iter().filter(|(_, count)| *count > 0);
@@ -98,7 +99,7 @@ fn roles(machine: &Parameters) -> String {
     format!("model {}; parameters: {}", machine.model().name, words.join(", "))
 }
 
-/// Every parameter: key and value on a line, below it what it is and where it comes from.
+/// Every parameter: key and value on a line, below it description and source.
 fn parameters(machine: &Parameters, terminal: &Terminal) -> String {
     let mut text = format!(
         "{}  {}\n{}, {}\n",

@@ -1,4 +1,4 @@
-//! The `sunstar` command: runs MPI programs on a simulated machine and tells where the time went.
+//! The `sunstar` command: runs MPI programs on a simulated machine and prints a breakdown of the time.
 
 // What is printed must not end us where it cannot be written: `machine::console` prints.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -40,7 +40,7 @@ use machine::console;
 use mistake::Mistake;
 use std::process::ExitCode;
 
-/// Exit status of a user's mistake: the command itself could not be obeyed.
+/// Exit status of a usage error.
 const EXIT_MISTAKE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Obeys one command; gives its exit status.
+/// Runs one command; returns its exit status.
 fn obey(command: Command) -> Result<u8, Mistake> {
     // These are made of the command line itself and need nothing of the installation.
     match command {

@@ -1,4 +1,4 @@
-//! Manual pages and shell completions, both made of the command line's own description.
+//! Manual pages and shell completions, both made from the definition of the command line.
 
 use crate::args::Arguments;
 use crate::mistake::Mistake;

@@ -1,15 +1,15 @@
-//! A user's mistake.
+//! Usage errors.
 
 use std::fmt::Display;
 use std::path::Path;
 
-/// What the user did wrong, where, and what to do about it, in one sentence without the final period.
+/// Usage error: problem, place and remedy in one sentence without the final period.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Mistake(pub String);
 
 impl Mistake {
-    /// A file that could not be used: `cannot <verb> <path>: <why>`.
+    /// Error of a file that could not be used: `cannot <verb> <path>: <why>`.
     pub fn with_file(verb: &str, path: &Path, why: impl Display) -> Mistake {
         Mistake(format!("cannot {verb} {}: {why}", path.display()))
     }

@@ -1,4 +1,4 @@
-//! The files that a command writes: each by itself, and none in the place of what the command reads.
+//! Files that a command writes: no two are the same, and none is an input of the command.
 
 use crate::mistake::Mistake;
 use machine::parameters::Parameters;
@@ -6,26 +6,26 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A file, and what names it: an option, or what stands in it.
+/// File, and what names it: an option, or another file.
 pub type Named<'a> = (&'static str, &'a Path);
 
-/// What makes a file the same as another, however each is spelled.
+/// Identity of a file, however its name is spelled.
 #[derive(PartialEq)]
 enum Identity {
-    /// One that is there: its device and its number on that.
+    /// A file that is there: its device and its inode number.
     Present(u64, u64),
-    /// One that is to be made: its folder without detours, and its name.
+    /// A file that is not there yet: its canonical folder, and its name.
     New(PathBuf),
 }
 
-/// `None` for standard output, and for what takes all: a device such as /dev/null.
+/// `None` for standard output, and for devices such as /dev/null.
 fn identity(file: &Path) -> Option<Identity> {
     match file.metadata() {
         _ if is_stdout(file) => None,
         Ok(found) if !found.is_file() => None,
         Ok(found) => Some(Identity::Present(found.dev(), found.ino())),
         Err(_) => {
-            // A name alone stands in the present folder.
+            // A name alone is in the present folder.
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
             Some(Identity::New(folder.join(file.file_name()?)))
@@ -37,7 +37,7 @@ fn is_stdout(file: &Path) -> bool {
     file.as_os_str() == "-"
 }
 
-/// Finds out now whether files can be written later, each of them by itself and none over an input.
+/// Checks now that the files can be written later, that no two are the same, and that none is an input.
 pub fn check(outputs: &[Named], inputs: &[Named]) -> Result<(), Mistake> {
     for (at, (name, file)) in outputs.iter().enumerate() {
         let this = identity(file);
@@ -67,7 +67,7 @@ pub fn files_of(machine: &Parameters) -> impl Iterator<Item = Named<'_>> {
     std::iter::once(("the machine's file", machine.file())).chain(base)
 }
 
-/// Finds out now whether a file can be written later, and leaves nothing behind.
+/// Checks now that a file can be written later, and leaves nothing behind.
 fn check_writable(file: &Path) -> Result<(), Mistake> {
     if is_stdout(file) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `sunstar profile`: where the firmware's cycles went, by function, by line, and as a flame graph.
+//! `sunstar profile`: the firmware's cycles by function, by line, and as a flame graph.
 
 mod flame;
 mod table;
@@ -15,10 +15,10 @@ use machine::firmware::symbols::Symbols;
 use machine::report::Report;
 use serde_json::{json, Map, Value};
 
-/// Functions of firmware that walk lists for MPI's messages, with what they call for an entry.
+/// Functions of firmware that walk lists for MPI's messages, with the functions that they call for an entry.
 pub const WALKERS: [&str; 4] = ["match_request", "search_posted", "search_unexpected", "differ"];
 
-/// Cost of these functions, if the firmware has such.
+/// Cost of these functions, if the firmware has them.
 fn walks(summary: &Summary) -> Option<Cost> {
     let functions = summary.functions.iter();
     let walkers = functions.filter(|function| WALKERS.contains(&function.name.as_str()));
@@ -86,7 +86,7 @@ fn name(cause: Cause) -> &'static str {
     }
 }
 
-/// The profile behind what it takes to run this again. The keys are those of docs/reference/profile-json.md.
+/// The command line and the profile. The keys are those of docs/reference/profile-json.md.
 fn json_of(options: &ProfileOptions, report: &Report, nodes: &[u32], summary: &Summary) -> String {
     let functions: Vec<Value> = summary
         .functions

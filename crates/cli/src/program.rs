@@ -1,4 +1,4 @@
-//! The program that is to run: where it is, and whether it has to be compiled first.
+//! The program to run: its file, and its compilation if it is source.
 
 use crate::args::Part;
 use crate::compiler::{self, Language};
@@ -13,7 +13,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the user named, with its arguments, for `ranks` ranks: sources are compiled into `folder` first.
+/// Program that the user named, with its arguments, for `ranks` ranks: sources are compiled into `folder`
+/// first.
 pub fn program(
     root: &Root,
     named: &Path,
@@ -33,7 +34,7 @@ pub fn program(
     }
 }
 
-/// What all ranks of a run are to run, each program with its surroundings.
+/// Program of all ranks of a run: each part with its surroundings.
 pub fn programs(
     root: &Root,
     parts: &[Part],
@@ -65,7 +66,7 @@ pub fn programs(
     Ok(Program::Executables(all))
 }
 
-/// What all ranks of a run are to run in guests: these files, as [`for_guests`] has found them.
+/// Program of all ranks of a run in guests.
 pub fn guests(
     root: &Root,
     (parts, files): (&[Part], Vec<PathBuf>),
@@ -119,10 +120,10 @@ pub fn file(named: &Path) -> Result<Option<PathBuf>, Mistake> {
     (!is_builtin(named.as_os_str())).then(|| located(named)).transpose()
 }
 
-/// Runs what is named so and does not run by itself.
+/// Extension and interpreter of programs that do not run by themselves.
 const PYTHON: (&str, &str) = ("py", "python3");
 
-/// The executable for what the user named, and arguments before the user's.
+/// Executable for the program that the user named, and arguments before the user's.
 fn executable(
     root: &Root,
     named: &Path,

@@ -1,4 +1,4 @@
-//! A line on terminals that tells how far a long run has come. Nothing is written elsewhere.
+//! Progress line of a long run, on terminals only.
 
 use crate::summary::{grouped, time_of};
 use des::Duration;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration as Wall, Instant};
 
-/// Runs that are shorter say nothing, and others so often.
+/// Wall time after which a run gets a progress line, and the period of its updates.
 const PATIENCE: Wall = Wall::from_secs(2);
 const PERIOD: Wall = Wall::from_millis(500);
 
-/// The line, as long as the run lasts.
+/// The progress line, as long as the run lasts.
 pub struct Line(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Line {
-    /// Begins to tell of a run, if there is a terminal and it is to be told. The launch is at `launch`.
+    /// Starts the progress line of a run, if it is wanted and there is a terminal. The launch is at `launch`.
     pub fn of(
         progress: Arc<Progress>,
         launch: Duration,
@@ -31,7 +31,7 @@ impl Line {
         Line::told(progress, launch, until)
     }
 
-    /// The same, whoever wants to know.
+    /// Starts the progress line in any case.
     fn told(progress: Arc<Progress>, launch: Duration, until: Option<Duration>) -> Line {
         let (end, ended) = channel();
         let told = std::thread::spawn(move || {
@@ -108,7 +108,7 @@ mod tests {
         assert!(line.0.is_none());
     }
 
-    /// A thread tells it as long as the run lasts; at the end of the run it ends.
+    /// The thread that writes the line ends with the run.
     #[test]
     fn the_line_goes_with_the_run() {
         let line = Line::told(Arc::default(), Duration::ZERO, None);

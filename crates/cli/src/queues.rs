@@ -1,6 +1,6 @@
-//! `sunstar queues`: runs a program and tells what its queues of posted receives and unexpected messages do:
-//! how long they are, how much of them is searched, and the time of that; and the same for other values of a
-//! parameter, as the size of matching units.
+//! `sunstar queues`: runs a program and prints the lengths of its queues of posted receives and unexpected
+//! messages, the part of them that is searched, and the time of that; and the same for other values of a
+//! parameter, such as the size of matching units.
 //!
 //! ```text
 //! the first value:  run (in this process) ─┬─► account ─► figures ─┐
@@ -31,10 +31,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
-/// What a machine with matching units goes through.
+/// Sizes of matching units that are tried on a machine that can have them.
 const SIZES: [&str; 3] = ["off", "128", "256"];
 
-/// Runs the program, tells of its queues after the program's own output, and gives the exit status.
+/// Runs the program, prints its queues after the program's own output, and returns the exit status.
 pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, Mistake> {
     let parameters = machines::chosen(root, &options.run.machine())?;
     if !parameters.model().processes {
@@ -84,7 +84,7 @@ pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, Mistake> {
     Ok(run::unless_written(status, run::write(file, &page)))
 }
 
-/// What is set for each run.
+/// Setting of each run.
 fn settings(machine: &Parameters, options: &QueuesOptions) -> Result<Vec<Option<String>>, Mistake> {
     let Some(vary) = &options.vary else {
         let chosen = |setting: &String| setting.trim_start().starts_with(UNITS);
@@ -128,7 +128,7 @@ fn words(options: &RunOptions, setting: &str) -> Vec<String> {
     words
 }
 
-/// Runs it in a process of its own, whose output nobody wants to see; the exit status if it did not end well.
+/// Runs it in a process of its own, without output; the exit status if it did not end well.
 fn aside(root: &Root, options: &RunOptions, setting: &str) -> Result<Result<Figures, u8>, Mistake> {
     let words = words(options, setting);
     let failed = |why: &dyn std::fmt::Display| Mistake(format!("with {setting}: {why}"));

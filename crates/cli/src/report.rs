@@ -44,7 +44,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs what there is to run, writes the page, and gives the exit status.
+/// Runs the program and the measurements, writes the page, and returns the exit status.
 pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     check_page(&options.file)?;
     let about_machine = options.run.command.is_empty();
@@ -78,7 +78,8 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
     Ok(run::unless_written(status, run::write(&options.file, &page)))
 }
 
-/// A page takes the place of a page only: who forgets to name one has named the program in its place.
+/// Checks that the page overwrites only a page: a user who forgets to name one names the program in its
+/// place.
 pub fn check_page(file: &Path) -> Result<(), Mistake> {
     if file.as_os_str() == "-" {
         return Err(Mistake("report writes a file, not standard output".into()));
@@ -100,7 +101,8 @@ pub fn check_page(file: &Path) -> Result<(), Mistake> {
     }
 }
 
-/// Without a program the page is about the ping-pong whose curves it shows.
+/// Sets the ping-pong as the program, if there is none: then the page is about the ping-pong whose curves it
+/// shows.
 fn the_ping_pong(root: &Root, options: &mut ReportOptions) -> Result<(), Mistake> {
     let run = &mut options.run;
     if run.ranks != 1 || run.ranks_per_node.is_some() {
@@ -114,7 +116,7 @@ fn the_ping_pong(root: &Root, options: &mut ReportOptions) -> Result<(), Mistake
     Ok(())
 }
 
-/// Runs something whose output nobody wants to see; a spinner says that it goes on.
+/// Runs something without its output, with a spinner.
 fn aside<T>(what: &str, run: impl FnOnce() -> T) -> T {
     let spinner = ProgressBar::new_spinner().with_message(what.to_owned());
     let style = ProgressStyle::with_template("{spinner} {msg}");
@@ -199,7 +201,7 @@ fn command(options: &ReportOptions, about_machine: bool) -> String {
     let run = &options.run;
     let mut words = vec!["sunstar".to_owned(), "report".into()];
     words.push(options.file.to_string_lossy().into_owned());
-    // The number of ranks of the first program stands among the options, as if for all.
+    // The number of ranks of the first program is among the options, as if for all.
     let mut programs = run.words();
     let first: Vec<String> = programs.drain(..2).collect();
     if !about_machine {

@@ -1,4 +1,4 @@
-//! Where Sunstar's own files stand: machines, headers, the MPI library, firmware images.
+//! Folder of Sunstar's own files: machines, headers, the MPI library, firmware images.
 
 use crate::cache;
 use crate::mistake::Mistake;
@@ -41,7 +41,7 @@ impl Root {
             })
     }
 
-    /// This folder, for tests.
+    /// Root at this folder, for tests.
     #[cfg(test)]
     pub fn at(folder: &Path) -> Root {
         Root(folder.to_owned())

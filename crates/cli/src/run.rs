@@ -34,31 +34,31 @@ mod told;
 /// Version of the JSON: raised when a key that its readers need is new or has another meaning.
 pub const FORMAT: u64 = 2;
 
-/// Exit status of a run that went well, but whose results are not where they were to be written.
+/// Exit status of a run that went well, but whose results could not be written.
 const EXIT_UNWRITTEN: u8 = 1;
 
-/// Who looks on while a program runs; what is simulated stays the same.
+/// Observers of a run; they do not change what is simulated.
 #[derive(Default)]
 pub struct Observers {
-    /// Take down what each function of the firmware costs.
+    /// True to record the cost of each function of the firmware.
     pub profile: bool,
-    /// The message whose whole story is wanted.
+    /// Message whose whole story is wanted.
     pub follow: Option<abi::MessageId>,
-    /// Are told what happens on all nodes over time.
+    /// Observers of the events on all nodes over time.
     pub watchers: Vec<Arc<dyn Watcher>>,
 }
 
-/// A run that is over.
+/// A finished run.
 pub struct Run {
-    /// What it left behind.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// The machine that it ran on.
     pub parameters: Parameters,
     /// Folder of the firmware's images; empty where there are none.
     pub firmware: PathBuf,
-    /// What the programs' processes did outside of the simulation.
+    /// Work of the programs' processes outside of the simulation.
     pub notes: Arc<Notes>,
-    /// Digest of each program's file, if there are such and JSON is asked for.
+    /// Digest of each program's file, if JSON is asked for.
     digests: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
     Ok(finish(options, &run, &json, printed))
 }
 
-/// Compiles the program if it is source, assembles the machine, and runs it while `observers` look on.
+/// Compiles the program if it is source, builds the machine, and runs the program with `observers`.
 pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, Mistake> {
     rank::permitted(!files(options)?.is_empty()).map_err(Mistake)?;
     // A run may take long: what is wrong with the command is found out before it.
@@ -168,7 +168,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     Ok(Run { outcome, parameters, firmware, notes, digests })
 }
 
-/// What the processes of each program find around themselves, and who puts ranks before their lines.
+/// Surroundings of each program's processes, and the printer that puts ranks before their lines.
 fn surroundings(
     options: &RunOptions,
     notes: &Arc<Notes>,
@@ -204,7 +204,7 @@ fn surroundings(
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))
 }
 
-/// Opens the door for gdb, and tells the user where it is.
+/// Opens the port for gdb, and prints it.
 fn open_door(
     root: &Root,
     ranks: u32,
@@ -219,7 +219,7 @@ fn open_door(
     Ok(Inspector::new(door))
 }
 
-/// Lets commands be read for the monitor, when the run has begun.
+/// Opens the monitor, which reads its commands when the run has begun.
 fn open_monitor(
     parameters: &Parameters,
     ranks: u32,
@@ -229,7 +229,7 @@ fn open_monitor(
     Ok(Inspector::new(monitor.map_err(|why| Mistake(why.to_string()))?))
 }
 
-/// How to connect gdb.
+/// Sentence that says how to connect gdb.
 fn invitation(door: &Door, sources: Option<PathBuf>, elf: &Path) -> String {
     // The firmware's debug information names its files from there.
     let sources = sources.filter(|folder| folder.is_dir());
@@ -248,7 +248,7 @@ pub fn finish(options: &RunOptions, run: &Run, json: &Output, printed: Result<()
     end(&run.outcome.report, [printed, written])
 }
 
-/// What `--json` writes.
+/// JSON of a run, for `--json`.
 fn json_of(options: &RunOptions, run: &Run) -> Result<Value, Mistake> {
     let mut all = stamp(options);
     all.insert("format".into(), json!(FORMAT));
@@ -271,7 +271,7 @@ fn json_of(options: &RunOptions, run: &Run) -> Result<Value, Mistake> {
     Ok(Value::Object(all))
 }
 
-/// What each function of the firmware cost on all nodes, the most expensive first.
+/// Cost of each function of the firmware on all nodes, the most expensive first.
 fn functions(run: &Run) -> Result<Value, Mistake> {
     let symbols =
         Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
@@ -284,7 +284,8 @@ fn functions(run: &Run) -> Result<Value, Mistake> {
     Ok(functions.iter().map(row).collect())
 }
 
-/// Cycles of the firmware in these functions, on all nodes; None if none of them ran or nobody took it down.
+/// Cycles of the firmware in these functions, on all nodes; None if none of them ran, or nothing was
+/// recorded.
 pub fn cycles_of(run: &Run, names: &[&str]) -> Result<Option<u64>, Mistake> {
     if run.outcome.profiles.is_empty() {
         return Ok(None);
@@ -302,7 +303,7 @@ pub fn digest_of(file: &Path) -> Result<String, Mistake> {
     Ok(machine::digest(&bytes))
 }
 
-/// Says what went wrong in a run, and then what could not be written of it; gives the exit status.
+/// Prints the errors of a run, and then those of writing its results; returns the exit status.
 pub fn end(report: &Report, written: impl IntoIterator<Item = Result<(), Mistake>>) -> u8 {
     for sentence in &report.exit.sentences {
         console::say(sentence);
@@ -315,7 +316,7 @@ pub fn end(report: &Report, written: impl IntoIterator<Item = Result<(), Mistake
     written.into_iter().fold(u8::try_from(code).unwrap_or(EXIT_UNWRITTEN), unless_written)
 }
 
-/// `status`, of which success is none if something could not be written.
+/// `status`, but not success if something could not be written.
 pub fn unless_written(status: u8, written: Result<(), Mistake>) -> u8 {
     match written {
         Ok(()) => status,
@@ -326,20 +327,20 @@ pub fn unless_written(status: u8, written: Result<(), Mistake>) -> u8 {
     }
 }
 
-/// Finds out before the run whether there is a node `--node`.
+/// Checks before the run that there is a node `--node`.
 pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), Mistake> {
     let parameters = machines::chosen(root, &options.machine())?;
     machine::check_node(&parameters, options.ranks, "--node", node)
         .map_err(|why| Mistake(why.to_string()))
 }
 
-/// The files of the programs, as far as they have any.
+/// Files of the programs that have one.
 fn files(options: &RunOptions) -> Result<Vec<PathBuf>, Mistake> {
     let parts = options.parts();
     parts.iter().filter_map(|part| program::file(Path::new(&part.command[0])).transpose()).collect()
 }
 
-/// The files that a run writes, by what asks for each.
+/// Files that a run writes, with the option that asks for each.
 fn outputs(options: &RunOptions) -> impl Iterator<Item = Named<'_>> {
     let files = [
         ("--json", &options.json),
@@ -352,7 +353,7 @@ fn outputs(options: &RunOptions) -> impl Iterator<Item = Named<'_>> {
     files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).chain(wave)
 }
 
-/// Finds out now whether the files of a run, and `another`, can be written later.
+/// Checks now that the files of a run, and `another`, can be written later.
 pub fn check_files(
     options: &RunOptions,
     parameters: &Parameters,
@@ -374,7 +375,7 @@ pub fn check_files(
     outputs::check(&written, &read)
 }
 
-/// What is asked for that this machine's model has not.
+/// Refuses options that this machine's model does not have.
 fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mistake> {
     if options.functions {
         firmware::required_with_ring(parameters, "--functions")?;
@@ -396,7 +397,7 @@ fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mist
     Ok(())
 }
 
-/// The program behind the switch's console, if what it says is asked for.
+/// Image of the program behind the switch's console, if its output is asked for.
 fn image_of_console(
     root: &Root,
     options: &RunOptions,
@@ -415,7 +416,7 @@ fn image_of_console(
     })
 }
 
-/// What JSON begins with: what it takes to run this again (docs/reference/run-json.md).
+/// Head of the JSON: all that is needed to repeat the run (docs/reference/run-json.md).
 pub fn stamp(options: &RunOptions) -> Map<String, Value> {
     let arguments = options.arguments().iter().map(|a| a.to_string_lossy()).collect::<Vec<_>>();
     let stamp = json!({

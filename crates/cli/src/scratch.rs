@@ -1,5 +1,5 @@
-//! Folders for what is needed as long as the command runs. One that was left behind, by a command that was
-//! killed, goes when the next one is made.
+//! Temporary folders, for as long as the command runs. A folder that a killed command left behind is removed
+//! when the next one is made.
 
 use crate::mistake::Mistake;
 use std::fs::{self, DirEntry, File};
@@ -9,13 +9,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// What the names of all of them begin with.
+/// Prefix of the names of all of them.
 const PREFIX: &str = "sunstar-";
 
-/// A file in each, locked by whoever the folder belongs to: the lock ends with the process, however it ends.
+/// File in each folder, locked by the process that owns the folder: the lock ends with the process in any
+/// case.
 const OWNER: &str = ".owner";
 
-/// A folder that goes with this value.
+/// Folder that is removed when this value is dropped.
 pub struct Scratch {
     folder: TempDir,
     _lock: File,
@@ -39,19 +40,19 @@ impl Scratch {
         made().map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Takes the lock of a file; false if somebody has it.
+/// Takes the lock of a file; false if it is taken.
 fn lock_of(file: &File) -> bool {
     // SAFETY: flock takes a descriptor that is open and touches no memory.
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Removes those of this user's folders in `parent` that nobody owns any more. Others may do so at the same time.
+/// Removes this user's folders in `parent` whose owner has ended. Other processes may do so at the same time.
 fn remove_abandoned(parent: &Path) {
     // SAFETY: it touches no memory.
     let us = unsafe { libc::geteuid() };

@@ -1,4 +1,4 @@
-//! Standard output: left to one thing that is written, or silenced.
+//! Standard output: reserved for one output, or silenced.
 
 use crate::mistake::Mistake;
 use crate::run;
@@ -8,14 +8,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Runs before the standard library opens /dev/null for a stream that is closed, and lets all that is written
-/// to it vanish without a word.
+/// Runs before the standard library opens /dev/null for closed streams, which then lose all output without an
+/// error.
 // SAFETY: the system calls a function of no arguments for each entry of this section, before `main`.
 #[used]
 #[link_section = ".init_array"]
 static BEFORE_MAIN: extern "C" fn() = keep_closed_streams;
 
-/// A stream that is closed keeps its number, so that no file gets it, and cannot be written: neither by us
+/// A closed stream keeps its number, so that no file gets it, and cannot be written, neither by the simulator
 /// nor by the ranks. Standard input is at its end.
 extern "C" fn keep_closed_streams() {
     for stream in 0..=2 {
@@ -29,7 +29,7 @@ extern "C" fn keep_closed_streams() {
     }
 }
 
-/// Where something goes that an option of a run asks for, such as its JSON.
+/// Destination of an output that an option of a run asks for, such as its JSON.
 pub enum Output {
     /// It was not asked for.
     Nowhere,
@@ -40,8 +40,8 @@ pub enum Output {
 }
 
 impl Output {
-    /// What `option` names. If that is standard output, all that is printed from now on, also by the
-    /// ranks, goes to standard error: whoever reads it has nothing to take out of it.
+    /// Destination that `option` names. If that is standard output, everything printed from now on, also by
+    /// the ranks, goes to standard error, so that the reader of standard output gets nothing else.
     pub fn of(option: &str, named: Option<&Path>) -> Result<Output, Mistake> {
         match named {
             None => Ok(Output::Nowhere),
@@ -64,11 +64,11 @@ impl Output {
     }
 }
 
-/// While it lives, standard output goes nowhere, also that of the ranks.
+/// Guard that silences standard output, also that of the ranks, until dropped.
 pub struct Silence(Option<OwnedFd>);
 
 impl Silence {
-    /// Begins now, if there is a nowhere.
+    /// Silences standard output, if /dev/null can be opened.
     pub fn begin() -> Silence {
         let nowhere = OpenOptions::new().write(true).open("/dev/null");
         Silence(nowhere.and_then(|nowhere| redirect_stdout(nowhere.as_fd())).ok())
@@ -84,7 +84,7 @@ impl Drop for Silence {
     }
 }
 
-/// Lets standard output go elsewhere, also that of processes started later; gives what it was.
+/// Redirects standard output, also that of processes started later; returns the old one.
 fn redirect_stdout(to: BorrowedFd) -> io::Result<OwnedFd> {
     let stdout = io::stdout();
     let was = stdout.as_fd().try_clone_to_owned()?;

@@ -11,26 +11,26 @@ pub mod account;
 mod brief;
 pub mod messages;
 
-/// Fields of the control block that say who and what, and count nothing.
+/// Fields of the control block that are no counters.
 pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];
 
 /// Nodes that still get a column each.
 const NODE_COLUMNS_MAX: usize = 4;
 
-/// Real time of the programs' own work from which on the summary tells of it, and its part of the wall time.
+/// Least real time of the programs' own work, and least share of the wall time, that the summary prints.
 const WORK_MIN: Duration = Duration::from_millis(100);
 const PART_MIN: f64 = 0.1;
 
-/// What is told of a run besides its report.
+/// Facts about a run that its report does not have.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     /// Worker threads.
     pub threads: u16,
-    /// What the programs' calendar told at the start of the machine.
+    /// Date of the programs' calendar at the start of the machine.
     pub date: Date,
     /// Real time of the programs' own work.
     pub worked: Duration,
-    /// Amount that is told.
+    /// Length of the summary.
     pub extent: Extent,
 }
 
@@ -55,7 +55,7 @@ pub fn summary(report: &Report, facts: &Facts, terminal: &Terminal) -> String {
     out
 }
 
-/// Real time of the programs' own work, if it counts for nothing and is worth a line.
+/// Real time of the programs' own work as text, if it is not simulated and long enough.
 fn own_work(report: &Report, facts: &Facts) -> Option<String> {
     let counts = !report.deterministic; // it was measured
     let seconds = facts.worked.as_secs_f64();
@@ -109,13 +109,13 @@ fn write_summary(
     totals(out, report, facts, terminal)
 }
 
-/// Sentence about a run of a model whose programs leave no marks.
+/// Sentence about a run of a model that reports no messages.
 pub fn untold(report: &Report) -> String {
     let model = report.machine.model;
     format!("Model {model} tells neither of messages nor of calls, only what is counted.")
 }
 
-/// What is needed to run this again.
+/// Prints all that is needed to repeat the run.
 fn stamp(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal) -> fmt::Result {
     let separator = if terminal.unicode { " · " } else { ", " };
     let words = [
@@ -163,7 +163,7 @@ fn firmware(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Resu
     Ok(())
 }
 
-/// A table of counters; those that are zero everywhere are left to the JSON.
+/// A table of counters; those that are zero everywhere are only in the JSON.
 fn counters(
     out: &mut String,
     title: &str,
@@ -189,7 +189,7 @@ fn counters(
     Ok(())
 }
 
-/// The same of the switches, where they are counted apart from the nodes.
+/// Table of the counters of switches that are apart from the nodes.
 fn switches(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
     if report.switches.is_empty() {
         return Ok(());
@@ -292,12 +292,12 @@ fn heading(out: &mut String, terminal: &Terminal, title: &str, aside: &str) -> f
     }
 }
 
-/// Headings of the columns: the nodes themselves, or what is said of many nodes.
+/// Headings of the columns: the nodes, or statistics over many nodes.
 fn columns_of(nodes: &[NodeReport]) -> Vec<String> {
     columns("nodes", nodes.iter().map(|node| format!("node {}", node.nid)).collect())
 }
 
-/// Headings for each, or what is said of many.
+/// Headings for each, or statistics over many.
 fn columns(what: &str, each: Vec<String>) -> Vec<String> {
     if each.len() <= NODE_COLUMNS_MAX {
         return each;
@@ -338,7 +338,7 @@ pub fn row(out: &mut String, name: &str, width: usize, cells: &[String]) -> fmt:
     writeln!(out)
 }
 
-/// `4 ranks`, and how many on a node if not one.
+/// `4 ranks`, and the number on a node if it is not one.
 fn ranks(report: &Report) -> String {
     let ranks = plural(u64::from(report.ranks), "rank");
     match report.ranks_per_node {

@@ -38,37 +38,37 @@ use table::{Absent, Columns};
 
 /// Exit status if a point failed.
 const EXIT_FAILED: u8 = 1;
-/// How often the table is written while runs end.
+/// Period at which the table is written while runs end.
 const TABLE_PERIOD: Duration = Duration::from_secs(1);
-/// How often the time left is told anew.
+/// Period at which the time left is printed.
 const TOLD_PERIOD: Duration = Duration::from_millis(100);
-/// How often a signal is looked for.
+/// Period at which signals are looked for.
 const TICK: Duration = Duration::from_millis(50);
 /// Points whose time is estimated one by one.
 const ESTIMATED_MAX: usize = 1000;
-/// Failures that are told in full at the end; all of them are in the table.
+/// Number of failures that are printed in full at the end; all of them are in the table.
 const FAILURES_TOLD: usize = 5;
-/// Memory that a run takes: of itself, and a rank (docs/performance.md, memory; rounded up).
+/// Memory of a run by itself, and of a rank, in KiB (docs/performance.md, memory; rounded up).
 const RUN_KIB: u64 = 128 << 10;
 const RANK_KIB: u64 = 3 << 10;
 
-/// A run that is to be done, for one or more points that are the same.
+/// Run to be made, for one or more points that are the same.
 struct Job {
     id: String,
     identity: Value,
     points: Vec<usize>,
-    /// Nothing is known that would keep it from running.
+    /// True unless something is known that keeps it from running.
     possible: bool,
 }
 
-/// What is known so far.
+/// Present state of the sweep.
 struct State {
-    /// By point; those that are done.
+    /// Rows of finished points, by point.
     rows: Vec<Option<Vec<String>>>,
     /// Points that failed, with their sentences.
     failed: BTreeMap<usize, String>,
     absent: BTreeSet<Absent>,
-    /// Points that are done.
+    /// Number of points that are done.
     done: usize,
     estimate: Estimate,
     written: Instant,
@@ -89,7 +89,7 @@ struct Sweep<'a> {
     state: Mutex<State>,
 }
 
-/// Runs all points that have not been run, writes the table, and gives the exit status.
+/// Runs all points that have not been run, writes the table, and returns the exit status.
 pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     let plan = Plan::of(options)?;
     let columns = Columns::of(&plan)?;
@@ -140,7 +140,7 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
     sweep.end(found)
 }
 
-/// Finds out now whether the table can be written later, and over none of the inputs.
+/// Checks now that the table can be written later, and that it is none of the inputs.
 fn check_table(table: &Path, inputs: &[Named]) -> Result<(), Mistake> {
     if table.as_os_str() == "-" {
         return Err(Mistake("--out names a file, not standard output".into()));
@@ -182,7 +182,7 @@ fn jobs(
 }
 
 impl Sweep<'_> {
-    /// Takes over what was run before; gives the number of points.
+    /// Takes over earlier runs; returns the number of their points.
     fn take_over(&mut self) -> usize {
         let mut open = Vec::new();
         for job in std::mem::take(&mut self.jobs) {
@@ -200,7 +200,7 @@ impl Sweep<'_> {
         self.state.lock().expect("no thread panics with the lock")
     }
 
-    /// Enters a run that is over into the table.
+    /// Enters a finished run into the table.
     fn enter(&self, state: &mut State, job: &Job, record: &Record) {
         for &point in &job.points {
             let (row, absent) = self.columns.row(&self.plan.values(point), &job.id, record);
@@ -216,7 +216,7 @@ impl Sweep<'_> {
         state.estimate.add(self.plan.position(job.points[0]), record.wall_seconds);
     }
 
-    /// Runs what is open, on as many cores as there are.
+    /// Runs the remaining points on all cores.
     fn run_all(&mut self) -> Result<(), Mistake> {
         if !self.options.quiet {
             self.bar = ProgressBar::new(self.plan.len() as u64);
@@ -262,7 +262,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Passes a signal on, and tells the time left.
+    /// Passes a signal on, and prints the time left.
     fn watch(&self, next: &AtomicUsize, over: &AtomicBool) {
         let mut told = Instant::now() - TOLD_PERIOD;
         while !over.load(Ordering::Relaxed) {
@@ -280,7 +280,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// What the rest takes; runs under way count half.
+    /// Text with the expected time of the remaining runs; runs under way count half.
     fn time_left(&self, begun: usize) -> String {
         let position = |job: &Job| self.plan.position(job.points[0]);
         // Of very many some are as good as all.
@@ -342,7 +342,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Writes the table, says what went wrong, and gives the exit status.
+    /// Writes the table, prints the errors, and returns the exit status.
     fn end(self, found: usize) -> Result<u8, Mistake> {
         let state = self.state.into_inner().expect("no thread panics with the lock");
         self.columns.write(self.plan, &state.rows, &self.options.out)?;

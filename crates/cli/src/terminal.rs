@@ -1,11 +1,11 @@
-//! What the reader's terminal can show.
+//! Abilities of the reader's terminal.
 
 use crate::mistake::Mistake;
 use machine::console;
 use std::fmt;
 use std::io::IsTerminal;
 
-/// How to print for people.
+/// Format of texts for people.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Escape sequences for colours and weights.
@@ -17,7 +17,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Of standard output. Colours only on a terminal, and not if $NO_COLOR is set.
+    /// Format for standard output. Colours only on a terminal, and not if $NO_COLOR is set.
     pub fn of_stdout() -> Terminal {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -78,7 +78,7 @@ fn columns() -> usize {
     }
 }
 
-/// Prints what was asked for. A reader that has gone away (`| head`) is no failure of ours.
+/// Prints text. A reader that has gone away (`| head`) is no error.
 pub fn write(text: &str) -> Result<(), Mistake> {
     console::print(text).map_err(Mistake)
 }

@@ -1,5 +1,5 @@
 //! `sunstar trace`: the firmware's trace ring, read through the RAS back door and decoded with the image's
-//! symbols; of firmware that has no ring, the functions that it has entered.
+//! symbols; for firmware without a ring, the functions that it has entered.
 
 use crate::args::TraceOptions;
 use crate::mistake::Mistake;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 mod functions;
 
-/// Runs the program and prints what the processor of one node's network interface did.
+/// Runs the program and prints the trace of one node's network interface.
 pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
     let mut run_options = options.run.clone();
     let parameters = machines::chosen(root, &run_options.machine())?;
@@ -52,7 +52,7 @@ fn ring(run: &Run, node: u32) -> Result<String, Mistake> {
     Ok(tracedump::dump(&tracedump::of(sram, &clock), &symbols))
 }
 
-/// Whoever sets trace points off would see another firmware.
+/// Refuses `firmware.trace=off`, which would trace another firmware.
 fn check_not_off(parameters: &Parameters) -> Result<(), Mistake> {
     let mut set = parameters.overrides().iter();
     if set.any(|set| set.starts_with("firmware.trace=")) && !parameters.switch("firmware.trace") {

@@ -1,4 +1,4 @@
-//! Programs that nobody here wrote are built by our compiler commands, run, and pass their own checks.
+//! Programs of other authors are built by Sunstar's compiler commands, run, and pass their own checks.
 //!
 //! Their sources are Debian's; `scripts/bootstrap test` puts them into `build/debian`.
 #![allow(clippy::unwrap_used)] // Everything here is a test.
@@ -28,7 +28,7 @@ fn sources(package: &str) -> PathBuf {
     folder
 }
 
-/// What the command prints, if it ends well.
+/// Output of the command, which must end well.
 fn output(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -105,7 +105,7 @@ fn hpcc() -> PathBuf {
     program
 }
 
-/// Runs all of HPC Challenge on a grid of rows and columns, and looks at what it says of itself.
+/// Runs all of HPC Challenge on a grid of rows and columns, and checks its own results.
 fn challenge(rows: u32, columns: u32, order: u32) {
     let (program, folder) = (hpcc(), tempfile::tempdir().unwrap());
     let example = fs::read_to_string(sources("hpcc").join("_hpccinf.txt")).unwrap();
@@ -171,7 +171,7 @@ fn hpc_challenge_passes_its_own_checks_on_a_grid() {
     challenge(2, 3, 400);
 }
 
-/// By the line that stands in docs/programs.md.
+/// Uses the line in docs/programs.md.
 #[test]
 #[ignore = "builds mpi4py from PyPI in five minutes and more: make soak"]
 fn mpi4py_is_installed_by_one_line() {

@@ -1,6 +1,5 @@
-//! The house's own rules, kept by a test: who may depend on whom, how long files and lines may be, which
-//! names and marks stay out, and how sources are cited. The reasons stand in ARCHITECTURE.md and
-//! CONTRIBUTING.md.
+//! The house's own rules, kept by a test: dependencies between crates, lengths of files and lines, names and
+//! marks that are not allowed, and citations. The reasons are in ARCHITECTURE.md and CONTRIBUTING.md.
 
 // Clippy takes only functions with #[test] for tests; here everything is one.
 #![allow(clippy::unwrap_used)]
@@ -9,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates of the workspace, and which others each may use outside of its tests.
+/// Crates of the workspace, and the other crates that each may use outside of its tests.
 const LAW: &[(&str, &[&str])] = &[
     ("abi", &[]),
     ("abigen", &[]),
@@ -86,14 +85,14 @@ const LAW: &[(&str, &[&str])] = &[
     ("cli", &["abi", "block", "des", "diagnosis", "guest", "machine", "models", "nbd", "rank"]),
 ];
 
-/// Lines that a source file may have without being named below.
+/// Most lines of a source file that is not named below.
 const FILE_LINES_MAX: usize = 500;
 
-/// Files that are longer, and how long they are at most. Lower a number when a file has shrunk; raise one
-/// only with the reason at the top of the file.
+/// Files that are longer, with their most lines. Lower a number when a file has shrunk; raise one only with
+/// the reason at the top of the file.
 const LONG_FILES: &[(&str, usize)] = &[];
 
-/// Tables with a row a line, however wide: the instructions of the processors.
+/// Tables with a row on each line, of any width: the instructions of the processors.
 const WIDE_FILES: &[&str] =
     &["crates/lanai/src/instructions.rs", "crates/ppc440/src/instructions.rs"];
 
@@ -101,10 +100,10 @@ const WIDE_FILES: &[&str] =
 const CODE_COLUMNS_MAX: usize = 100;
 const COMMENT_COLUMNS_MAX: usize = 110;
 
-/// Lines that are longer, in all: a ratchet that only goes down.
+/// Most lines in all that are longer: a ratchet that only goes down.
 const LONG_LINES_MAX: usize = 58;
 
-/// Names under which anything could be put, and so nothing is found again.
+/// Names that say nothing about the contents of a file or folder.
 const DUMPING_GROUNDS: &[&str] = &["common", "util", "utils", "helpers", "misc"];
 
 /// Doc comments that open with one of these: an opening is a noun or a verb. The number may only fall.
@@ -116,7 +115,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
-/// All files of the project, as paths relative to its root; what was built is left out.
+/// All files of the project, as paths relative to its root, without build products.
 fn files() -> Vec<PathBuf> {
     fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) {
         let mut entries: Vec<_> = fs::read_dir(root.join(folder)).unwrap().flatten().collect();
@@ -182,8 +181,8 @@ fn crates_depend_only_on_whom_they_may() {
     assert_eq!(seen, law.keys().map(|name| (*name).to_owned()).collect());
 }
 
-/// Files of the command that name one model: what only that has (a debugger, a monitor, a trace ring, a
-/// probe). Take a file out when it does no more; none comes in. Nobody but models can name a part: [`LAW`].
+/// Files of the command that name one model, for features that only it has (a debugger, a monitor, a trace
+/// ring, a probe). Remove a file that no longer does; do not add one. Only models can name a part: [`LAW`].
 const NAME_MODELS: &[&str] = &["bench/ladder.rs", "firmware.rs", "run.rs", "trace.rs"];
 
 #[test]
@@ -200,7 +199,7 @@ fn few_files_of_the_command_name_a_model() {
     assert_eq!(naming, known);
 }
 
-/// A crate without unit tests is not compiled once more to find none; one with some runs them.
+/// Crates without unit tests are not compiled for them; crates with some run them.
 #[test]
 fn unit_tests_are_compiled_where_there_are_some() {
     let sources = sources();
@@ -216,7 +215,7 @@ fn unit_tests_are_compiled_where_there_are_some() {
     }
 }
 
-/// `make test` does not look for tests in comments, which takes a compiler's look at every crate.
+/// Comments have no tests, because `make test` does not run them: that would compile every crate again.
 #[test]
 fn comments_have_no_tests() {
     for (path, text) in sources().into_iter().filter(|(path, _)| has_extension(path, &["rs"])) {
@@ -231,7 +230,7 @@ fn comments_have_no_tests() {
     }
 }
 
-/// Crates that have unsafe code; the reasons stand in ARCHITECTURE.md.
+/// Crates that have unsafe code; the reasons are in ARCHITECTURE.md.
 const UNSAFE: &[&str] = &[
     "alpu",
     "cli",
@@ -246,7 +245,7 @@ const UNSAFE: &[&str] = &[
     "verilated",
 ];
 
-/// Requests, communicators, types and collectives do not know what carries their messages.
+/// Requests, communicators, types and collectives do not depend on the transport of their messages.
 #[test]
 fn mpi_names_portals_in_one_room() {
     let room = Path::new("crates/mpi/src/transport/portals");
@@ -432,7 +431,7 @@ fn no_paths_of_one_machine() {
     }
 }
 
-/// Who begins at the index finds every page.
+/// Links from the index lead to every page.
 #[test]
 fn every_document_is_in_the_index() {
     let root = root();

@@ -1,4 +1,4 @@
-//! The inside of the crossbar: a word of each lane in, a word for each lane out, a cycle.
+//! The inside of the crossbar: in each cycle it takes a word of each lane, and gives a word for each lane.
 
 use crate::input::Input;
 use crate::output::{Action, Output};
@@ -6,7 +6,7 @@ use crate::params::{Params, PORTS_MAX};
 use crate::point::{Forwarding, Point};
 use serial::Word;
 
-/// What the crossbar has counted: what its monitor shows.
+/// Counters of the crossbar, as its monitor shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Words that have passed each crosspoint, input by input.
@@ -15,21 +15,21 @@ pub struct Counters {
     pub packets: Vec<u64>,
     /// Words in each crosspoint now.
     pub occupancy: Vec<usize>,
-    /// Headers that say what cannot be: dropped.
+    /// Headers with impossible values; they are dropped.
     pub header_errors: u64,
-    /// Credits that were spoilt: discarded.
+    /// Damaged credits; they are discarded.
     pub credit_errors: u64,
-    /// Words that found a crosspoint full: lost.
+    /// Words that found a crosspoint full; they are lost.
     pub overflows: u64,
 }
 
-/// The inside.
+/// Crossbar without its lanes.
 #[derive(Clone, Debug)]
 pub struct Crossbar {
     params: Params,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
-    /// Row by row.
+    /// Crosspoints, row by row.
     points: Vec<Point>,
     overflows: u64,
     cycle: u64,
@@ -60,7 +60,8 @@ impl Crossbar {
         &self.params
     }
 
-    /// A cycle: what came from each lane, and for which lanes a word is wanted; gives the words for these.
+    /// Advances a cycle: `arrived` is the word of each lane, `ready` tells which lanes take a word; returns
+    /// the words for these.
     pub fn clock(&mut self, arrived: &[Option<Word>], ready: &[bool]) -> [Option<Word>; PORTS_MAX] {
         let ports = self.params.ports;
         let mut words = [None; PORTS_MAX];
@@ -110,7 +111,7 @@ impl Crossbar {
         self.outputs[port].choose(&column[..ports], &row[..ports], self.params.urgent_words)
     }
 
-    /// What was counted.
+    /// Counters so far.
     pub fn counters(&self) -> Counters {
         let ports = self.params.ports;
         let packets = (0..ports * ports).map(|p| self.outputs[p % ports].packets[p / ports]);
@@ -128,17 +129,17 @@ impl Crossbar {
     pub fn cycle(&self) -> u64 {
         self.cycle
     }
-    /// How long packets took, of each crosspoint, input by input.
+    /// Forwarding times of packets, of each crosspoint, input by input.
     pub fn forwarding(&self) -> impl Iterator<Item = Forwarding> + '_ {
         self.points.iter().map(|point| point.forwarding)
     }
 
-    /// True while what a packet that was cut off owes is made up.
+    /// True while the missing words of a packet that was cut off are replaced.
     pub(crate) fn makes_up(&self) -> bool {
         self.inputs.iter().any(Input::makes_up)
     }
 
-    /// True if it holds nothing, has told all, and knows that the cards have emptied their buffers.
+    /// True if it holds no words and owes no credits, and the cards have reported empty buffers.
     pub fn is_quiet(&self) -> bool {
         let empty = self.points.iter().all(|point| point.len() == 0 && point.untold() == 0);
         empty && self.outputs.iter().all(Output::is_quiet)

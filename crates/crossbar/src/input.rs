@@ -15,7 +15,7 @@ enum State {
         to: usize,
         left: u16,
     },
-    /// The packet was cut off; what its header has announced is made up.
+    /// The packet was cut off; its missing words are replaced.
     Fill {
         to: usize,
         left: u16,
@@ -42,7 +42,7 @@ impl Input {
     pub fn makes_up(&self) -> bool {
         matches!(self.state, State::Fill { .. })
     }
-    /// The edge: a word of the lane's, and what goes to which crosspoint.
+    /// Clock edge: takes a word of the lane; returns a word for a crosspoint, with the crosspoint's index.
     pub fn clock(&mut self, word: Option<Word>, ports: usize) -> Option<(usize, u64)> {
         if let State::Fill { to, left } = self.state {
             let more = State::Fill { to, left: left - 1 };

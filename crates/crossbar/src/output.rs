@@ -5,8 +5,8 @@ use crate::input::announced;
 use abi::forth::PACKET_OVERHEAD;
 use serial::{Credit, Word};
 
-/// Counts of a packet's words have ten bits. More stand in a header only where a crosspoint has lost a word,
-/// and what comes behind that is taken for one.
+/// Counts of a packet's words have ten bits. A header has more only where a crosspoint has lost a word, and
+/// what comes behind that is taken for one.
 const LENGTH_MASK: u16 = 0x3FF;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     state: State,
-    /// Whose packet, and whose credit, was the last.
+    /// Inputs of the last packet and of the last credit.
     last_from: usize,
     last_told: usize,
     /// Flow control towards the card.
@@ -36,19 +36,19 @@ pub(crate) struct Output {
     pub packets: Vec<u64>,
 }
 
-/// What an output does in a cycle.
+/// Action of an output in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Action {
     pub word: Option<Word>,
-    /// A word leaves the crosspoint of this input.
+    /// Input whose crosspoint a word leaves.
     pub pop: Option<usize>,
-    /// It is the packet's last one.
+    /// True if it is the packet's last word.
     pub last: bool,
-    /// The card is told of this crosspoint of its row.
+    /// Crosspoint of its row for which the card gets a credit.
     pub told: Option<usize>,
 }
 
-/// First of `wants` behind `last`, in the round.
+/// First of `wants` behind `last`, round-robin.
 fn next(last: usize, wants: &[bool]) -> Option<usize> {
     let ports = wants.len();
     (1..=ports).map(|step| (last + step) % ports).find(|port| wants[*port])
@@ -70,7 +70,7 @@ impl Output {
     }
 
     /// A cycle in which the lane takes a word. `column`: the oldest word of each crosspoint; `row`: for each
-    /// crosspoint of the card's own row the words that it is to be told of, and the count.
+    /// crosspoint of the card's own row the words still to be reported to it, and the count.
     pub fn choose(&mut self, column: &[Option<u64>], row: &[(u16, u16)], urgent: u16) -> Action {
         let ports = column.len();
         let (mut waits, mut hurries) = ([false; 8], [false; 8]);
@@ -100,7 +100,7 @@ impl Output {
         Action { word, told: Some(told), ..Action::default() }
     }
 
-    /// The packet's next step, if it can be made: from which input, and the words that its packet has.
+    /// Next word of the packet, if it can be sent: its input, the word, and the number of words left.
     fn packet(&self, column: &[Option<u64>]) -> Option<(usize, u64, u16)> {
         match self.state {
             State::Gap => None,

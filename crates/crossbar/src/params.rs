@@ -1,6 +1,6 @@
 //! Parameters of a crossbar.
 
-/// Ports at most (marazakis2006 s2.3).
+/// Most ports (marazakis2006 s2.3).
 pub const PORTS_MAX: usize = 8;
 
 /// A crossbar.
@@ -9,7 +9,7 @@ pub struct Params {
     /// Ports, 2 to 8. A packet's flow is the number of its output.
     pub ports: usize,
     /// Words of a crosspoint's buffer, a power of two (assumed: a packet of 4 KB fits, with the next one
-    /// behind it). Each card is told that a flow has so many words.
+    /// behind it). It is also the size of a flow's buffer for each card.
     pub point_words: u16,
     /// Words of the buffer of the card behind each output.
     pub card_words: u16,

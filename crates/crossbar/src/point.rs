@@ -1,4 +1,4 @@
-//! A crosspoint: a buffer, and what the card at its input is to be told of it.
+//! A crosspoint: a buffer, and the credits owed to the card at its input.
 
 use std::collections::VecDeque;
 
@@ -9,9 +9,9 @@ pub(crate) struct Point {
     mask: u16,
     /// Words that have left, cumulative.
     freed: u16,
-    /// Of them, those that no credit has told of; saturating.
+    /// Words of these that no credit has reported; saturating.
     untold: u16,
-    /// For the monitor.
+    /// Words forwarded, for the monitor.
     pub forwarded: u64,
     pub forwarding: Forwarding,
     /// Cycles in which the packets that are here began to arrive.
@@ -23,14 +23,14 @@ pub(crate) struct Point {
     pushed: bool,
 }
 
-/// From a packet's first word in to its last word out, in cycles.
+/// Times from a packet's first word in to its last word out, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarding {
     /// Packets that have passed.
     pub packets: u64,
     /// Sum of their cycles.
     pub sum: u64,
-    /// Of the slowest of them.
+    /// Cycles of the slowest packet.
     pub most: u64,
 }
 
@@ -79,7 +79,7 @@ impl Point {
         self.forwarding.sum += cycles;
         self.forwarding.most = self.forwarding.most.max(cycles);
     }
-    /// The edge: a word in (false if there was no room), one out, and a credit that was sent.
+    /// Clock edge: a word in (false if there was no room), one out, and a credit that was sent.
     pub fn clock(&mut self, push: Option<u64>, pop: bool, told: bool) -> bool {
         let full = self.words.len() == self.depth;
         if told {

@@ -6,7 +6,7 @@ use serial::{LinkRx, LinkTx, Symbol, Word};
 /// A crossbar with alignment and synchronisation at its lanes.
 #[derive(Clone, Debug)]
 pub struct Switch {
-    /// The inside.
+    /// Crossbar without the lanes.
     pub crossbar: Crossbar,
     rx: Vec<LinkRx>,
     tx: Vec<LinkTx>,

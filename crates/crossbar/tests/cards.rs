@@ -1,5 +1,4 @@
-//! Cards around a crossbar: everything arrives, nobody is left out, and nothing is lost where all want one
-//! port.
+//! Cards around a crossbar: everything arrives, no card starves, and nothing is lost if all send to one port.
 
 #[path = "../../rdma/tests/bench/mod.rs"]
 mod bench;
@@ -84,7 +83,7 @@ fn star(nodes: usize) -> World<Star> {
     world
 }
 
-/// Nothing was lost anywhere, and every counter of credits stands where it began.
+/// Checks that nothing was lost anywhere, and that every counter of credits has its first value.
 fn check(world: &World<Star>) {
     let counters = world.fabric.switch.crossbar.counters();
     let errors = counters.header_errors + counters.credit_errors + counters.overflows;
@@ -125,8 +124,9 @@ fn random_writes_among_all_arrive_as_the_specification_says() {
     }
 }
 
-/// Keeps `messages` of `words` from each sender under way until `rounds` each have been posted; gives what
-/// each receiver has from each sender at the time when the first sender's last has come.
+/// Keeps `messages` of `words` from each sender under way until `rounds` each have been posted; returns the
+/// messages that each receiver has from each sender when the last message of the first sender to finish has
+/// come.
 fn flood(world: &mut World<Star>, pairs: &[(usize, usize)], words: u16, rounds: u64) -> Vec<usize> {
     let mut posted = vec![0; pairs.len()];
     let arrived = |world: &World<Star>, (from, to): (usize, usize)| {

@@ -1,5 +1,5 @@
 //! Random programs of packets and credits: the model and `rtl/crossbar` side by side, every output equal in
-//! every cycle. The cards are simple ones, which keep to the credits and now and then spoil something.
+//! every cycle. The cards are simple, which keep to the credits and at times send errors.
 
 use crossbar::{Crossbar, Params};
 use des::Random;
@@ -19,7 +19,7 @@ struct In {
     unused: [u8; 6],
 }
 
-/// A cycle's outputs; errors as one bit a port.
+/// A cycle's outputs; errors as one bit for each port.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Out {
@@ -94,7 +94,7 @@ impl Drop for Rtl {
 
 /// A card at a port: sends packets as far as credits go, and takes what comes.
 struct Card {
-    /// Towards each crosspoint of its row: words sent, and credited.
+    /// Words sent to each crosspoint of its row, and words credited.
     sent: Vec<u16>,
     credited: Vec<u16>,
     /// Words of the packet that is sent.
@@ -192,7 +192,7 @@ impl Card {
     }
 }
 
-/// A random program of so many cycles; the error says where the two differ.
+/// A random program of so many cycles; the error is the first difference.
 fn play(params: &Params, rtl: &mut Rtl, seed: u64, cycles: usize) -> Result<u64, String> {
     let mut random = Random::new(seed);
     let mut model = Crossbar::new(*params);
@@ -241,7 +241,7 @@ fn play(params: &Params, rtl: &mut Rtl, seed: u64, cycles: usize) -> Result<u64,
     Err(message)
 }
 
-/// Crosspoints that are often full, counters that often wrap.
+/// Parameters with which crosspoints are often full, and counters often wrap.
 fn small() -> Params {
     Params { ports: 3, point_words: 16, card_words: 20, urgent_words: 4, miscounts: None }
 }

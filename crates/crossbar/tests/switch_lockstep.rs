@@ -1,5 +1,5 @@
-//! The crossbar with its lanes beside its RTL (`rtl/crossbar/crossbar_switch.sv`): every symbol equal in
-//! every cycle, and every counter, over random packets, credits and spoilt symbols.
+//! The crossbar with its lanes beside its RTL (`rtl/crossbar/crossbar_switch.sv`): every symbol and every
+//! counter is equal in every cycle, over random packets, credits and damaged symbols.
 
 use crossbar::{Params, Switch};
 use des::Random;
@@ -7,13 +7,13 @@ use rtl::{Place, SwitchDesign};
 use serial::{Credit, LinkRx, LinkTx, Symbol, Word};
 use std::collections::VecDeque;
 
-/// What stands at a port: sends packets without minding credits much, and frees what comes.
+/// Card at a port: it sends packets, mostly without waiting for credits, and frees the words that come.
 struct Port {
     number: u8,
     tx: LinkTx,
     rx: LinkRx,
     words: VecDeque<Word>,
-    /// Words that have come, and the count that was told last.
+    /// Words that have come, and the count that was reported last.
     came: u16,
     told: u16,
 }
@@ -72,7 +72,7 @@ impl Port {
     }
 }
 
-/// Words that have passed, and errors of all kinds.
+/// Plays random traffic; returns the number of words passed, and of errors of all kinds.
 fn play(design: SwitchDesign, params: Params, seed: u64, cycles: usize) -> (u64, u64) {
     let mut random = Random::new(seed);
     let (mut model, mut rtl) = (Switch::new(params), rtl::Switch::new(design));
@@ -117,7 +117,7 @@ fn a_small_switch_is_its_rtl() {
     check(small(), 0..10, 6_000);
 }
 
-/// 512 words are 515 with what surrounds them, which would be 3 in the bits of a small buffer's counts.
+/// 512 words are 515 with header and trailer, which would be 3 in the bits of a small buffer's counts.
 #[test]
 fn a_packet_that_the_cards_buffer_cannot_hold_never_leaves() {
     let design = SwitchDesign::build(&Place::of_tests(), &small());

@@ -1,4 +1,4 @@
-//! Where the workers of a run wait for one another.
+//! Barrier at which the workers of a run wait for one another.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -17,7 +17,7 @@ pub(crate) struct Barrier {
     wake: Condvar,
 }
 
-/// Turns that a waiting worker spins before it sleeps: some microseconds, an assumed balance.
+/// Number of times that a waiting worker spins before it sleeps: some microseconds, an assumed balance.
 const SPINS: u32 = 2_000;
 
 impl Barrier {
@@ -57,7 +57,7 @@ impl Barrier {
     }
 }
 
-/// Frees the other workers if this one panics; without it they would wait for ever.
+/// Guard that frees the other workers if this one panics; without it they would wait for ever.
 pub(crate) struct PoisonOnPanic<'a>(pub(crate) &'a Barrier);
 
 impl Drop for PoisonOnPanic<'_> {

@@ -1,4 +1,4 @@
-//! The trace hash: one number that stands for everything that happened.
+//! The trace hash: one number over all events.
 
 use crate::Time;
 
@@ -18,12 +18,12 @@ impl TraceHash {
         // A word at a time instead of a byte: weaker mixing, eight times fewer multiplications.
         self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
     }
-    /// Takes in something that happened at `at`.
+    /// Takes in an event at `at`.
     pub fn event(&mut self, at: Time, what: u64) {
         self.word(at.0);
         self.word(what);
     }
-    /// The number.
+    /// Value of the hash.
     pub fn value(self) -> u64 {
         self.0
     }

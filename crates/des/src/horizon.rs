@@ -1,19 +1,20 @@
-//! How far each logical process may go before anything that others do can reach it.
+//! Horizons: the time up to which each logical process may advance before anything that others do can reach
+//! it.
 
 use crate::{Duration, Time};
 
-/// Who sends messages to whom. Each takes at least the lookahead.
+/// Links between processes. Each message takes at least the lookahead.
 #[derive(Clone, Debug)]
 pub struct Links {
     lookahead: Duration,
     processes: u32,
     /// Processes that take messages from anybody.
     receivers: usize,
-    /// Everybody sends to everybody.
+    /// True if all send to all.
     all: bool,
-    /// To whom each process sends messages; of nobody, if all send to all.
+    /// Receivers of each process's messages; empty if all send to all.
     to: Rows,
-    /// For each process, which of two sides it is on, if messages only go from one to the other.
+    /// Side of each process, if there are two sides and messages only go from one to the other.
     side: Option<Vec<bool>>,
 }
 
@@ -46,7 +47,8 @@ impl Links {
     }
 }
 
-/// Two sides for processes that send messages `to` others, so that none goes to the same side.
+/// Divides the processes, which send messages `to` others, into two sides, if no message then stays on its
+/// side.
 fn sides(to: &[Vec<u32>]) -> Option<Vec<bool>> {
     let mut linked = to.to_vec();
     for (process, receivers) in (0..).zip(to) {
@@ -74,8 +76,8 @@ fn sides(to: &[Vec<u32>]) -> Option<Vec<bool>> {
     sides.into_iter().collect()
 }
 
-/// Numbers of processes for each process. All rows are as long as the longest, which spares a look at where
-/// they end: behind a shorter one's stands the number of nobody, one more than the last process has.
+/// Numbers of processes for each process. All rows are as long as the longest, so that their ends need not be
+/// looked up: shorter rows are filled with the number behind the last process, which is that of nobody.
 #[derive(Clone, Debug)]
 struct Rows {
     width: usize,
@@ -94,33 +96,35 @@ impl Rows {
     }
 }
 
-/// A message that is known before it is sent, as something is on its way that a process will pass on.
+/// Announcement of a message before it is sent, because its process will pass on something that is on its
+/// way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foretold {
-    /// Who will receive it.
+    /// Process that will receive it.
     pub target: u32,
-    /// When, at the earliest.
+    /// Earliest time of its arrival.
     pub at: Time,
-    /// It is meant for the target, which may send something because of it once its slack is over
-    /// ([`crate::Outlook::slack`]). If not, all that the target sends for it is foretold, too.
+    /// True if it is meant for the target, which may send something because of it after its reaction time
+    /// ([`crate::Outlook::slack`]). If not, every message that the target sends because of it is announced,
+    /// too.
     pub ends: bool,
 }
 
-/// What a process may do, and what may be done to it.
+/// Times at which a process may affect others, and others it.
 #[derive(Clone, Copy)]
 struct Contact {
-    /// When it may send anything at the earliest, of its own or because of what others send.
+    /// Earliest time at which it may send anything, by itself or because of others' messages.
     sends: Time,
-    /// When the first of what others send can reach it.
+    /// Earliest time at which a message of others can reach it.
     takes: Time,
 }
 
 /// The horizon of each process: it does everything before it, and takes nothing in before it.
 pub(crate) struct Horizons<'a> {
     links: &'a Links,
-    /// Of each process. Nobody stands last, never sends, and need not be told anything.
+    /// Times of each process. The last entry is that of nobody, who never sends and is never reached.
     contacts: Vec<Contact>,
-    /// When the first message that was foretold can reach each.
+    /// Earliest arrival of an announced message, for each process.
     meets: Vec<Time>,
     of: Vec<Time>,
     last: Time,
@@ -137,21 +141,21 @@ impl<'a> Horizons<'a> {
     pub(crate) fn of(&self, process: u32) -> Time {
         self.of[process as usize]
     }
-    /// The latest of all.
+    /// The latest horizon of all.
     pub(crate) fn last(&self) -> Time {
         self.last
     }
-    /// The same one for all, as far as they are not beyond it.
+    /// Sets the same horizon for all processes that are not beyond it.
     pub(crate) fn together(&mut self, horizon: Time) {
         self.of.iter_mut().for_each(|of| *of = horizon.max(*of));
         self.last = self.last.max(horizon);
     }
-    /// As far as each can go by the distance from those that may send: `reach` tells when each may, if
-    /// nothing comes but what is foretold: by whom, what, and how much slack its target has. Nobody goes
-    /// beyond `end`, and all at least to `least`.
+    /// Sets the horizon of each process by its distance from those that may send. `reach` is the earliest
+    /// output of each, if nothing arrives except the announced messages `foretold`: process, message, and
+    /// reaction time of its target. No horizon is beyond `end`, and all are at least `least`.
     ///
-    /// Of two sides only that of the first one goes: the other side, which it has told by then, will go
-    /// twice as far in one turn.
+    /// If there are two sides, only the side of the first process advances: the other one, whose messages
+    /// from this side are then known, will advance twice as far in one window.
     pub(crate) fn apart(
         &mut self,
         reach: impl Iterator<Item = Time>,
@@ -196,9 +200,9 @@ impl<'a> Horizons<'a> {
             self.last = self.last.max(*of);
         }
     }
-    /// Whoever sends may make its neighbours send a lookahead later; `first` is when the first one does.
-    /// So nobody changes any more when those send that are less than a lookahead behind it: they tell
-    /// their neighbours, then the next ones, until all have been told.
+    /// Spreads the earliest outputs: a process that sends may make its neighbours send a lookahead later.
+    /// `first` is the earliest output of all. Outputs less than a lookahead behind it are final, so their
+    /// processes update their neighbours; then come the next ones, until all are updated.
     fn spread(&mut self, mut first: Time) {
         let Horizons { links, contacts, .. } = self;
         if links.all {
@@ -241,7 +245,8 @@ mod tests {
     use super::*;
     use crate::Random;
 
-    /// The same by the shortest ways between all, with one way back to each itself.
+    /// The same horizons, computed from the shortest ways between all processes and from each one back to
+    /// itself.
     fn by_ways(links: &Links, reach: &[Time]) -> Vec<Time> {
         let count = reach.len();
         let far = u64::MAX / 4;

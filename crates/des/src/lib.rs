@@ -1,5 +1,5 @@
 //! Discrete-event kernel: simulated time, event queues, logical processes and the windows in which they run.
-//! Knows nothing of what is simulated.
+//! It knows nothing of the simulated machine.
 
 #![forbid(unsafe_code)]
 

@@ -2,17 +2,17 @@
 
 use crate::{Duration, Time};
 
-/// An event, when it is due, and its place among those of the same time.
+/// Event with its time, and its place among events of the same time.
 #[derive(Clone)]
 struct Entry<E> {
     at: Time,
-    /// Who caused it, then the causer's sequence: none of them depends on how the simulation is cut
-    /// into windows or threads.
+    /// Process that caused it, then the sequence number of that process: neither depends on how the
+    /// simulation is cut into windows or threads.
     cause: u64,
     event: E,
 }
 
-/// Bits of a sequence; above them stands who counts.
+/// Bits of a sequence number; the process that counts is above them.
 const SEQUENCE_BITS: u32 = 44;
 
 impl<E> Entry<E> {
@@ -30,7 +30,7 @@ impl<E> Entry<E> {
 #[derive(Clone, Copy, Debug)]
 pub struct Place(u64);
 
-/// The second part of a key.
+/// Second part of a key.
 fn cause(source: u32, sequence: u64) -> u64 {
     debug_assert!(sequence >> SEQUENCE_BITS == 0, "a sequence has its bits");
     u64::from(source) << SEQUENCE_BITS | sequence
@@ -43,16 +43,16 @@ fn cause(source: u32, sequence: u64) -> u64 {
 /// their end. Events ought to be small, and cheap to copy. (A binary heap took three times as long; to search
 /// by halves and move entries at once, half as long again.)
 pub struct EventQueue<E> {
-    /// Key of the next event, which is looked at more often than it changes; beyond everything without one.
+    /// Key of the next event, which is read more often than it changes; the greatest key if there is none.
     next: (Time, u64),
-    /// Ascending; those before `first` have left.
+    /// Entries in ascending order; those before `first` have left.
     entries: Vec<Entry<E>>,
     first: usize,
     owner: u32,
     sequence: u64,
 }
 
-/// The key of no event.
+/// Key in place of an event's.
 const NONE: (Time, u64) = (Time::NEVER, u64::MAX);
 
 fn number((at, cause): (Time, u64)) -> u128 {
@@ -71,13 +71,13 @@ impl<E: Clone> EventQueue<E> {
         self.sequence += 1;
         self.enter(Entry { at, cause: cause(self.owner, self.sequence), event });
     }
-    /// Schedules what logical process `source` sent as its message number `sequence`.
+    /// Schedules message number `sequence` of logical process `source`.
     #[inline(always)]
     pub fn schedule_from(&mut self, at: Time, source: u32, sequence: u64, event: E) {
         self.enter(Entry { at, cause: cause(source, sequence), event });
     }
-    /// The place among those of the same time of an event that the owner schedules now in another
-    /// of its queues ([`EventQueue::schedule_at`]): events of both have one order, that of their
+    /// Place, among events of the same time, of an event that the owner now schedules in another of its
+    /// queues ([`EventQueue::schedule_at`]): events of both have one order, that of their
     /// [`EventQueue::key`]s.
     #[inline(always)]
     pub fn place(&mut self) -> Place {
@@ -89,7 +89,7 @@ impl<E: Clone> EventQueue<E> {
     pub fn schedule_at(&mut self, at: Time, place: Place, event: E) {
         self.enter(Entry { at, cause: place.0, event });
     }
-    /// Where the next event stands in the order of all; beyond everything if there is none.
+    /// Key of the next event in the order of all; the greatest key if there is none.
     #[inline(always)]
     pub fn key(&self) -> u128 {
         number(self.next)
@@ -137,7 +137,8 @@ impl<E: Clone> EventQueue<E> {
         }
         waiting[place] = entry;
     }
-    /// The array has no room at its end: it is moved to the front if that gives much, else it grows.
+    /// Makes room at the end of the array: its entries move to the front if much is free there, else it
+    /// grows.
     #[cold]
     fn make_room(&mut self) {
         if self.first > self.entries.len() / 2 {
@@ -147,7 +148,7 @@ impl<E: Clone> EventQueue<E> {
             self.entries.reserve(self.entries.len().max(LEAST));
         }
     }
-    /// When the next event is due; `Time::NEVER` if there is none.
+    /// Time of the next event; `Time::NEVER` if there is none.
     #[inline]
     pub fn next_time(&self) -> Time {
         self.next.0
@@ -167,7 +168,7 @@ impl<E: Clone> EventQueue<E> {
         self.remove_next();
         Some((at, event))
     }
-    /// Removes the next event, which has been looked at.
+    /// Removes the next event.
     #[inline(always)]
     pub fn remove_next(&mut self) {
         self.first += 1;
@@ -179,22 +180,22 @@ impl<E: Clone> EventQueue<E> {
         self.first = 0;
         self.next = NONE;
     }
-    /// All events in order: when they are due, who caused them, and what they are.
+    /// All events in order: time, process that caused them, and event.
     pub fn iter(&self) -> impl Iterator<Item = (Time, u32, &E)> {
         self.entries[self.first..].iter().map(|entry| (entry.at, entry.source(), &entry.event))
     }
-    /// All events with their keys ([`EventQueue::key`]), who caused them, and when they are due.
+    /// All events with their keys ([`EventQueue::key`]), times, and the processes that caused them.
     pub fn keyed(&self) -> impl Iterator<Item = (u128, Time, u32, &E)> {
         let entries = self.entries[self.first..].iter();
         entries.map(|entry| (entry.key(), entry.at, entry.source(), &entry.event))
     }
-    /// Puts the events that `moves` names off by `span`, as if the owner had scheduled its own ones
-    /// among them last of all.
+    /// Postpones the events that `moves` names by `span`, as if the owner had scheduled its own ones among
+    /// them last of all.
     pub fn shift(&mut self, span: Duration, moves: impl Fn(&E) -> bool) {
         self.shift_both(span, moves, &mut EventQueue::<()>::new(self.owner), |()| false);
     }
-    /// Puts the events that `moves` names, and those of `other` that `others` names, off by `span`, as if the
-    /// owner of both had scheduled its own ones among them last of all.
+    /// Postpones the events that `moves` names, and those of `other` that `others` names, by `span`, as if
+    /// the owner of both had scheduled its own ones among them last of all.
     pub fn shift_both<F: Clone>(
         &mut self,
         span: Duration,
@@ -238,7 +239,7 @@ impl<E: Clone> EventQueue<E> {
     }
 }
 
-/// Entries that an array has room for at least, once it has any.
+/// Least capacity of an array, once it has any.
 const LEAST: usize = 64;
 
 #[cfg(test)]

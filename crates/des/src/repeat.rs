@@ -1,23 +1,23 @@
 //! Stretches of time that repeat themselves, and are skipped.
 //!
-//! While nothing but a stream of packets moves in the machine, its state comes back after some
-//! packets: all is as it was, but for the time, sums, and what the packets carry. What happened in
-//! between will then happen again, as often as nothing new comes. Now and then ("beats", which the
-//! stream's sender counts) every process that has moved remembers its state, relative to the time,
-//! and compares it with those that it remembers. If all are as they were at the same earlier beat,
-//! the stretch since then is repeated without being carried out: each process adds to its sums what
-//! the stretch added, as often as all of them offer, and goes on later.
+//! While nothing but a stream of packets moves in the machine, its state recurs after some packets: all is
+//! the same, except for the time, sums, and the contents of packets. The events in between will then happen
+//! again, until something new comes. At regular points of the stream ("beats", which its sender counts) every
+//! process that has moved saves its state, relative to the time, and compares it with earlier saved states.
+//! If all are in the state of the same earlier beat, the stretch since then is repeated without being
+//! simulated: each process adds to its sums what the stretch added, as often as all of them offer, and goes
+//! on later.
 
 use crate::{Duration, Time};
 
 /// Earlier samples with which a new one is compared.
 pub const LAGS: usize = 8;
 
-/// How many times over the stretch since an earlier sample can be repeated, for the last sample
+/// Numbers of times that the stretch since each earlier sample can be repeated, that of the last sample
 /// first; 0 if the state is not the same.
 pub type Offers = [u64; LAGS];
 
-/// How many times over the stretches from `began` to `now` fit before `end`.
+/// Numbers of times that the stretches from `began` to `now` fit before `end`.
 pub fn fitting(end: Time, now: Time, began: [Time; LAGS]) -> Offers {
     began.map(|began| end.since(now).0 / now.since(began).0.max(1))
 }
@@ -27,29 +27,29 @@ pub(crate) fn least(a: Offers, b: Offers) -> Offers {
     std::array::from_fn(|lag| a[lag].min(b[lag]))
 }
 
-/// Who leads (the first process with a stream) and how far its stream has come.
+/// Leader (the first process with a stream) and the progress of its stream.
 pub(crate) type Lead = Option<(u32, u64)>;
 
-/// What a worker knows of samples; the same on each.
+/// Samples, as each worker knows them; they are the same on all.
 #[derive(Default)]
 pub(crate) struct Repeats {
     lead: Lead,
     /// Number of the last sample, and times of it and of those before it.
     number: u64,
     at: [Time; LAGS + 1],
-    /// How far ahead of each anything could be sent: as long are the windows.
+    /// Distance of each sample to the earliest output of any process: the length of the windows.
     reach: [Duration; LAGS + 1],
-    /// Stretches begin after this sample.
+    /// First sample after which stretches may begin.
     first: u64,
-    /// Samples since the last stretch that was repeated, beats that are let go by, and how many it was
-    /// the last time.
+    /// Samples since the last repetition, beats still to be skipped, and the number that was skipped the last
+    /// time.
     vain: u32,
     pause: u32,
     paused: u32,
 }
 
-/// After so many samples in vain [`PAUSE`] beats go by, and twice as many after each further time, up to
-/// [`PAUSE_MAX`]: many streams at once rarely come back to the same state.
+/// Number of samples in vain after which [`PAUSE`] beats are skipped; each further time twice as many, up to
+/// [`PAUSE_MAX`]: with many streams at once, the same state rarely recurs.
 const VAIN: u32 = 4 * LAGS as u32;
 const PAUSE: u32 = 2 * VAIN;
 const PAUSE_MAX: u32 = 8 * PAUSE;
@@ -64,7 +64,7 @@ pub(crate) struct Repeat {
 }
 
 impl Repeats {
-    /// True while samples are taken, for which all must stand at the same time.
+    /// True while samples are taken, for which all processes must be at the same time.
     pub(crate) fn are_looked_for(&self) -> bool {
         self.lead.is_some() && self.pause == 0
     }
@@ -78,8 +78,8 @@ impl Repeats {
         }
         beat
     }
-    /// A sample is taken at `now`, and nothing can be sent before `reach`. Returns its number and when
-    /// the stretches of all lags began.
+    /// Counts a sample at `now`; nothing can be sent before `reach`. Returns its number, and the times at
+    /// which the stretches of all lags began.
     pub(crate) fn sample(&mut self, now: Time, reach: Time) -> (u64, [Time; LAGS]) {
         self.number += 1;
         self.at.rotate_right(1);
@@ -87,8 +87,8 @@ impl Repeats {
         (self.at[0], self.reach[0]) = (now, reach.since(now));
         (self.number, std::array::from_fn(|lag| self.at[lag + 1]))
     }
-    /// What comes of everybody's offers, `limits` of which count: the shortest stretch of all that can be
-    /// repeated.
+    /// Repetition that all processes can make: of the stretches that everybody offers, and which `limits`
+    /// allows, the shortest.
     pub(crate) fn chosen(&mut self, offers: Option<Offers>, limits: Offers) -> Option<Repeat> {
         // Who offers nothing is asked in vain, too.
         let offers = offers.unwrap_or_default();
@@ -123,8 +123,8 @@ impl Repeats {
 mod tests {
     use super::*;
 
-    /// Takes a sample at each beat, in vain unless `offers` are more than nothing, until beats are let go
-    /// by. Returns how many samples there were, and at how many beats nobody need wait for the others.
+    /// Takes a sample at each beat, in vain unless there are `offers`, until beats are skipped. Returns the
+    /// number of samples, and the number of skipped beats, at which no process need wait for others.
     fn look(
         repeats: &mut Repeats,
         beats: &mut impl Iterator<Item = u64>,

@@ -7,7 +7,7 @@ use crate::{
     Duration, Envelope, LogicalProcess, Offers, Outbox, Outlook, Standing, Stop, Time, LAGS,
 };
 
-/// A worker's processes, and what it has to know of each in every window.
+/// Processes of a worker, with their state in the present window.
 pub(crate) struct Share<'a, L: LogicalProcess> {
     shared: &'a Shared<L::Message>,
     first: u32,
@@ -18,27 +18,27 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     reach: Vec<Time>,
     /// [`Outlook::slack`] of each.
     slack: Vec<Duration>,
-    /// What each foretells, and who does.
+    /// Messages that each announces, and the processes that announce any.
     foretold: Vec<Vec<Foretold>>,
     telling: Vec<u32>,
     tells: Vec<bool>,
     standings: Vec<Standing>,
-    /// Something has changed the process since it was looked at.
+    /// True for processes that have changed since their state was read.
     changed: Vec<bool>,
-    /// Processes that stand so.
+    /// Number of busy processes, and of quiet ones.
     busy: usize,
     quiet: usize,
-    /// When the first one failed.
+    /// Time of the first failure.
     failed: Time,
     /// Messages sent so far, by process.
     sent: Vec<u64>,
     outbox: Outbox<L::Message>,
-    /// What was sent to other workers in this window, by worker.
+    /// Messages to other workers in this window, by worker.
     abroad: Vec<Vec<Envelope<L::Message>>>,
     /// [`LogicalProcess::beats`] of each, and the first that has any.
     beats: Vec<Option<u64>>,
     lead: Lead,
-    /// The sample before which each has moved, and the last sample of all.
+    /// First sample after each process moved last, and the last sample of all.
     moved: Vec<u64>,
     sampled: u64,
 }
@@ -74,7 +74,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             processes,
         }
     }
-    /// What the others have to know, once all messages have been taken in.
+    /// Summary for the other workers, after all messages have been taken in.
     pub(crate) fn summary(&mut self, stop: &Stop, lookahead: Duration) -> Summary {
         for index in 0..self.processes.len() {
             if std::mem::take(&mut self.changed[index]) {
@@ -109,7 +109,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     pub(crate) fn rests(&self) -> Time {
         self.processes.iter().map(L::rests).max().unwrap_or(Time::ZERO)
     }
-    /// Takes note of where a process is, after something has changed it.
+    /// Reads the state of a process after a change.
     fn look(&mut self, index: usize) {
         let process = &self.processes[index];
         let standing = process.standing();
@@ -133,7 +133,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             self.stand(index, standing);
         }
     }
-    /// A process stands otherwise than before.
+    /// Updates the counts for a process whose status has changed.
     fn stand(&mut self, index: usize, standing: Standing) {
         let before = std::mem::replace(&mut self.standings[index], standing);
         self.busy += usize::from(standing == Standing::Busy);
@@ -141,14 +141,14 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         self.quiet += usize::from(standing == Standing::Quiet);
         self.quiet -= usize::from(before == Standing::Quiet);
     }
-    /// Gives a message to its process, one of these, which may yet have to advance to before it.
+    /// Delivers a message to its process, one of these, which may still have events before it.
     pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
         let index = (envelope.target - self.first) as usize;
         self.moved[index] = self.sampled + 1;
         self.processes[index].receive(envelope);
         self.changed[index] = true;
     }
-    /// Advances those that have something to do; what they send here is delivered.
+    /// Advances the processes that have events, and delivers their messages to processes of this worker.
     pub(crate) fn advance(&mut self, horizons: &Horizons) {
         for index in 0..self.processes.len() {
             let id = self.first + index as u32;
@@ -165,7 +165,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             if beats != self.beats[index] {
                 self.follow(index, beats);
             }
-            // Now, while it stands in the host's caches; what reaches it later changes it again.
+            // Now, while it is in the host's caches; what reaches it later changes it again.
             self.look(index);
             self.changed[index] = false;
             let on_time = |e: &Envelope<_>| e.at >= horizons.of(e.target);
@@ -176,14 +176,14 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             self.dispatch();
         }
     }
-    /// A process's beats have changed.
+    /// Updates the progress of a process's stream, and the leader.
     fn follow(&mut self, index: usize, beats: Option<u64>) {
         self.beats[index] = beats;
         let mut streams = (self.first..).zip(&self.beats);
         self.lead = streams.find_map(|(id, beats)| beats.map(|beats| (id, beats)));
     }
-    /// Samples those that have moved lately, at `now`, when the first of all goes on. `began` are the
-    /// times of the samples before. `None` if one does what cannot be repeated.
+    /// Samples the processes that have moved lately, at `now`, the time of the first event of all. `began`
+    /// are the times of the earlier samples. `None` if one of them cannot repeat what it has done.
     pub(crate) fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
         self.sampled = number;
         let mut offers = [u64::MAX; LAGS];
@@ -197,7 +197,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         }
         Some(offers)
     }
-    /// Repeats a stretch on all that have moved in it.
+    /// Repeats a stretch on all processes that have moved in it.
     pub(crate) fn repeat(&mut self, Repeat { since, span, times }: Repeat) {
         for index in 0..self.processes.len() {
             if self.moved[index] <= since {
@@ -235,7 +235,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             inbox.drain(..).for_each(|envelope| self.deliver(envelope));
         }
     }
-    /// Gives the other workers what was sent to them.
+    /// Passes messages to the other workers.
     pub(crate) fn post(&mut self) {
         for (worker, envelopes) in self.abroad.iter_mut().enumerate() {
             if !envelopes.is_empty() {

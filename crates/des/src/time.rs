@@ -12,7 +12,7 @@ pub struct Time(pub u64);
 pub struct Duration(pub u64);
 
 impl Time {
-    /// When the machine is switched on.
+    /// Time at which the machine is switched on.
     pub const ZERO: Time = Time(0);
     /// Later than every event.
     pub const NEVER: Time = Time(u64::MAX);
@@ -21,14 +21,14 @@ impl Time {
     pub fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
-    /// In seconds, for reports only.
+    /// Value in seconds, for reports only.
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
 }
 
 impl Duration {
-    /// No time.
+    /// Span of no time.
     pub const ZERO: Duration = Duration(0);
 
     /// From nanoseconds.
@@ -39,7 +39,7 @@ impl Duration {
     pub const fn from_us(us: u64) -> Duration {
         Duration(us * 1_000_000)
     }
-    /// In nanoseconds, for reports only.
+    /// Value in nanoseconds, for reports only.
     pub fn as_ns(self) -> f64 {
         // Divided, not multiplied by 0.001, which is no binary number: the nearest to the decimal comes out.
         self.0 as f64 / 1e3
@@ -117,7 +117,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// A clock whose edge `n` stands at `phase + floor(n * num / den)` picoseconds, so that no period is rounded.
+/// A clock whose edge `n` is at `phase + floor(n * num / den)` picoseconds, so that no period is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     phase: Time,

@@ -1,12 +1,11 @@
 //! Conservative windows: every logical process runs up to its horizon, then messages are exchanged.
 //!
-//! A message takes at least the lookahead from one neighbour to the next, and each process tells
-//! when it may send one at the earliest. The horizon of a process is the least of these times plus
-//! the way from there: what others do before cannot touch it before. While streams move, all have
-//! the same horizon, so that between windows all stand at the same time. The windows are the same
-//! for any number of worker threads, and every queue orders its events by (time, source, sequence),
-//! so results do not depend on threads. A logical process is built, runs and ends on one worker
-//! thread; only messages cross.
+//! A message takes at least the lookahead from one neighbour to the next, and each process reports its
+//! earliest output. The horizon of a process is the least of these times plus the distance: events of others
+//! before their earliest output cannot affect it before its horizon. While streams move, all have the same
+//! horizon, so that between windows all are at the same time. The windows are the same for any number of
+//! worker threads, and every queue orders its events by (time, source, sequence), so results do not depend on
+//! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
 use crate::horizon::{Foretold, Horizons, Links};
@@ -18,24 +17,21 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// A part of the simulated machine with its own time.
 pub trait LogicalProcess {
-    /// What logical processes send one another: a plain value.
+    /// Message between logical processes: a plain value.
     type Message: Send;
-    /// What is left of it after the run.
+    /// Results of the process after the run.
     type Report: Send;
 
-    /// Earliest time at which it may do something by itself; `Time::NEVER` if only a message can
-    /// move it.
+    /// Earliest time at which it has an event of its own; `Time::NEVER` if only a message can cause one.
     fn next_event(&self) -> Time;
-    /// Earliest time at which it may send a message, unless one comes before; not before
-    /// `next_event`. A process that needs time to make one from what moves it can look further
-    /// ahead than that. A message that it takes in can only bring this nearer, and not before the
-    /// message's arrival.
+    /// Earliest output: the earliest time at which it may send a message, unless one comes before; not before
+    /// `next_event`. It is later than that for a process that needs time to make a message. A message that
+    /// comes can only make it earlier, and not earlier than the message's arrival.
     fn reach(&self) -> Time {
         self.next_event()
     }
-    /// How far ahead it can be seen what the process sends. It may tell of messages that are known
-    /// beforehand, each with its earliest time, and what will come of them: they need not count for its
-    /// reach.
+    /// Earliest output of the process. It may announce messages that are known beforehand, each with its
+    /// earliest time, and with what follows from it: these need not count for its earliest output.
     fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
         let _ = told;
         Outlook { reach: self.reach(), slack: Duration::ZERO }
@@ -44,23 +40,22 @@ pub trait LogicalProcess {
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
     /// Takes in a message that arrives at `envelope.at`, which is never in its past.
     fn receive(&mut self, envelope: Envelope<Self::Message>);
-    /// Where it stands after `advance_to`.
+    /// Status after `advance_to`.
     fn standing(&self) -> Standing;
-    /// How far what may repeat itself here has come, in beats; `None` if there is nothing of the
-    /// kind. Asked after every advance. While anybody has any, windows are common to all.
+    /// Progress of a stream that may repeat itself here, in beats; `None` if there is none. Asked after every
+    /// advance. While any process has one, all have the same windows.
     fn beats(&self) -> Option<u64> {
         None
     }
-    /// Remembers its state at `now`, between two windows, under `number`, which is one more than
-    /// that of the last sample. Nobody does anything before `now`. Says how many times over it
-    /// could do what it has done since earlier samples, which were at `began`; `None` if it does
-    /// what cannot be repeated.
+    /// Saves its state at `now`, between two windows, as sample `number`, which is one more than that of the
+    /// last sample. No process has an event before `now`. Returns how many times it could repeat what it has
+    /// done since earlier samples, which were at `began`; `None` if some of it cannot be repeated.
     fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
         let _ = (number, now, began);
         None
     }
-    /// Leaves it as if it had done `times` times over what it did since sample `since`, which took
-    /// `span`. A message that it sends is received at once.
+    /// Applies the effect of repeating `times` times what it did since sample `since`, which took `span`. A
+    /// message that it sends is received at once.
     fn repeat(
         &mut self,
         since: u64,
@@ -70,33 +65,34 @@ pub trait LogicalProcess {
     ) {
         let _ = (since, span, times, outbox);
     }
-    /// Until when it is to go on, at least, once nothing moves any more. A run ends at the latest of these
-    /// times, which does not depend on the windows as the last horizon does.
+    /// Quiesce time: the time up to which it advances once nothing moves any more. A run ends at the latest
+    /// of these times, which does not depend on the windows, while the last horizon does.
     fn rests(&self) -> Time {
         Time::ZERO
     }
-    /// Ends it, where nothing moves any more at `end`, which no horizon is beyond.
+    /// Ends it at `end`, which is at or after every horizon; nothing moves any more.
     fn finish(self, end: Time) -> Self::Report;
 }
 
-/// How far ahead it can be seen what a logical process sends.
+/// Bounds on the messages that a logical process sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// As [`LogicalProcess::reach`], but for what is foretold.
+    /// As [`LogicalProcess::reach`], without the announced messages.
     pub reach: Time,
-    /// How long after a foretold message that is meant for it has come it needs to send anything because of
-    /// it. If that is nothing, it may send as soon as any foretold message has come.
+    /// Reaction time: least time from the arrival of an announced message that is meant for this process to a
+    /// message sent because of it. If it is zero, the process may send as soon as any announced message has
+    /// arrived.
     pub slack: Duration,
 }
 
-/// Where a logical process stands.
+/// Status of a logical process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It has work, or will have by itself.
+    /// It has work, or will have without a message.
     Busy,
     /// Nothing will happen here until a message comes (an idle firmware loop may go on turning).
     Quiet,
-    /// Quiet, and it has done all that it was there for.
+    /// Quiet, and all its work is done.
     Done,
     /// A fault was recorded at this time: it does nothing more, and the run ends
     /// [`Bounds::notice`] after the first one.
@@ -106,19 +102,19 @@ pub enum Standing {
 /// A message on its way.
 #[derive(Clone, Debug)]
 pub struct Envelope<M> {
-    /// When it arrives.
+    /// Time of arrival.
     pub at: Time,
-    /// Who sent it.
+    /// Sender.
     pub source: u32,
     /// Number of the message among those of its source.
     pub sequence: u64,
-    /// Who receives it.
+    /// Receiver.
     pub target: u32,
-    /// What it says.
+    /// Contents.
     pub message: M,
 }
 
-/// Where a logical process puts what it sends within a window.
+/// Messages that a logical process sends within a window.
 pub struct Outbox<M> {
     pub(crate) source: u32,
     pub(crate) sequence: u64,
@@ -145,7 +141,7 @@ impl<M> Outbox<M> {
     }
 }
 
-/// How a run ended.
+/// Ending of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Every logical process is done.
@@ -154,27 +150,27 @@ pub enum Ending {
     Deadlock,
     /// At least one failed.
     Failed,
-    /// Somebody outside asked for the end.
+    /// A request from outside ended the run.
     Stopped,
-    /// It has come to the time until which it was to go on; nothing is done then or later.
+    /// The run has reached its end time; no event at or after it is handled.
     TimeUp,
 }
 
-/// When a run ends that does not end by itself.
+/// Limits of a run that does not end by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Nothing is done then or later.
+    /// Time at which the run ends: no event at or after it is handled.
     pub until: Time,
-    /// Time from the first failure to the end of the run, in which notice of it goes round. Nobody gets
-    /// further ahead of the others than this, so the end does not depend on the windows. At least the
-    /// lookahead; a short one makes short windows.
+    /// Time from the first failure to the end of the run. No process gets further ahead of the others than
+    /// this, so the end does not depend on the windows. At least the lookahead; a short one makes short
+    /// windows.
     pub notice: Duration,
     /// No failure ends the run before this time: processes may begin in the state that they have then.
     pub begins: Time,
 }
 
 impl Bounds {
-    /// When the run ends if the first failure was at `failed` (`Time::NEVER` if there was none).
+    /// End of the run if the first failure was at `failed` (`Time::NEVER` if there was none).
     fn end(&self, failed: Time) -> Time {
         self.until.min((failed + self.notice).max(self.begins))
     }
@@ -185,7 +181,7 @@ impl Bounds {
 pub struct Stop(AtomicBool);
 
 impl Stop {
-    /// A stop that nobody has asked for yet.
+    /// A stop that is not requested yet.
     pub const fn new() -> Stop {
         Stop(AtomicBool::new(false))
     }
@@ -199,24 +195,23 @@ impl Stop {
     }
 }
 
-/// What a worker tells the others at the end of a window.
+/// Summary that a worker gives the others at the end of a window.
 #[derive(Clone, Copy)]
 pub(crate) struct Summary {
     pub(crate) next: Time,
     pub(crate) reach: Time,
     pub(crate) busy: bool,
-    /// When the first failed.
+    /// Time of the first failure.
     pub(crate) failed: Time,
     pub(crate) done: bool,
     pub(crate) stopped: bool,
     pub(crate) lead: Lead,
 }
 
-/// Runs the logical processes that `builders` make (number i becomes process i) until all are done,
-/// nothing moves, the notice of a failure has gone round, nothing is left before `bounds.until`, or
-/// `stop` is requested. The calling thread is the first of `threads`. Returns the reports in order, how
-/// it ended, and when. But for a stop, all has happened by then that is due before the end, and nothing
-/// else.
+/// Runs the logical processes that `builders` make (number i becomes process i) until all are done, nothing
+/// moves, the time after a failure (`bounds.notice`) is over, nothing is left before `bounds.until`, or
+/// `stop` is requested. The calling thread is the first of `threads`. Returns the reports in order, the
+/// ending, and its time. Except after a stop, exactly the events before the end have been handled.
 pub fn run<L, F>(
     builders: Vec<F>,
     links: &Links,
@@ -330,7 +325,7 @@ where
     }
 }
 
-/// How the run ends now, if it does; `end` is when it does at the latest.
+/// Ending of the run now, if it ends; `end` is its latest end.
 fn ending_of(all: &Summary, end: Time) -> Option<Ending> {
     if all.failed < Time::NEVER && (all.next >= end || !all.busy) {
         Some(Ending::Failed)
@@ -347,7 +342,7 @@ fn ending_of(all: &Summary, end: Time) -> Option<Ending> {
     }
 }
 
-/// What the workers share. All write it, wait for one another, and read it.
+/// State that the workers share. All write it, wait for one another, and read it.
 pub(crate) struct Shared<M> {
     inboxes: Vec<Mutex<Vec<Envelope<M>>>>,
     summaries: Vec<Mutex<Option<Summary>>>,
@@ -355,7 +350,7 @@ pub(crate) struct Shared<M> {
     reaches: Vec<AtomicU64>,
     /// [`Outlook::slack`] of each.
     slacks: Vec<AtomicU64>,
-    /// What each worker's processes foretell, and which of them.
+    /// Messages that each worker's processes announce, with the process.
     foretold: Vec<Mutex<Vec<(u32, Foretold)>>>,
     offers: Vec<Mutex<Option<Offers>>>,
     latest: AtomicU64,
@@ -384,7 +379,8 @@ impl<M> Shared<M> {
     pub(crate) fn inbox(&self, worker: usize) -> MutexGuard<'_, Vec<Envelope<M>>> {
         lock(&self.inboxes[worker])
     }
-    /// Tells how far the processes from `first` on may reach, and their slacks; returns the least reach.
+    /// Publishes the earliest outputs of the processes from `first` on, and their reaction times; returns the
+    /// earliest output of all.
     pub(crate) fn tell(&self, first: u32, reaches: &[Time], slacks: &[Duration]) -> Time {
         let first = first as usize;
         let mut least = Time::NEVER;
@@ -397,13 +393,13 @@ impl<M> Shared<M> {
         }
         least
     }
-    /// What a worker's processes foretell, to be written anew.
+    /// Announcements of a worker's processes, cleared to be written anew.
     pub(crate) fn foretold_by(&self, worker: usize) -> MutexGuard<'_, Vec<(u32, Foretold)>> {
         let mut told = lock(&self.foretold[worker]);
         told.clear();
         told
     }
-    /// All that is foretold: by whom, what, and the slack of its target.
+    /// Collects all announcements: process, message, and reaction time of its target.
     fn foretold(&self, all: &mut Vec<(u32, Foretold, Duration)>) {
         all.clear();
         let slack = |process: u32| self.slacks[process as usize].load(Ordering::Relaxed);

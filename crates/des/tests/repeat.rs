@@ -1,16 +1,16 @@
-//! Stretches that repeat themselves are skipped, and nobody can tell.
+//! Repeated stretches are skipped, without any difference in the results.
 
 use des::*;
 
-/// Passes tokens around a ring of processes at its own pace, until it has passed enough of them. Now
-/// and then something of its own comes in between. Each token adds to sums.
+/// Passes tokens around a ring of processes at its own pace, until it has passed enough of them. At times it
+/// has an event of its own. Each token adds to sums.
 struct Station {
     queue: EventQueue<Due>,
     skip: bool,
     /// Time that a token stays here.
     pace: Duration,
     next: u32,
-    /// Sums: tokens passed, and what they were multiplied with.
+    /// Sums: tokens passed, and their products.
     passed: u64,
     weighed: u64,
     left: u64,
@@ -26,7 +26,7 @@ struct Sample {
     passed: u64,
     weighed: u64,
     left: u64,
-    /// Events since.
+    /// Events since the last sample.
     trail: Vec<(Time, u64)>,
 }
 
@@ -159,7 +159,7 @@ const LOOKAHEAD: Duration = Duration(50);
 
 type Ended = (Vec<[u64; 5]>, Ending, Time);
 
-/// A ring by seed, until a time; the result, and how many events were carried out.
+/// Runs a ring by seed until a time; the result, and the number of simulated events.
 fn ring(seed: u64, threads: usize, skip: bool, until: Time) -> (Ended, u64) {
     let mut random = Random::new(seed);
     let stations = 2 + random.below(6) as u32;

@@ -1,4 +1,4 @@
-//! The adapter: registers, four transmit slots, a ring in memory for what comes.
+//! The adapter: registers, four transmit slots, a receive ring in memory.
 
 use crate::eeprom::Eeprom;
 use crate::frame::{Address, Frame, Wire};
@@ -11,29 +11,29 @@ use std::collections::VecDeque;
 const SLOTS: usize = 4;
 /// Bytes in front of a frame in the ring: status and length.
 const HEADER: usize = 4;
-/// What RX_READ is behind: the driver says where it has read to, less this.
+/// Distance by which RX_READ is behind the position to which the driver has read, in bytes.
 const READ_BEHIND: u16 = 16;
 /// Bytes that a ring whose frames do not wrap has behind its end.
 const FRAME_MAX: u32 = 1792;
 
-/// How fast an adapter is.
+/// Speed of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdapterParams {
-    /// Its way out.
+    /// Wire of its output.
     pub wire: Wire,
-    /// From a request of its DMA to the first byte.
+    /// Time from a request of its DMA to the first byte.
     pub dma_start: Duration,
-    /// Bytes a second from then on.
+    /// Rate of its DMA from then on, in bytes a second.
     pub dma_rate: u64,
 }
 
-/// What an adapter wants of the board on which it stands.
+/// Services of the board for its adapter.
 pub trait Board {
     /// Reads the host's memory.
     fn read(&mut self, addr: u64, buf: &mut [u8]) -> Result<(), BusError>;
     /// Writes the host's memory.
     fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError>;
-    /// Raises the interrupt line, or lets it rise anew if it has stayed up.
+    /// Raises the interrupt line, or lowers and raises it if it has stayed up.
     fn interrupt(&mut self, at: Time);
     /// Puts a frame on the wire, whose last bit leaves at `end`.
     fn send(&mut self, end: Time, frame: Frame);
@@ -43,18 +43,18 @@ pub trait Board {
     fn moved_at(&mut self, at: Time);
 }
 
-/// What it has counted.
+/// Counters of an adapter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AdapterCounters {
     /// Frames sent, and their bytes.
     pub sent: u64,
     /// Bytes of them, without preamble and check sequence.
     pub sent_bytes: u64,
-    /// Frames put into the ring,
+    /// Frames put into the ring.
     pub received: u64,
-    /// and their bytes.
+    /// Bytes of these.
     pub received_bytes: u64,
-    /// Frames for somebody else.
+    /// Frames for other adapters.
     pub others: u64,
     /// Frames for which there was no room.
     pub missed: u64,
@@ -84,7 +84,7 @@ pub struct Adapter {
     mii_control: u16,
     /// Slots whose frames are being sent, the first first.
     sending: VecDeque<usize>,
-    /// When the DMA engine and the wire are free.
+    /// Times at which the DMA engine and the wire are free.
     dma_free: Time,
     wire_free: Time,
     /// Frames on their way into the ring.
@@ -93,7 +93,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// One with this address.
+    /// Adapter with this address.
     pub fn new(params: AdapterParams, address: Address) -> Adapter {
         Adapter {
             params,
@@ -121,12 +121,12 @@ impl Adapter {
         }
     }
 
-    /// What it has counted.
+    /// Counters so far.
     pub fn counters(&self) -> &AdapterCounters {
         &self.counters
     }
 
-    /// What a reset leaves: address, configuration and what is on its way.
+    /// Resets all but address, configuration and the frames on their way.
     fn reset(&mut self) {
         let Adapter { params, address, ref eeprom, dma_free, wire_free, counters, .. } = *self;
         let (eeprom, config) = (eeprom.clone(), self.config);
@@ -177,7 +177,7 @@ impl Adapter {
         }
     }
 
-    /// Bytes of a register, or of several, are stored.
+    /// Stores bytes in one register or in several.
     pub fn store(
         &mut self,
         now: Time,
@@ -245,7 +245,8 @@ impl Adapter {
 
     // ---- interrupts --------------------------------------------------------------------------------------
 
-    /// The line is up as long as there is a cause that is not masked: whoever has looked is told again.
+    /// Raises the line if there is a cause that is not masked, also if it is up already: a handler that has
+    /// read the causes runs again.
     fn raise(&mut self, now: Time, board: &mut impl Board) {
         if self.causes & self.mask != 0 {
             self.counters.interrupts += 1;
@@ -263,7 +264,7 @@ impl Adapter {
 
     // ---- the way out -------------------------------------------------------------------------------------
 
-    /// A slot's frame is to be sent: read from memory behind those before it, and on the wire as soon as that
+    /// Sends a slot's frame: it is read from memory behind those before it, and on the wire as soon as that
     /// is free and as much of it is here as the driver wants.
     fn begin(
         &mut self,
@@ -297,7 +298,7 @@ impl Adapter {
         Ok(())
     }
 
-    /// The oldest frame has left.
+    /// Completes the oldest frame, which has left.
     pub fn sent(&mut self, now: Time, board: &mut impl Board) {
         let number = self.sending.pop_front().expect("a frame is being sent");
         self.status[number] |= slot::OWN | slot::SENT;
@@ -306,7 +307,7 @@ impl Adapter {
 
     // ---- the way in --------------------------------------------------------------------------------------
 
-    /// A frame has come, whole; the DMA engine takes it to memory.
+    /// Takes a frame that has arrived completely; the DMA engine writes it to memory.
     pub fn arrive(&mut self, now: Time, frame: Frame, board: &mut impl Board) {
         if self.kind(&frame).is_none() {
             self.counters.others += 1;
@@ -319,7 +320,7 @@ impl Adapter {
         board.moved_at(self.dma_free);
     }
 
-    /// What the header says of a frame, if it is taken.
+    /// Status bits for a frame's header, if the adapter takes the frame.
     fn kind(&self, frame: &Frame) -> Option<u16> {
         let (target, _) = frame.addresses()?;
         let wanted = |bit| self.rx_config & bit != 0;
@@ -337,7 +338,7 @@ impl Adapter {
         kind.filter(|_| self.command & command::RECEIVE != 0)
     }
 
-    /// Whether the filter has the bit of a group address: the upper six of its check sequence.
+    /// Tells whether the filter has the bit of a group address: the upper six bits of its check sequence.
     fn has_group(&self, target: &Address) -> bool {
         let bit = (!crc32fast::hash(target)).reverse_bits() >> 26;
         self.groups[bit as usize / 8] >> (bit % 8) & 1 != 0
@@ -347,7 +348,7 @@ impl Adapter {
         8192 << ((self.rx_config & accept::SIZE) >> accept::SIZE_SHIFT)
     }
 
-    /// Where the driver has read to.
+    /// Position to which the driver has read, in bytes from the start of the ring.
     fn read_to(&self) -> u32 {
         u32::from(self.read.wrapping_add(READ_BEHIND)) % self.ring_size()
     }
@@ -356,7 +357,7 @@ impl Adapter {
         self.read_to() == u32::from(self.written)
     }
 
-    /// The oldest frame that has come is in memory.
+    /// Completes the oldest received frame, which is in memory.
     pub fn moved(&mut self, now: Time, board: &mut impl Board) -> Result<(), BusError> {
         let frame = self.coming.pop_front().expect("a frame is on its way to memory");
         // A driver that resets the adapter meanwhile does not want it.

@@ -29,7 +29,7 @@ pub(crate) struct Eeprom {
     command: u16,
     /// Bits of the command that have come, beginning with its start bit.
     bits: u32,
-    /// What is shifted out, and how much is left of it.
+    /// Word that is shifted out, and the number of bits left.
     word: u16,
     left: u32,
     out: bool,
@@ -53,7 +53,7 @@ impl Eeprom {
         }
     }
 
-    /// The driver moves the pins.
+    /// Sets the pins, for the driver.
     pub fn store(&mut self, value: u8) {
         let rises = value & CLOCK != 0 && self.register & CLOCK == 0;
         self.register = value;

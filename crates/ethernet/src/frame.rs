@@ -1,4 +1,4 @@
-//! Frames, and the time that a wire takes for them.
+//! Frames, and their time on a wire.
 
 use des::{Duration, Time};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const PREAMBLE: u64 = 8;
 const CHECK: u64 = 4;
 /// Time between two frames, in bytes (4.4.2).
 const GAP: u64 = 12;
-/// Bytes of a frame at least, with its check sequence.
+/// Least bytes of a frame, with its check sequence.
 pub(crate) const LEAST: u64 = 64;
 
 /// A frame from its target's address to the end of its payload; the check sequence follows from it.
@@ -26,13 +26,13 @@ impl Frame {
         bytes.extend_from_slice(&crc32fast::hash(&self.0).to_le_bytes());
         bytes
     }
-    /// To whom it goes, and from whom it comes; none of what is shorter than both.
+    /// Its target and its source; none if it is shorter than both addresses.
     pub(crate) fn addresses(&self) -> Option<(Address, Address)> {
         let target = self.0.get(..6)?.try_into().ok()?;
         let source = self.0.get(6..12)?.try_into().ok()?;
         Some((target, source))
     }
-    /// A number that tells it from others, for trace hashes.
+    /// Digest of the frame, for trace hashes.
     pub fn digest(&self) -> u64 {
         u64::from(crc32fast::hash(&self.0)) << 16 | self.0.len() as u64
     }
@@ -43,7 +43,7 @@ impl Frame {
 pub struct Wire {
     /// Time of a byte.
     pub byte: Duration,
-    /// From one end to the other.
+    /// Delay from one end to the other.
     pub delay: Duration,
 }
 
@@ -52,11 +52,11 @@ impl Wire {
     pub fn time(&self, frame: &Frame) -> Duration {
         self.byte * (PREAMBLE + (frame.0.len() as u64 + CHECK).max(LEAST))
     }
-    /// The same of the shortest frame.
+    /// Time of the shortest frame.
     pub fn least(&self) -> Duration {
         self.byte * (PREAMBLE + LEAST)
     }
-    /// When the next frame may begin behind one that ends at `end`.
+    /// Earliest start of the frame behind one that ends at `end`.
     pub(crate) fn free(&self, end: Time) -> Time {
         end + self.byte * GAP
     }

@@ -5,7 +5,7 @@
 //!  driver ── registers ──► adapter: slots ─ DMA ─► wire ══ switch ══ wire ─► adapter: ring in memory
 //! ```
 //!
-//! Both are passive: they are called with the time and say what leaves them, and when.
+//! Both are passive: they are called with the time, and return the frames that leave them with their times.
 
 #![forbid(unsafe_code)]
 

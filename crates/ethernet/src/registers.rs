@@ -1,6 +1,6 @@
 //! Registers of the adapter, by their offsets and bits (Realtek, RTL8139C(L) data sheet, section 6).
 
-/// Bytes of the region in which they stand.
+/// Bytes of the region with the registers.
 pub const REGION: u32 = 256;
 
 /// Offsets.
@@ -13,39 +13,39 @@ pub mod register {
     pub const TX_STATUS: u8 = 0x10;
     /// Addresses of their frames, 4 bytes each.
     pub const TX_ADDRESS: u8 = 0x20;
-    /// Address of the ring for what comes.
+    /// Address of the receive ring.
     pub const RX_RING: u8 = 0x30;
     /// Command, 1 byte.
     pub const COMMAND: u8 = 0x37;
-    /// Where the driver has read the ring to, less 16; 2 bytes.
+    /// Position to which the driver has read the ring, less 16; 2 bytes.
     pub const RX_READ: u8 = 0x38;
-    /// Where the adapter has written it to; 2 bytes.
+    /// Position to which the adapter has written the ring; 2 bytes.
     pub const RX_WRITTEN: u8 = 0x3A;
     /// Causes of interrupts that raise the line; 2 bytes.
     pub const INTERRUPT_MASK: u8 = 0x3C;
-    /// Causes that there are; ones clear. 2 bytes.
+    /// Pending causes of interrupts; ones clear. 2 bytes.
     pub const INTERRUPT_STATUS: u8 = 0x3E;
-    /// How it transmits, and the chip's version.
+    /// Configuration of the transmitter, and the chip's version.
     pub const TX_CONFIG: u8 = 0x40;
-    /// What it receives, and how.
+    /// Configuration of the receiver: frames that it takes, and their ring.
     pub const RX_CONFIG: u8 = 0x44;
     /// Frames for which there was no room; a store clears.
     pub const RX_MISSED: u8 = 0x4C;
-    /// The memory for its address, bit by bit; and the lock of what follows.
+    /// The memory for its address, bit by bit; and the lock of the following registers.
     pub const EEPROM: u8 = 0x50;
-    /// What it is set to.
+    /// Configuration of the chip.
     pub const CONFIG1: u8 = 0x52;
     /// State of the medium.
     pub const MEDIA: u8 = 0x58;
     /// The transceiver's registers (IEEE 802.3, 22.2.4), 2 bytes each.
     pub const MII_CONTROL: u8 = 0x62;
-    /// Its status,
+    /// Its status.
     pub const MII_STATUS: u8 = 0x64;
-    /// what it offers,
+    /// Abilities that it advertises.
     pub const MII_OFFERS: u8 = 0x66;
-    /// what the other end does,
+    /// Abilities of the other end.
     pub const MII_PARTNER: u8 = 0x68;
-    /// and whether that can be believed.
+    /// State of the negotiation.
     pub const MII_EXPANSION: u8 = 0x6A;
     /// State of the link's chip.
     pub const LINK: u8 = 0x74;
@@ -63,11 +63,11 @@ pub(crate) mod command {
 /// Bits of a transmit slot.
 pub(crate) mod slot {
     pub const LENGTH: u32 = 0x1FFF;
-    /// The adapter is done with the frame's memory.
+    /// The adapter no longer needs the frame's memory.
     pub const OWN: u32 = 1 << 13;
     /// It has been sent.
     pub const SENT: u32 = 1 << 15;
-    /// Bytes in the adapter, by 32, at which it may begin to send.
+    /// Bytes in the adapter, in units of 32, at which it may begin to send.
     pub const EARLY: u32 = 0x3F << 16;
     pub const EARLY_SHIFT: u32 = 16;
     pub const EARLY_UNIT: u64 = 32;
@@ -80,7 +80,7 @@ pub(crate) mod cause {
     pub const RX_OVERFLOW: u16 = 1 << 4;
 }
 
-/// Bits of what it receives.
+/// Bits of the receiver's configuration.
 pub(crate) mod accept {
     pub const ALL: u32 = 1;
     pub const OWN: u32 = 1 << 1;
@@ -88,12 +88,12 @@ pub(crate) mod accept {
     pub const BROADCAST: u32 = 1 << 3;
     /// Frames do not wrap at the ring's end.
     pub const NO_WRAP: u32 = 1 << 7;
-    /// Size of the ring: 8 KB, doubled so often.
+    /// Size of the ring: 8 KB, doubled so many times.
     pub const SIZE: u32 = 3 << 11;
     pub const SIZE_SHIFT: u32 = 11;
 }
 
-/// What stands before a frame in the ring.
+/// Status before a frame in the ring.
 pub(crate) mod received {
     pub const OK: u16 = 1;
     pub const BROADCAST: u16 = 1 << 13;

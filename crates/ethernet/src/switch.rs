@@ -1,30 +1,30 @@
-//! A switch that stores frames and forwards them: it learns who is where from what comes.
+//! A store-and-forward switch, which learns the ports of addresses from the frames that come.
 
 use crate::frame::{Address, Frame, Wire};
 use des::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// How fast a switch is, and how much it holds.
+/// Speed and size of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchParams {
-    /// Each way out.
+    /// Wire of each output.
     pub wire: Wire,
-    /// From the last bit of a frame to its first on the way out, if that is free.
+    /// Time from a frame's last bit at the input to its first bit at the output, if that is free.
     pub forward: Duration,
-    /// Bytes that may wait for a way out.
+    /// Bytes that may wait for an output.
     pub buffer: u64,
 }
 
-/// What it has counted.
+/// Counters of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchCounters {
-    /// Frames that have come,
+    /// Frames that have come.
     pub frames_in: u64,
-    /// left,
+    /// Frames that have left.
     pub frames_out: u64,
-    /// gone to all, as nobody knew where their target is,
+    /// Frames sent to all ports, because the port of their target was not known.
     pub flooded: u64,
-    /// and been dropped, as the way out was full.
+    /// Frames dropped because the output's buffer was full.
     pub dropped: u64,
 }
 
@@ -32,26 +32,26 @@ pub struct SwitchCounters {
 #[derive(Clone, Debug)]
 pub struct Switch {
     params: SwitchParams,
-    /// When each way out is free.
+    /// Time at which each output is free.
     free: Vec<Time>,
     places: BTreeMap<Address, usize>,
     counters: SwitchCounters,
 }
 
 impl Switch {
-    /// With so many ports.
+    /// Switch with so many ports.
     pub fn new(params: SwitchParams, ports: usize) -> Switch {
         let free = vec![Time::ZERO; ports];
         Switch { params, free, places: BTreeMap::new(), counters: SwitchCounters::default() }
     }
 
-    /// What it has counted.
+    /// Counters so far.
     pub fn counters(&self) -> &SwitchCounters {
         &self.counters
     }
 
-    /// A frame has come in at `port`, whole. `send`: the port at which it goes out, and when its last bit is
-    /// at the other end.
+    /// Handles a frame that has arrived at `port` completely. `send` gets each port to which it goes, and the
+    /// time at which its last bit is at the other end.
     pub fn arrive(
         &mut self,
         now: Time,
@@ -73,7 +73,8 @@ impl Switch {
         }
     }
 
-    /// When the frame's last bit is at the other end of a way out; none if there is no room.
+    /// Sends the frame: the time at which its last bit is at the other end of the output; none if there is no
+    /// room.
     fn leave(&mut self, now: Time, out: usize, frame: &Frame) -> Option<Time> {
         let SwitchParams { wire, forward, buffer } = self.params;
         let waits = self.free[out].since(now.min(self.free[out]));

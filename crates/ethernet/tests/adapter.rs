@@ -1,4 +1,4 @@
-//! The adapter as its driver sees it.
+//! Tests of the adapter as its driver sees it.
 #![allow(clippy::unwrap_used)]
 
 use bus::BusError;
@@ -12,7 +12,7 @@ const PARAMS: AdapterParams =
 const RING: u32 = 0x1000;
 const MEMORY: usize = 1 << 16;
 
-/// A host's memory, and what has happened.
+/// A host's memory, and the events on the board.
 struct Desk {
     memory: Vec<u8>,
     interrupts: Vec<u64>,
@@ -50,7 +50,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// As a driver leaves it: a ring of 8 KB, frames for it and for all, interrupts for both ways.
+    /// A bench after the driver's start: a ring of 8 KB, frames for it and for all, interrupts for both
+    /// directions.
     fn new() -> Bench {
         let desk = Desk { memory: vec![0; MEMORY], interrupts: vec![], sent: vec![], due: vec![] };
         let mut bench = Bench { adapter: Adapter::new(PARAMS, OWN), desk, now: 0 };
@@ -64,7 +65,7 @@ impl Bench {
     fn store(&mut self, offset: u8, data: &[u8]) {
         self.adapter.store(Time(self.now), offset, data, &mut self.desk).unwrap();
     }
-    /// All that is due happens.
+    /// Handles all pending events.
     fn settle(&mut self) {
         while !self.desk.due.is_empty() {
             self.desk.due.sort_unstable();
@@ -137,7 +138,7 @@ fn frames_stand_one_behind_the_other_in_the_ring() {
     assert!(bench.is_empty());
 }
 
-/// Whoever clears one cause of two is told of the other, as a line that stays up tells.
+/// A line that stays up interrupts again: a handler that clears one cause of two gets the other.
 #[test]
 fn a_line_that_stays_up_interrupts_again() {
     let mut bench = Bench::new();
@@ -163,7 +164,7 @@ fn a_full_ring_misses_frames_and_says_so() {
         assert_eq!(bench.adapter.load(register::RX_MISSED), missed);
         assert_eq!(bench.causes() >> 4 & 1, missed);
     }
-    // The sixth would have ended behind the ring; there is room again, and it stands whole.
+    // The sixth would have ended behind the ring; there is room again, and it is complete.
     bench.store(register::RX_READ, &(3 * 1524_u16 - 16).to_le_bytes());
     let last = bench.arrive(OWN, 1514);
     let at = (RING + 5 * 1524 + 4) as usize;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Numbers at which readers go wrong, in as many bytes as they have.
+/// Numbers at which readers often fail.
 const EDGES: [u64; 12] = [
     0,
     1,
@@ -26,25 +26,25 @@ pub(crate) enum Edit {
     Set(Index, u8),
     /// Another bit.
     Flip(Index, u8),
-    /// A number over the bytes that stand there: which, of how many bytes, and whether the most significant
+    /// A number over the bytes there: its index, its size in bytes, and true if the most significant byte
     /// comes first.
     Number(Index, usize, u8, bool),
-    /// Bytes more.
+    /// Additional bytes.
     Insert(Index, Vec<u8>),
-    /// A word of the target, over what stands there or before it.
+    /// A word of the target, over the bytes there or before them.
     Word(Index, usize, bool),
-    /// So many bytes less.
+    /// Fewer bytes, by so many.
     Remove(Index, u8),
     /// The end is missing.
     Cut(Index),
-    /// What stands at one place also stands at another one, so often.
+    /// Bytes at one place, inserted at another, so many times.
     Repeat(Index, Index, u8, u8),
-    /// What stands at one place of another seed.
+    /// Bytes of another seed, over the bytes there.
     Splice(Index, Index, Index, u8),
 }
 
 impl Edit {
-    /// Any, for a target with so many words.
+    /// Any edit, for a target with so many words.
     pub(crate) fn any(words: usize) -> impl Strategy<Value = Edit> {
         let at = any::<Index>;
         prop_oneof![

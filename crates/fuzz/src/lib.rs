@@ -1,10 +1,10 @@
-//! Random inputs for what reads other people's bytes: valid ones, changed a little. Used by tests only.
+//! Random inputs for readers of untrusted bytes: valid inputs with small changes. Used by tests only.
 //!
-//! A [`Target`] has seeds, which are valid inputs, and words, which mean something to the reader. Each
-//! input is a seed with some edits. In normal tests a few hundred of them are tried, always the same; under
-//! `make fuzz` (`SUNSTAR_FUZZ_SECONDS`) new ones until the time is over. An input that makes the reader
-//! panic is made smaller and printed, with the seed of its numbers (`SUNSTAR_FUZZ_SEED` gives it again); one
-//! that keeps it busy for too long ends the tests.
+//! A [`Target`] has seeds, which are valid inputs, and words, which have a meaning for the reader. Each input
+//! is a seed with some edits. In normal tests a few hundred of them are tried, always the same; under
+//! `make fuzz` (`SUNSTAR_FUZZ_SECONDS`) new ones until the time is over. An input that makes the reader panic
+//! is made smaller and printed, with the seed of its numbers (`SUNSTAR_FUZZ_SEED` gives it again); one that
+//! keeps it busy for too long ends the tests.
 
 #![forbid(unsafe_code)]
 
@@ -28,12 +28,12 @@ const SEED: &str = "SUNSTAR_FUZZ_SEED";
 const FEW: u32 = 256;
 /// Edits of an input.
 const EDITS: usize = 8;
-/// Bytes that an input may have more than its seed.
+/// Most bytes by which an input may be longer than its seed.
 const GROWTH: usize = 1 << 16;
-/// A reader that is busy for longer hangs. Only under `make fuzz`.
+/// Time after which a busy reader counts as hanging. Only under `make fuzz`.
 const HANG: Duration = Duration::from_secs(60);
 
-/// Something that reads bytes.
+/// Reader of bytes, under test.
 #[derive(Debug)]
 pub struct Target {
     name: &'static str,
@@ -63,13 +63,13 @@ impl Target {
         self
     }
 
-    /// Lets the test read inputs.
+    /// Runs the test on inputs.
     ///
     /// # Panics
     /// If the test does: with the smallest input that was found to make it panic.
     pub fn run(&self, test: impl Fn(&[u8])) {
         assert!(!self.seeds.is_empty(), "{} has no seeds", self.name);
-        // Seeds are valid, and their reader must stand them.
+        // Seeds are valid, and their reader must accept them.
         self.seeds.iter().for_each(|seed| test(seed));
         let words = self.words.len();
         let edits = vec(Edit::any(words), 0..=EDITS);
@@ -97,16 +97,16 @@ impl Target {
     }
 }
 
-/// A seed by its number, and what is done to it.
+/// A seed by its number, and the changes made to it.
 #[derive(Clone, Debug)]
 struct Case {
     seed: usize,
     edits: Vec<Edit>,
 }
 
-/// How many inputs there are, and which.
+/// Number and choice of the inputs.
 struct Plan {
-    /// Of the numbers of the first batch; each further one has the next.
+    /// Seed of the first batch; each further batch has the next one.
     seed: u64,
     /// Inputs of a batch.
     batch: u32,
@@ -119,7 +119,7 @@ enum Length {
 }
 
 impl Plan {
-    /// As the environment wants it.
+    /// Plan that the environment asks for.
     fn new(few: u32) -> Plan {
         let seconds = std::env::var(SECONDS).ok().and_then(|text| text.parse().ok());
         let given = std::env::var(SEED).ok().and_then(|text| u64::from_str_radix(&text, 16).ok());

@@ -1,11 +1,11 @@
-//! What a guest does next, and how it reads that from what its kernel says.
+//! Next act of a guest, as its kernel's messages describe it.
 
 use crate::guest::wrong;
 use crate::ring::Buffer;
 use crate::vhost::{pci, Payload};
 use std::io;
 
-/// What a guest accesses of its device.
+/// Part of its device that a guest accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// Its configuration.
@@ -14,24 +14,23 @@ pub enum Space {
     Region(u8),
 }
 
-/// Where.
+/// Place of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Of these.
+    /// Part of the device.
     pub space: Space,
-    /// The first byte.
+    /// Offset of the first byte.
     pub offset: u64,
 }
 
-/// How a guest's program ended.
+/// Ending of a guest's program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It returned this.
     Exited(i32),
     /// A signal ended it.
     Killed(i32),
-    /// There is no guest any more, or nothing may be expected of it: a sentence without a period that begins
-    /// behind the guest's name.
+    /// The guest has ended, or cannot go on: a sentence without a period that continues the guest's name.
     Lost(String),
 }
 
@@ -40,24 +39,24 @@ pub enum Ending {
 pub enum Interrupt {
     /// At its line (INTx).
     Line,
-    /// A message: what the device would write to the address that its driver gave it.
+    /// A message: the data that the device writes to the address that its driver gave it.
     Message(u32),
 }
 
-/// What a guest does next.
+/// Next act of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Nothing, until this time of its clock; `u64::MAX` if only an interrupt wakes it.
+    /// It sleeps until this time of its clock; `u64::MAX` if only an interrupt wakes it.
     Sleep(u64),
-    /// It stores bytes, and stands still until [`Guest::answer`].
+    /// It stores bytes, and is suspended until [`Guest::answer`].
     Store(Place, Vec<u8>),
-    /// It loads so many bytes, and stands still until [`Guest::answer`] gives them.
+    /// It loads so many bytes, and is suspended until [`Guest::answer`] gives them.
     Load(Place, usize),
     /// It has ended.
     End(Ending),
 }
 
-/// A program's end, as a parent is told of it.
+/// Ending of a program, from the status for its parent.
 pub(crate) fn ended(status: i32) -> Ending {
     match status & 0x7f {
         0 => Ending::Exited(status >> 8 & 0xff),
@@ -65,7 +64,7 @@ pub(crate) fn ended(status: i32) -> Ending {
     }
 }
 
-/// What the guest does to its device.
+/// Act of the guest on its device, from a command in its queue.
 pub(crate) fn command(buffer: &Buffer) -> io::Result<Act> {
     let bytes = &buffer.bytes;
     if bytes.len() < pci::HEADER {

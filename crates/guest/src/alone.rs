@@ -1,9 +1,9 @@
-//! A guest with nothing around it: no device, no network, nobody who interrupts it.
+//! A guest by itself: no device, no network, no interrupts.
 
 use crate::{Act, Ending, Guest};
 
-/// Lets it live: whatever it sleeps for comes at once. How it ended, and what its clock showed then. `tell`
-/// hears of each time at which it went on, and may look at what the program has written.
+/// Runs the guest: each time that it sleeps for comes at once. Returns its ending, and its clock at that
+/// time. `tell` gets each time at which it went on, and may read the program's output.
 pub fn alone(guest: &mut Guest, mut tell: impl FnMut(u64, &mut Guest)) -> (Ending, u64) {
     let mut now = 0;
     let mut act = guest.boot();

@@ -1,11 +1,11 @@
-//! Messages and memory by which a guest's kernel and we agree on the time (Linux,
+//! Messages and memory by which a guest's kernel and the simulator agree on the time (Linux,
 //! include/uapi/linux/um_timetravel.h).
 
 use crate::sys::{self, Mapping};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Bytes of each.
+/// Bytes of a message.
 pub(crate) const SIZE: usize = 16;
 
 /// Kinds of messages.
@@ -15,13 +15,13 @@ pub(crate) mod op {
     pub const START: u32 = 1;
     /// It waits for RUN.
     pub const WAIT: u32 = 3;
-    /// It is that time.
+    /// The guest goes on at this time.
     pub const RUN: u32 = 6;
     /// It might go on by itself until a time; with shared memory it just answers.
     pub const FREE_UNTIL: u32 = 7;
     /// It asks for the time of day.
     pub const GET_TOD: u32 = 8;
-    /// A number for everybody: what the guest's first program says.
+    /// A number from the guest's first program.
     pub const BROADCAST: u32 = 9;
 }
 
@@ -29,7 +29,7 @@ pub(crate) mod op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub op: u32,
-    /// Number of the message; an answer has that of what it answers.
+    /// Number of the message; an answer has the number of its request.
     pub sequence: u32,
     /// Nanoseconds, mostly.
     pub time: u64,
@@ -53,21 +53,21 @@ impl Message {
     }
 }
 
-/// Shared memory: a page of ours, and a record of the guest's.
+/// Shared memory: a page of the simulator, and a record of the guest.
 const PAGE: usize = 4096;
 const RECORD: usize = 128;
 const VERSION: u32 = 2;
-/// Places in the page.
+/// Offsets in the page.
 const LENGTH_AT: usize = 4;
 const NOW_AT: usize = 16;
 const CLIENTS_AT: usize = 26;
-/// Places in the guest's record: what it can, whether it wants to go on, and when.
+/// Offsets in the guest's record: its abilities, the flag that it wants to go on, and the time for that.
 const ABLE_AT: usize = PAGE;
 const WANTS_AT: usize = PAGE + 4;
 const WISH_AT: usize = PAGE + 8;
 
-/// What both look at: the time, and when the guest wants to go on. It may never go on by itself (the time
-/// until which it might stays 0).
+/// Memory that the simulator shares with the guest: the time, and the time at which the guest wants to go on.
+/// It may never go on by itself (the time until which it might stays 0).
 pub(crate) struct Calendar {
     file: OwnedFd,
     memory: Mapping,
@@ -82,19 +82,19 @@ impl Calendar {
         memory.write(CLIENTS_AT, &1_u16.to_le_bytes());
         Ok(Calendar { file, memory })
     }
-    /// What the guest is given.
+    /// Descriptor to be passed to the guest.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
-    /// It is `now`.
+    /// Sets the time to `now`.
     pub fn set_now(&self, now: u64) {
         self.memory.write(NOW_AT, &now.to_le_bytes());
     }
-    /// Whether the guest looks here.
+    /// True if the guest uses this memory.
     pub fn is_shared(&self) -> bool {
         self.u32(ABLE_AT) & 1 != 0
     }
-    /// When the guest wants to go on, if it has said so since it went on last.
+    /// Time at which the guest wants to go on, if it has said so since it last did.
     pub fn wish(&self) -> Option<u64> {
         let mut bytes = [0; 8];
         self.memory.read(WISH_AT, &mut bytes);

@@ -1,4 +1,4 @@
-//! A guest, as who simulates sees it.
+//! A guest, as the simulator sees it.
 
 use crate::act::{command, ended, Act, Ending, Interrupt};
 use crate::clock::{self, op, Calendar, Message};
@@ -13,61 +13,61 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// From here on the bits of a request are no time: the guest sleeps for ever.
+/// Least value of a request that is no time: the guest sleeps for ever.
 const NEVER: u64 = i64::MAX as u64;
 
-/// Processor time without a word, in ms, after which a guest's program counts as one that never says
-/// anything.
+/// Processor time without a system call, in ms, after which a guest's program counts as one that never makes
+/// any.
 const PATIENCE_MS: u64 = 10_000;
-/// Wall time between two looks at it.
+/// Wall time between two checks of it, in ms.
 const LOOK_MS: i32 = 1000;
 
-/// Queues of the device: what the guest does to it, and its interrupts.
+/// Queues of the device: the guest's accesses, and the device's interrupts.
 const COMMANDS: usize = 0;
 const INTERRUPTS: usize = 1;
 
-/// What the guest's first program says of the end, in the upper bytes of a number.
+/// Codes of the guest's first program for the end, in the upper bytes of a number.
 const ENDED: u64 = 0x454e_4400;
 const FAILED: u64 = 0x4641_494c;
-/// The same of the time when all is ready for the program.
+/// Code for the time at which all is ready for the program.
 const READY: u64 = 0x5245_4144;
 
-/// What it stands still in.
+/// State in which it is suspended.
 enum State {
     /// It waits for its time.
     Waits,
-    /// It does something to its device.
+    /// It accesses its device.
     Accesses(Buffer),
     Ended,
 }
 
-/// A guest. Its clock counts nanoseconds; each call says what it shows, never less than before.
+/// A guest. Its clock counts nanoseconds; each call gives its time, never less than before.
 pub struct Guest {
     process: Process,
     clock: UnixStream,
     calendar: Calendar,
     device: Option<UnixStream>,
-    /// Where the device's own requests go.
+    /// Connection for the device's own requests.
     requests: Option<UnixStream>,
     memory: GuestMemory,
     rings: [Ring; 2],
     state: State,
     now: u64,
-    /// What its calendar tells at 0.
+    /// Date of its calendar at time 0, in ns since 1970.
     date: u64,
-    /// When it wants to go on.
+    /// Time at which it wants to go on.
     wish: u64,
     sequence: u32,
     /// Interrupts for which it had no room.
     waiting: VecDeque<Interrupt>,
-    /// All is ready for its program.
+    /// True if all is ready for its program.
     ready: bool,
-    /// What its first program has said of the end.
+    /// Report of its first program about the end.
     said: Option<u64>,
 }
 
 impl Guest {
-    /// Starts one: its clock shows 0. The error is a sentence.
+    /// Starts a guest, whose clock is at 0. The error is a sentence.
     pub fn start(kernel: &Kernel, task: &Task) -> Result<Guest, String> {
         let mut process = Process::start(kernel, task)?;
         let clock = process.accept_clock()?;
@@ -107,17 +107,17 @@ impl Guest {
         &self.memory
     }
 
-    /// All is ready for its program.
+    /// True if all is ready for its program.
     pub fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// Boots it, as far as its first sleep or access: the first call.
+    /// Boots it up to its first sleep or access. This is the first call.
     pub fn boot(&mut self) -> Act {
         self.go_on()
     }
 
-    /// It goes on at `now`. It sleeps.
+    /// Lets it go on at `now`. It must be asleep.
     pub fn run(&mut self, now: u64) -> Act {
         assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps until then");
         self.set_now(now);
@@ -128,7 +128,7 @@ impl Guest {
         }
     }
 
-    /// Its access is over at `now`, with these bytes if it was a load.
+    /// Ends its access at `now`, with these bytes if it was a load.
     pub fn answer(&mut self, now: u64, bytes: &[u8]) -> Act {
         let State::Accesses(buffer) = std::mem::replace(&mut self.state, State::Waits) else {
             panic!("an access is outstanding")
@@ -150,7 +150,7 @@ impl Guest {
         self.next_command()
     }
 
-    /// Its device interrupts, now. It sleeps, from here on until another time: mostly until now.
+    /// Interrupts it at `now`. It sleeps then until another time, mostly until now.
     pub fn interrupt(&mut self, now: u64, interrupt: Interrupt) -> Act {
         assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps");
         self.set_now(now);
@@ -161,7 +161,7 @@ impl Guest {
         }
     }
 
-    /// Interrupts go to the guest as far as it has room for them.
+    /// Sends interrupts to the guest, as far as it has room for them.
     fn tell_interrupts(&mut self) -> io::Result<()> {
         let mut told = false;
         while let Some(interrupt) = self.waiting.front() {
@@ -184,7 +184,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The guest looks at a queue: it asks for the time, says that it wants to go on, and answers.
+    /// Makes the guest look at a queue: it asks for the time, says that it wants to go on, and answers.
     fn call(&mut self, queue: usize) -> io::Result<()> {
         let flags = vhost::VERSION | vhost::NEED_REPLY;
         let call = vhost::message(request::VRING_CALL, flags, queue as u64);
@@ -208,7 +208,7 @@ impl Guest {
             .read_exact(&mut answer)
     }
 
-    /// Until it sleeps, accesses its device, or ends.
+    /// Runs it until it sleeps, accesses its device, or ends.
     fn go_on(&mut self) -> Act {
         match self.listen() {
             Ok(act) => act,
@@ -241,13 +241,14 @@ impl Guest {
         }
     }
 
-    /// It waits: until when. What it wanted before an access holds if it has not said anything since.
+    /// Sleep of a guest that waits. If it has not asked for a time since an access, the time before that
+    /// holds.
     fn sleeps(&mut self) -> Act {
         self.wish = self.calendar.wish().unwrap_or(self.wish);
         Act::Sleep(if self.wish >= NEVER { u64::MAX } else { self.wish.max(self.now) })
     }
 
-    /// Which of these has something to say.
+    /// Waits until one of these descriptors can be read; its index.
     fn await_one(&self, fds: &[Option<i32>]) -> io::Result<usize> {
         let mut since = None;
         loop {
@@ -277,7 +278,7 @@ impl Guest {
         self.clock.write_all(&Message { op, sequence, time }.emit())
     }
 
-    /// What the guest says of the time is answered. True if it waits now.
+    /// Handles a message of the guest about time. True if the guest waits now.
     fn heed(&mut self, message: Message) -> io::Result<bool> {
         let Message { op: what, sequence, time } = message;
         let mut answer = 0;
@@ -303,8 +304,8 @@ impl Guest {
         self.calendar.set_now(now);
     }
 
-    /// The guest's clock shows another time from here on, while it stands still in an access. It takes RUN
-    /// for an order to forget what it wanted before, and says nothing; so it is asked something behind it.
+    /// Sets the guest's clock while it is suspended in an access. The guest takes RUN as an order to forget
+    /// the time it asked for, and does not answer; so a request that it answers follows.
     fn tell_now(&mut self) -> io::Result<()> {
         self.wish = self.calendar.wish().unwrap_or(self.wish);
         let run = Message { op: op::RUN, sequence: self.sequence + 1, time: self.now };
@@ -379,7 +380,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The device does what the guest has asked for; if there is nothing left, the guest goes on.
+    /// Takes the guest's next command to its device; if there is none, the guest goes on.
     fn next_command(&mut self) -> io::Result<()> {
         match self.rings[COMMANDS].take(&self.memory).map_err(wrong)? {
             Some(buffer) => self.state = State::Accesses(buffer),
@@ -396,7 +397,7 @@ impl Guest {
         self.device.as_mut().ok_or_else(|| wrong("it has no device"))?.write_all(&answer)
     }
 
-    /// The parts of its memory: physical address, length, the kernel's own address and where they stand in a
+    /// Maps the parts of its memory: physical address, length, the kernel's own address and their offset in a
     /// file.
     fn map(&mut self, payload: &Payload<'_>, fds: &[OwnedFd]) -> io::Result<()> {
         self.memory.clear();
@@ -413,7 +414,7 @@ impl Guest {
 
     // ---- the end -----------------------------------------------------------------------------------------
 
-    /// Its first program has said how it ended: nothing is left to be done.
+    /// Ends the guest, whose first program has reported its ending.
     fn over(&mut self, said: u64) -> Act {
         self.end(match said >> 32 {
             ENDED => ended(said as i32),
@@ -425,7 +426,7 @@ impl Guest {
         })
     }
 
-    /// The guest is no more, or is none that one can go on with.
+    /// Gives up a guest that has ended or cannot go on.
     fn lost(&mut self, error: &io::Error) -> Act {
         use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
         let what = match error.kind() {
@@ -441,13 +442,13 @@ impl Guest {
         Act::End(ending)
     }
 
-    /// What the program has written since the last call: to its standard output and error.
+    /// Output of the program since the last call: standard output and error.
     pub fn take_output(&mut self) -> io::Result<[Vec<u8>; 2]> {
         self.process.take_output()
     }
 }
 
-/// What keeps a guest from going on.
+/// Error that keeps a guest from going on.
 pub(crate) fn wrong(what: impl ToString) -> io::Error {
     io::Error::other(what.to_string())
 }

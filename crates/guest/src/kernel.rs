@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-/// A kernel that is there.
+/// A kernel that has been built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     folder: PathBuf,
 }
 
 impl Kernel {
-    /// The one that was prepared in `folder` last. The error is a sentence without a period.
+    /// Kernel that was prepared in `folder` last. The error is a sentence without a period.
     pub fn find(folder: &Path) -> Result<Kernel, String> {
         let current = folder.join("current");
         let there = ["linux", "init"].iter().all(|name| current.join(name).is_file());
@@ -26,7 +26,7 @@ impl Kernel {
     pub fn init(&self) -> PathBuf {
         self.folder.join("init")
     }
-    /// What modules are built against.
+    /// Folder of the sources for which modules are built.
     pub fn tree(&self) -> PathBuf {
         self.folder.join("tree")
     }

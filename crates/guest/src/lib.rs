@@ -1,5 +1,5 @@
-//! Real Linux guests: a kernel in User-Mode Linux, its drivers and its programs, which go on only at instants
-//! that they are granted.
+//! Real Linux guests: a kernel in User-Mode Linux, its drivers and its programs, which run only at instants
+//! that the simulator grants.
 //!
 //! ```text
 //!  who simulates                      this crate                                     the guest, a process
@@ -10,9 +10,9 @@
 //!                         └───── process: start, folder, end
 //! ```
 //!
-//! A guest executes in no time. It says until when it sleeps; nothing happens in it before, unless it is
-//! interrupted. An access to its device stops it until it is answered, at whatever time: its clock then shows
-//! that time. So what a guest does is a function of what it is told, and of nothing else.
+//! A guest executes in no simulated time. It reports the time until which it sleeps; nothing happens in it
+//! before, unless it is interrupted. An access to its device suspends it until the answer, and its clock then
+//! shows the answer's time. So the behaviour of a guest is a function of its inputs alone.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

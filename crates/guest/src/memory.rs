@@ -1,4 +1,4 @@
-//! A guest's memory, as its device finds it.
+//! Memory of a guest, as its device sees it.
 
 use crate::sys::Mapping;
 use bus::BusError;
@@ -6,20 +6,20 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What a guest says of a part of its memory.
+/// Part of a guest's memory, as the guest describes it.
 struct Region {
     /// Physical address of its first byte.
     base: u64,
     mapping: Mapping,
-    /// Where that byte stands in the mapping.
+    /// Offset of that byte in the mapping.
     offset: usize,
 }
 
-/// Address to which a device stores the data of a message-signalled interrupt: the one that the kernel's
-/// driver of the bus gives to all devices. There is no memory.
+/// Address to which a device stores the data of a message-signalled interrupt: the kernel's driver of the bus
+/// gives it to all devices. There is no memory at it.
 pub const MESSAGES: u64 = 0xA_0000;
 
-/// A guest's memory, by physical addresses. Empty until its kernel has looked for its device.
+/// A guest's memory, by physical addresses. It is empty until its kernel has set up its device.
 #[derive(Clone, Default)]
 pub struct GuestMemory(Rc<Shared>);
 
@@ -31,7 +31,7 @@ struct Shared {
 }
 
 impl GuestMemory {
-    /// The guest says what there is.
+    /// Drops all regions: the guest describes its memory anew.
     pub(crate) fn clear(&self) {
         self.0.regions.borrow_mut().clear();
     }
@@ -69,7 +69,7 @@ impl GuestMemory {
         }
         self.find(addr, data.len(), true, |mapping, at| mapping.write(at, data))
     }
-    /// The oldest message-signalled interrupt of which the guest is to be told.
+    /// The oldest message-signalled interrupt of which the guest has not been told.
     pub fn take_message(&self) -> Option<u32> {
         self.0.messages.borrow_mut().pop_front()
     }

@@ -1,4 +1,4 @@
-//! A guest's process: its start, what it finds, and its end.
+//! A guest's process: its start, its environment, and its end.
 
 use crate::{sys, Kernel};
 use std::ffi::{OsStr, OsString};
@@ -15,10 +15,10 @@ use tempfile::TempDir;
 /// The device's number among those of virtio, which has none for PCI: as in the kernel's configuration.
 const DEVICE: u32 = 1234;
 
-/// Wall time, in ms, that a kernel may take before it says anything.
+/// Wall time, in ms, that a kernel may take before its first message.
 const START_MS: i32 = 30_000;
 
-/// What a guest's kernel charges for what it does, in ns.
+/// Costs of a guest's kernel, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// A system call.
@@ -40,19 +40,19 @@ pub struct Costs {
 pub struct Task {
     /// Its number among all guests: `node0` is number 0.
     pub number: u32,
-    /// How many guests there are.
+    /// Number of guests.
     pub guests: u32,
     /// Its memory, in MB.
     pub memory_mb: u32,
     /// Seed of its random numbers.
     pub seed: u64,
-    /// What its kernel charges.
+    /// Costs of its kernel.
     pub costs: Costs,
-    /// What its calendar tells when it boots, in ns since 1970.
+    /// Date of its calendar when it boots, in ns since 1970.
     pub date: u64,
-    /// When the program begins, by the guest's clock in ns; later if the guest is not ready by then.
+    /// Start of the program, by the guest's clock in ns; later if the guest is not ready by then.
     pub begins: u64,
-    /// It has a device.
+    /// True if it has a device.
     pub device: bool,
     /// The program, and its arguments.
     pub arguments: Vec<OsString>,
@@ -73,10 +73,10 @@ pub struct Setup {
     pub files: Vec<(PathBuf, String)>,
 }
 
-/// What the names of guests' folders begin with; the number of the process follows that has made it.
+/// Prefix of the names of guests' folders; the number of the process that made the folder follows.
 const PREFIX: &str = "sunstar-guest-";
 
-/// A folder for one guest: in memory if it can be, as each write of its program is waited for.
+/// A folder for one guest: in memory if possible, because each write of its program blocks the simulator.
 fn folder() -> io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     remove_abandoned(memory);
@@ -106,7 +106,7 @@ pub(crate) struct Process {
     folder: TempDir,
     clock: UnixListener,
     device: Option<UnixListener>,
-    /// What the program has written, as far as it has not been read.
+    /// Output files of the program; their positions are behind the bytes already read.
     outputs: [File; 2],
 }
 
@@ -147,7 +147,7 @@ impl Process {
         Ok(Process { child, clock, device, outputs, folder })
     }
 
-    /// The kernel's first words. The error is a sentence.
+    /// Waits for the kernel's connection. The error is a sentence.
     pub fn accept_clock(&mut self) -> Result<UnixStream, String> {
         match sys::poll(&[Some(self.clock.as_raw_fd())], START_MS) {
             Ok(Some(_)) => self.clock.accept().map(|(socket, _)| socket).map_err(|e| e.to_string()),
@@ -156,7 +156,7 @@ impl Process {
         }
     }
 
-    /// Where the kernel calls for its device.
+    /// Socket at which the kernel connects to its device.
     pub fn device_listener(&self) -> Option<i32> {
         self.device.as_ref().map(|listener| listener.as_raw_fd())
     }
@@ -165,7 +165,7 @@ impl Process {
         listener.accept().map(|(socket, _)| socket)
     }
 
-    /// A sentence with what the kernel said last, if it was anything.
+    /// Sentence with the kernel's last output, if there is any.
     pub fn why(&self, what: &str) -> String {
         let console = fs::read(self.folder.path().join("console")).unwrap_or_default();
         let console = String::from_utf8_lossy(&console);
@@ -191,7 +191,7 @@ impl Process {
         Ok(written)
     }
 
-    /// Nothing of it is left.
+    /// Ends all of its processes.
     pub fn end(&mut self) {
         let programs: Vec<u32> = members(self.child.id()).map(|(pid, _)| pid).collect();
         // The kernel's first: it traces the others, and would tell them what to do.
@@ -223,7 +223,7 @@ fn members(session: u32) -> impl Iterator<Item = (u32, u64)> {
 }
 
 impl Task {
-    /// What the guest's first program reads (linux/init/init.c).
+    /// Fields that the guest's first program reads (linux/init/init.c).
     fn fields(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut put = |field: &OsStr| {
@@ -253,7 +253,7 @@ impl Task {
         bytes
     }
 
-    /// What the kernel is told.
+    /// Options of the kernel's command line.
     fn options(&self, kernel: &Kernel, folder: &Path) -> Vec<OsString> {
         let Costs { syscall, interrupt, context_switch, packet, copied_kb, clock } = self.costs;
         let path = |name: &str, path: &Path| {

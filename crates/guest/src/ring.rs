@@ -15,16 +15,16 @@ pub(crate) struct Ring {
     pub descriptors: u64,
     pub available: u64,
     pub used: u64,
-    /// How many buffers have been taken.
+    /// Number of buffers taken, modulo 2^16.
     pub taken: u16,
 }
 
 /// A buffer that the guest has put in.
 pub(crate) struct Buffer {
     head: u16,
-    /// What the guest says in it.
+    /// Bytes from the guest.
     pub bytes: Vec<u8>,
-    /// Where it wants answers: address and length.
+    /// Memory for the answer: address and length of each part.
     pub room: Vec<(u64, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the standard library has not: descriptors over sockets, shared memory, polling.
+//! System calls that the standard library does not have: descriptors over sockets, shared memory, polling.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -83,7 +83,7 @@ pub(crate) fn send_with(socket: &UnixStream, bytes: &[u8], fds: [RawFd; 2]) -> i
     }
 }
 
-/// Waits until one of these can be read or has ended; which one, unless `ms` have passed.
+/// Waits until one of these can be read or has ended; its index, unless `ms` have passed.
 pub(crate) fn poll(fds: &[Option<RawFd>], ms: i32) -> io::Result<Option<usize>> {
     let mut polled = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 4];
     for (slot, fd) in polled.iter_mut().zip(fds) {
@@ -120,7 +120,7 @@ pub(crate) fn memory_file(len: u64) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// A file's bytes, shared with whoever else maps it.
+/// A file's bytes, shared with other processes that map it.
 pub(crate) struct Mapping {
     base: *mut u8,
     len: usize,
@@ -138,13 +138,13 @@ impl Mapping {
         }
         Ok(Mapping { base: base.cast(), len })
     }
-    /// Fills `buf` from `offset` on. The caller has seen to it that this lies inside.
+    /// Fills `buf` from `offset` on. The caller has checked the bounds.
     pub fn read(&self, offset: usize, buf: &mut [u8]) {
         assert!(offset.checked_add(buf.len()).is_some_and(|end| end <= self.len), "inside");
-        // SAFETY: inside of the mapping. The guest, who could write there, stands still while we are asked.
+        // SAFETY: inside of the mapping. The guest, who could write there, is suspended meanwhile.
         unsafe { ptr::copy_nonoverlapping(self.base.add(offset), buf.as_mut_ptr(), buf.len()) }
     }
-    /// Stores `data` from `offset` on. The caller has seen to it that this lies inside.
+    /// Stores `data` from `offset` on. The caller has checked the bounds.
     pub fn write(&self, offset: usize, data: &[u8]) {
         assert!(offset.checked_add(data.len()).is_some_and(|end| end <= self.len), "inside");
         // SAFETY: as above.
@@ -162,8 +162,8 @@ impl Drop for Mapping {
     }
 }
 
-/// Lets a child that is about to become another program keep the addresses of all its mappings from run to
-/// run, and end with us.
+/// Gives a child that is about to become another program the same addresses in each run, and ends it with the
+/// simulator.
 pub(crate) fn fixed_addresses() -> io::Result<()> {
     // SAFETY: both calls take numbers.
     unsafe {

@@ -3,7 +3,7 @@
 
 /// Bytes before each message's payload: request, flags, length.
 pub(crate) const HEADER: usize = 12;
-/// Bytes of a payload at most that a guest sends.
+/// Most bytes of a payload that a guest sends.
 pub(crate) const PAYLOAD_MAX: usize = 512;
 
 /// Flags: the version of the protocol, an answer, an answer is wanted.
@@ -11,12 +11,12 @@ pub(crate) const VERSION: u32 = 1;
 pub(crate) const REPLY: u32 = 1 << 2;
 pub(crate) const NEED_REPLY: u32 = 1 << 3;
 
-/// What the device can: there are features of the protocol; virtio 1.
+/// Features of the device: features of the protocol, and virtio 1.
 pub(crate) const FEATURES: u64 = 1 << 30 | 1 << 32;
 /// Features of the protocol: answers on request; the device's own requests; notifications as messages.
 pub(crate) const PROTOCOL: u64 = 1 << 3 | 1 << 5 | 1 << 14;
 
-/// Requests of the guest that mean something to us.
+/// Requests of the guest that have an effect.
 pub(crate) mod request {
     pub const GET_FEATURES: u32 = 1;
     pub const SET_MEM_TABLE: u32 = 5;
@@ -26,7 +26,7 @@ pub(crate) mod request {
     pub const GET_PROTOCOL_FEATURES: u32 = 15;
     pub const SET_SLAVE_REQ_FD: u32 = 21;
     pub const VRING_KICK: u32 = 35;
-    /// Ours: look at a queue.
+    /// Request of the device: look at a queue.
     pub const VRING_CALL: u32 = 4;
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn message(request: u32, flags: u32, payload: u64) -> [u8; HEADER + 8
     bytes
 }
 
-/// Numbers in a payload; what is missing is 0.
+/// Numbers in a payload; missing bytes are 0.
 pub(crate) struct Payload<'a>(pub &'a [u8]);
 
 impl Payload<'_> {
@@ -69,7 +69,7 @@ impl Payload<'_> {
     }
 }
 
-/// What a guest does to its PCI device, and the other way round.
+/// Operations of a guest on its PCI device, and of the device on the guest.
 pub(crate) mod pci {
     pub const CFG_READ: u8 = 1;
     pub const CFG_WRITE: u8 = 2;

@@ -7,7 +7,7 @@ use std::path::Path;
 /// 9 September 2001, 01:46:40 UTC: a second whose number is round.
 const DATE: u64 = 1_000_000_000 * 1_000_000_000;
 
-/// What a guest did: the times at which it went on, how it ended, and what its program wrote.
+/// Record of a guest: the times at which it went on, its ending, and the output of its program.
 #[derive(Debug, PartialEq, Eq)]
 struct Life {
     times: Vec<u64>,

@@ -1,12 +1,12 @@
-//! Where a core's time went.
+//! Account of a core's time.
 
 use des::{Duration, Time};
 use std::rc::Rc;
 
-/// What a core is doing, for accounting and observers only.
+/// Class of a core's work, for accounting and observers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Nothing.
+    /// No work.
     Idle,
     /// Libraries and programs.
     User,
@@ -22,13 +22,13 @@ pub enum Class {
     Polling,
 }
 
-/// Is told what the cores of a host do. It changes nothing.
+/// Observer of a host's cores. It changes nothing.
 pub trait Observer {
-    /// From `at` on, core `core` does `class`; if it did so before, it does so anew.
+    /// Core `core` begins work of `class` at `at`, even if its last work was of the same class.
     fn does(&self, core: usize, at: Time, class: Class);
 }
 
-/// Time a core has spent in each kind of work, and how often it changed kind. The kinds exclude one another
+/// Time that a core has spent in each kind of work, and the number of changes. The kinds exclude one another
 /// and add up to the time since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
@@ -74,12 +74,12 @@ impl std::iter::Sum for Times {
     }
 }
 
-/// The running sums.
+/// Running sums of a core's times.
 pub(crate) struct Account {
     pub(crate) times: Times,
     class: Class,
     since: Time,
-    /// Whose account it is, for its observer.
+    /// Number of the core, for its observer.
     core: usize,
     observer: Option<Rc<dyn Observer>>,
 }
@@ -89,7 +89,7 @@ impl Account {
         let (class, since) = (Class::Idle, Time::ZERO);
         Account { times: Times::default(), class, since, core, observer: None }
     }
-    /// Somebody wants to know from `now` on.
+    /// Sets the observer, from `now` on.
     pub(crate) fn set_observer(&mut self, now: Time, observer: Rc<dyn Observer>) {
         observer.does(self.core, now, self.class);
         self.observer = Some(observer);
@@ -97,13 +97,13 @@ impl Account {
     pub(crate) fn class(&self) -> Class {
         self.class
     }
-    /// From `now` on the core does `class`.
+    /// Switches the core's work to `class` at `now`.
     pub(crate) fn switch(&mut self, now: Time, class: Class) {
         if class != self.class {
             self.begin(now, class);
         }
     }
-    /// From `now` on the core does `class`, anew if it did so before.
+    /// Begins work of `class` at `now`, even if the last work was of the same class.
     pub(crate) fn begin(&mut self, now: Time, class: Class) {
         self.times = self.until(now);
         self.class = class;
@@ -112,7 +112,7 @@ impl Account {
             observer.does(self.core, now, class);
         }
     }
-    /// The sums with the current stretch counted up to `now`.
+    /// Sums, with the present work counted up to `now`.
     pub(crate) fn until(&self, now: Time) -> Times {
         let mut times = self.times;
         let sum = match self.class {

@@ -1,4 +1,4 @@
-//! What the fibres of a core and its processor share.
+//! State that the fibres of a core share with its processor.
 
 use crate::accounting::{Account, Class};
 use crate::fibre::{Request, Suspend};
@@ -10,13 +10,13 @@ use std::rc::Rc;
 
 type Spawned = (String, Box<dyn FnOnce(Cpu)>);
 
-/// What fibres and their processor share.
+/// State that fibres share with their processor.
 pub(crate) struct Core {
     /// Its number on its host.
     pub(crate) index: usize,
     pub(crate) shared: Rc<Shared>,
     pub(crate) now: Cell<Time>,
-    /// Interrupts wait: in the kernel and in the handler.
+    /// True if interrupts are masked: in the kernel and in the handler.
     pub(crate) masked: Cell<bool>,
     pub(crate) raised_at: Cell<Time>,
     pub(crate) running: Cell<Option<FibreId>>,
@@ -27,9 +27,9 @@ pub(crate) struct Core {
     /// Fibres with a wake that they have not seen, without repetition.
     pub(crate) woken: RefCell<Vec<FibreId>>,
     pub(crate) account: RefCell<Account>,
-    /// How often the core has begun to be busy.
+    /// Number of times that the core has begun to be busy.
     pub(crate) generation: Cell<u64>,
-    /// Before this time nothing happens on the node but what this core does.
+    /// Time before which only this core has events on the node.
     pub(crate) alone_until: Cell<Time>,
 }
 
@@ -55,7 +55,7 @@ impl Core {
     pub(crate) fn begin(&self) {
         self.generation.set(self.generation.get() + 1);
     }
-    /// Lets the time until `at` pass without an event, if nothing happens before.
+    /// Lets the time until `at` pass without an event, if there are no other events before. True if so.
     #[inline]
     pub(crate) fn pass(&self, at: Time) -> bool {
         let alone = at < self.alone_until.get();

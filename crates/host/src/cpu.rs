@@ -1,4 +1,4 @@
-//! What a fibre sees of its processor.
+//! Processor as a fibre sees it.
 
 use crate::core::Core;
 use crate::fibre::{Request, WOKEN};
@@ -7,8 +7,8 @@ use des::{Duration, Time};
 use std::fmt;
 use std::rc::Rc;
 
-/// The processor, as host software in a fibre sees it. Every call may suspend the fibre that makes it; outside
-/// of a fibre only the calls that take no simulated time are allowed.
+/// The processor, as host software in a fibre sees it. Every call may suspend its fibre; outside of a fibre
+/// only calls that take no simulated time are allowed.
 #[derive(Clone)]
 pub struct Cpu {
     pub(crate) core: Rc<Core>,
@@ -20,7 +20,7 @@ impl Cpu {
         self.core.index
     }
 
-    /// How many cores the host has.
+    /// Number of the host's cores.
     pub fn cores(&self) -> usize {
         self.core.shared.cores
     }
@@ -30,8 +30,8 @@ impl Cpu {
         self.core.now()
     }
 
-    /// Computes for `time`. In user mode interrupts preempt it, and what is left of it is postponed by the
-    /// handler's time; in the kernel and in the handler they wait.
+    /// Computes for `time`. In user mode interrupts preempt it, and the rest is postponed by the handler's
+    /// time; in the kernel and in the handler they wait.
     pub fn spend(&self, time: Duration) {
         if time == Duration::ZERO {
             return;
@@ -43,8 +43,8 @@ impl Cpu {
         }
     }
 
-    /// Time before which nothing happens on the node but what this fibre does: what it spends until then is
-    /// over at once. In the past at other speeds than full, and where cores share a node.
+    /// Time before which only this fibre has events on the node, so that time it spends until then passes at
+    /// once. It is in the past at less than full speed, and on hosts of several cores.
     pub fn undisturbed_until(&self) -> Time {
         self.core.alone_until.get()
     }
@@ -97,19 +97,19 @@ impl Cpu {
         result
     }
 
-    /// What wakes this fibre from [`Cpu::wait`].
+    /// Handle that wakes this fibre from [`Cpu::wait`].
     pub fn waker(&self) -> Waker {
         Waker { core: self.core.clone(), fibre: self.core.running_fibre() }
     }
 
-    /// Spins: looks every `poll` whether somebody has called [`Waker::wake`], and returns at the first such
-    /// look. A wake before the call is not lost: the call then returns at once. Time that the interrupt
+    /// Spins: polls every `poll` whether [`Waker::wake`] was called, and returns at the first poll after
+    /// that. A wake before the call is not lost: the call then returns at once. Time that the interrupt
     /// handler takes does not count as spinning. Other fibres of the core run meanwhile.
     pub fn wait(&self, poll: Duration) {
         self.wait_until(poll, Time::NEVER);
     }
 
-    /// Like [`Cpu::wait`], but gives up at the first look at or after `deadline`. True if woken.
+    /// Like [`Cpu::wait`], but gives up at the first poll at or after `deadline`. True if woken.
     pub fn wait_until(&self, poll: Duration, deadline: Time) -> bool {
         assert!(poll > Duration::ZERO, "a poll loop takes time");
         assert!(!self.core.masked(), "waiting with interrupts masked would never end");
@@ -132,7 +132,8 @@ impl Cpu {
         }
     }
 
-    /// When the interrupt that the handler now serves was raised (the first, if several were pending).
+    /// Time at which the interrupt that the handler now serves was raised (the first, if several were
+    /// pending).
     pub fn interrupt_raised_at(&self) -> Time {
         self.core.interrupt_raised_at()
     }
@@ -142,7 +143,7 @@ impl Cpu {
         self.costs().copy(bytes)
     }
 
-    /// What the primitives cost.
+    /// Costs of the primitives.
     pub fn costs(&self) -> &Costs {
         self.core.costs()
     }
@@ -176,8 +177,8 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// The fibre's next look (now or later) finds something. Called from outside of the host's fibres, it
-    /// takes effect at the next [`crate::Host::attend`].
+    /// Makes the fibre's next poll (now or later) succeed. Called from outside of the host's fibres, it takes
+    /// effect at the next [`crate::Host::attend`].
     pub fn wake(&self) {
         self.core.wake(self.fibre);
     }

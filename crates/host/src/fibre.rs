@@ -11,13 +11,12 @@ pub struct FibreId(pub(crate) usize);
 
 /// Address space of a fibre's stack. Pages are committed as they are touched.
 const STACK_SIZE: usize = 1 << 20;
-/// What to do where there is none.
+/// Advice if there is no address space.
 const ADVICE: &str = "raise the limit of address space (ulimit -v) or take fewer nodes";
-/// Mappings of address space that the simulator has for a fibre: its stack, and the page below that stops it
-/// from running over.
+/// Mappings of address space that the simulator has for a fibre: its stack, and the guard page below.
 pub const MAPPINGS_PER_FIBRE: u64 = 2;
 
-/// What a fibre asks of its core when it suspends. The answer is the `u64` that it is resumed with.
+/// Request of a fibre to its core when it suspends. The answer is the `u64` with which it is resumed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request {
     /// Let time pass.
@@ -41,7 +40,7 @@ pub(crate) enum Request {
 pub(crate) const WOKEN: u64 = 1;
 pub(crate) const TIMED_OUT: u64 = 0;
 
-/// What a fibre is up to.
+/// State of a fibre.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FibreState {
     /// Has the core, or is ready for it.
@@ -54,7 +53,7 @@ pub enum FibreState {
     Done,
 }
 
-/// Where a waiting fibre's poll instants lie.
+/// Poll instants of a waiting fibre.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Polling {
     pub(crate) start: Time,
@@ -62,7 +61,7 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    /// The first poll instant at or after `t`. The look at `start` found nothing: that is why the fibre waits.
+    /// The first poll instant at or after `t`. The poll at `start` failed: that is why the fibre waits.
     pub(crate) fn next(&self, t: Time) -> Time {
         let periods = t.since(self.start).0.div_ceil(self.period.0).max(1);
         self.start + self.period * periods
@@ -70,7 +69,8 @@ impl Polling {
 }
 
 thread_local! {
-    /// The stack of the fibre that returned last: each node's kernel boots in one, node after node.
+    /// Stack of the fibre that returned last, to be used again: each node's kernel boots in a fibre, one node
+    /// after the other.
     static SPARE: Cell<Option<DefaultStack>> = const { Cell::new(None) };
 }
 
@@ -79,20 +79,21 @@ pub(crate) type Suspend = Yielder<u64, Request>;
 pub(crate) struct Fibre {
     pub(crate) name: String,
     pub(crate) state: FibreState,
-    /// What it is resumed with.
+    /// Answer with which it is resumed.
     pub(crate) answer: u64,
     /// Its poll loop, from `Wait` until it runs again.
     pub(crate) polling: Option<Polling>,
-    /// It ends a wait when it runs next, with a look that sees all wakes so far.
+    /// True if it ends a wait when it runs next, with a poll that sees all wakes so far.
     pub(crate) looks: bool,
     /// Counts its waits, so that a deadline of an earlier wait is known to be stale.
     pub(crate) waits: u64,
-    /// Gone when its function has returned, and its stack with it; never there if the system refused a stack.
+    /// Coroutine with its stack. None after its function has returned, or if the system refused a stack.
     coroutine: Option<Coroutine<u64, Request, ()>>,
 }
 
 impl Fibre {
-    /// One that is ready to run `f`. If the system refuses a stack it stops at once, and a sentence says why.
+    /// Fibre that is ready to run `f`. If the system refuses a stack, it stops at once, and `refused` gets a
+    /// sentence.
     pub(crate) fn new(
         name: &str,
         f: impl FnOnce(&Suspend) + 'static,
@@ -114,8 +115,7 @@ impl Fibre {
             coroutine: stack.ok().map(|stack| Coroutine::with_stack(stack, run)),
         }
     }
-    /// Runs it until it asks for something; `None` when its function has returned. A panic inside comes out
-    /// here.
+    /// Runs it until its next request; `None` when its function has returned. A panic inside is passed on.
     pub(crate) fn resume(&mut self) -> Option<Request> {
         if self.state == FibreState::Stopped {
             return Some(Request::Stop); // It never had a stack.

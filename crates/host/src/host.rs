@@ -1,4 +1,4 @@
-//! The host: its cores side by side, what they share, and the node's way to each of them.
+//! The host: its cores, their shared state, and the node's calls to each of them.
 
 use crate::accounting::Observer;
 use crate::pace::Pace;
@@ -9,7 +9,7 @@ use des::Time;
 use std::fmt;
 use std::rc::Rc;
 
-/// What the host wants from its node.
+/// Services of the node for its host.
 pub trait Ports {
     /// Asks for [`Host::handle`] with `event` at `at` (not before now).
     fn schedule(&mut self, at: Time, event: Event);
@@ -18,14 +18,14 @@ pub trait Ports {
     /// A read of a word leaves the processor; the node answers with [`Host::mmio_reply`], later than now.
     /// Each core may have one under way; they are answered in the order in which they left.
     fn mmio_read(&mut self, now: Time, addr: u64);
-    /// Before this time nothing happens on the node but by what is asked for here. A host of one core does
-    /// without events until then, and tells of them later ([`Host::take_passed`]).
+    /// Time before which nothing happens on the node except what is asked for here. A host of one core does
+    /// without events until then, and reports them later ([`Host::take_passed`]).
     fn alone_until(&self) -> Time {
         Time::ZERO
     }
 }
 
-/// Something the host has scheduled for itself.
+/// Event that the host has scheduled for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     core: u8,
@@ -43,7 +43,7 @@ impl Event {
 }
 
 impl Default for Event {
-    /// One that is nothing to anybody.
+    /// Event without effect.
     fn default() -> Event {
         Event::new(0, Kind::Ends { generation: 0 })
     }
@@ -51,7 +51,7 @@ impl Default for Event {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What the core is busy with ends, unless it was preempted since.
+    /// End of the core's present work, unless that was preempted since.
     Ends { generation: u64 },
     /// A deadline of `fibre`'s wait number `wait`.
     Deadline { fibre: u32, wait: u64 },
@@ -60,11 +60,11 @@ pub(crate) enum Kind {
 /// A fault of the program or of the firmware that host software ran into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// When.
+    /// Time of the fault.
     pub at: Time,
     /// Name of the fibre that ran into it.
     pub fibre: String,
-    /// What, as a sentence.
+    /// Description, as a sentence.
     pub what: String,
 }
 
@@ -76,8 +76,8 @@ impl fmt::Display for Fault {
 
 /// The host of one node: cores with their fibres, and memory. Created, used and dropped on one thread.
 ///
-/// What several cores do at the same instant happens in the order in which the node's events call for it;
-/// what follows from it on other cores (a wake, a lock handed over) at once, the lowest core first.
+/// Several cores act at the same instant in the order of the node's events; effects on other cores (a wake, a
+/// lock handed over) come at once, the lowest core first.
 ///
 /// Dropping it unwinds the stacks of suspended fibres, so that what they own is freed: their code must not
 /// swallow panics across a [`Cpu`] call, nor call [`Cpu`] in a destructor.
@@ -108,24 +108,24 @@ impl Host {
         self.cores[FIRST].spawn(name, Box::new(f))
     }
 
-    /// What runs at an interrupt: a fibre of its own on the first core, with interrupts masked. Interrupts
-    /// that come meanwhile (one pending bit) run it again.
+    /// Sets the interrupt handler: it runs in a fibre of its own on the first core, with interrupts masked.
+    /// Interrupts that come meanwhile (one pending bit) run it again.
     pub fn set_interrupt_handler(&mut self, handler: Rc<dyn Fn(&Cpu)>) {
         self.cores[FIRST].set_interrupt_handler(handler);
     }
 
-    /// Makes all cores slow, or stop, at times: a fault on request. What they are busy with already ends as
-    /// it would have.
+    /// Makes all cores slow, or stop, at times: a fault on request. Work in progress ends as if they were
+    /// not.
     pub fn set_pace(&mut self, pace: &Pace) {
         self.cores.iter_mut().for_each(|core| core.set_pace(pace));
     }
 
-    /// Nothing takes the interrupt line back once it is raised at or after `from`: a fault on request.
+    /// Keeps the interrupt line up once it is raised at or after `from`: a fault on request.
     pub fn set_stuck_line(&mut self, from: Time) {
         self.cores[FIRST].set_stuck(from);
     }
 
-    /// From when on that is so.
+    /// Time from which the interrupt line is stuck.
     pub fn stuck_since(&self) -> Option<Time> {
         self.cores[FIRST].stuck_since()
     }
@@ -139,7 +139,7 @@ impl Host {
         self.tell_cores(now, ports);
     }
 
-    /// [`Host::attend`] under the name that suits the beginning.
+    /// [`Host::attend`] by another name, for the start.
     pub fn start(&mut self, now: Time, ports: &mut impl Ports) {
         self.attend(now, ports);
     }
@@ -150,7 +150,7 @@ impl Host {
         self.tell_cores(now, ports);
     }
 
-    /// True if nothing would come of this event: the deadline of a wait that has ended.
+    /// True if this event has no effect: it is the deadline of a wait that has ended.
     pub fn is_stale(&self, event: Event) -> bool {
         self.cores[event.core()].is_stale(event.kind)
     }
@@ -162,19 +162,20 @@ impl Host {
         self.tell_cores(now, ports);
     }
 
-    /// The word that the oldest uncached read asked for has arrived.
+    /// Answers the oldest uncached read with a word.
     pub fn mmio_reply(&mut self, now: Time, value: u32, ports: &mut impl Ports) {
         let core = self.shared.reads.borrow_mut().pop_front().expect("a read is outstanding");
         self.cores[core].mmio_reply(now, value, ports);
         self.tell_cores(now, ports);
     }
 
-    /// When events would have been due that it did without, in order, since it was last asked.
+    /// Passes on the times of events that it did without since the last call, in order.
     pub fn take_passed(&mut self, take: impl FnMut(Time)) {
         self.shared.passed.borrow_mut().drain(..).for_each(take);
     }
 
-    /// What one core did may concern others: fibres that it started there or woke, locks that it handed over.
+    /// Tells the other cores what one core did: it may have started or woken fibres there, or handed over
+    /// locks.
     fn tell_cores(&mut self, now: Time, ports: &mut impl Ports) {
         if self.cores.len() == 1 {
             return;
@@ -209,7 +210,7 @@ impl Host {
         }
     }
 
-    /// How many cores it has.
+    /// Number of cores.
     pub fn cores(&self) -> usize {
         self.cores.len()
     }
@@ -219,7 +220,7 @@ impl Host {
         &self.shared.memory
     }
 
-    /// A handle on the first core, for what needs one before any fibre runs.
+    /// Handle of the first core, for use before any fibre runs.
     pub fn cpu(&self) -> Cpu {
         self.cores[FIRST].cpu()
     }
@@ -239,12 +240,12 @@ impl Host {
         })
     }
 
-    /// Where the time of all cores together went up to `now`.
+    /// Time of all cores together up to `now`, by class of work.
     pub fn times(&self, now: Time) -> Times {
         self.cores.iter().map(|core| core.times(now)).sum()
     }
 
-    /// Where each core's time went up to `now`.
+    /// Time of each core up to `now`, by class of work.
     pub fn times_of_cores(&self, now: Time) -> impl Iterator<Item = Times> + '_ {
         self.cores.iter().map(move |core| core.times(now))
     }

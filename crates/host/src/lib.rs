@@ -6,8 +6,8 @@
 //! host itself is passive: the node calls [`Host::handle`], [`Host::interrupt`] and [`Host::mmio_reply`] with
 //! the time, and the host answers through [`Ports`].
 //!
-//! Nothing here depends on host addresses, hash order or real time: what fibres do is a pure function of the
-//! calls made to [`Host`] and of their times.
+//! Nothing here depends on host addresses, hash order or real time: the behaviour of fibres is a pure
+//! function of the calls of [`Host`] and of their times.
 
 mod accounting;
 mod core;

@@ -5,8 +5,9 @@ use crate::Cpu;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// A spin lock of the kernel. Cores that find it held spin with interrupts masked, and get it in the order
-/// in which they came. On a host of one core masking interrupts is enough: there it costs and does nothing.
+/// A spin lock of the kernel. Cores that find it held spin with interrupts masked, and get it in the order of
+/// their arrival. On a host of one core, masked interrupts are enough: there a lock has no cost and no
+/// effect.
 #[derive(Debug, Default)]
 pub struct Lock {
     holder: Cell<Option<usize>>,
@@ -23,7 +24,7 @@ impl Lock {
         Lock::default()
     }
 
-    /// Runs `f` while the core of `cpu`, which is in the kernel, holds the lock. Not to be nested.
+    /// Runs `f` while the core of `cpu`, which is in the kernel, holds the lock. Calls must not be nested.
     pub fn hold<R>(&self, cpu: &Cpu, f: impl FnOnce() -> R) -> R {
         if cpu.cores() == 1 {
             return f();
@@ -34,7 +35,7 @@ impl Lock {
         result
     }
 
-    /// How often it was taken, and how often somebody else held it then.
+    /// Number of times that it was taken, and number of those for which another core held it.
     pub fn counts(&self) -> (u64, u64) {
         (self.taken.get(), self.contended.get())
     }
@@ -59,7 +60,7 @@ impl Lock {
         }
     }
 
-    /// The next core that spins has it now; the host tells it.
+    /// Gives the lock to the next core that spins; the host tells that core.
     fn release(&self, cpu: &Cpu) {
         self.last.set(cpu.core());
         let next = self.waiting.borrow_mut().pop_front();

@@ -12,11 +12,11 @@ use std::rc::Rc;
 /// First address of the libraries' memory in every address space: above all user addresses of x86-64.
 pub const LIBRARY_BASE: u64 = 1 << 48;
 
-/// Bytes that the libraries may have in an address space from the beginning: with what they need later, and
-/// with the program's own segments, all processes of a host find physical space.
+/// Bytes that the libraries may allocate at first in an address space. Then physical memory suffices for all
+/// processes of a host, with later allocations and the program's own segments.
 pub const LIBRARY_MAX: u64 = SEGMENT_SIZE / 2;
 
-/// Physical address of the kernel's first byte: low addresses stay empty so that 0 is nobody's.
+/// Physical address of the kernel's first byte: low addresses stay empty, so that 0 is never valid.
 const KERNEL_BASE: u64 = 1 << 20;
 /// Alignment of library allocations: a cache line.
 const LIBRARY_ALIGN: u64 = 64;
@@ -33,7 +33,7 @@ pub type SharedMemory = Rc<RefCell<Memory>>;
 struct Space {
     process: Box<dyn AddressSpace>,
     library: Regions,
-    /// Numbers of pages in which [`Memory::probe`] has found something, at their remainders.
+    /// Numbers of pages in which [`Memory::probe`] has found memory; the index is the number modulo the size.
     known: [u64; KNOWN_PAGES],
 }
 
@@ -63,14 +63,14 @@ pub struct Memory {
     paging: Paging,
     table: PageTable,
     gather: Gather,
-    /// The first of these that had nowhere to go, until somebody is told.
+    /// First gathered write for which there was no memory, until it is reported.
     lost: Option<BusError>,
-    /// The last write of a library that a process did not take.
+    /// Last write of a library that failed in a process.
     refused: Option<(SpaceId, u64)>,
     page: Page,
-    /// Pages of the kernel's that stand for a process's: its space and page, by their physical addresses.
+    /// Pages of the kernel that are bound to a process's: its space and page, by their physical addresses.
     bound: BTreeMap<u64, (SpaceId, u64)>,
-    /// A guest whose own all of it is, by physical addresses.
+    /// Guest that owns all of the memory, by physical addresses.
     guest: Option<Box<dyn AddressSpace>>,
 }
 
@@ -117,7 +117,7 @@ impl Memory {
         self.table.make_room(processes);
     }
 
-    /// How the processes that are added from now on are mapped.
+    /// Sets the mapping of the processes that are added from now on.
     pub fn set_paging(&mut self, paging: Paging) {
         self.paging = paging;
     }
@@ -151,14 +151,15 @@ impl Memory {
     pub fn is_contiguous(&self, space: SpaceId) -> bool {
         self.table.is_contiguous(space)
     }
-    /// Pages that the system must look at for `len` bytes at `va` of `space`: none where it has none.
+    /// Number of pages that the system must translate for `len` bytes at `va` of `space`; 0 if it has no
+    /// pages.
     pub fn pages(&self, space: SpaceId, va: u64, len: u64) -> u64 {
         self.table.pages(space, va, len)
     }
 
-    /// Where `len` bytes at `va` stand physically. Catamount: one extent unless the buffer crosses a boundary
-    /// between segments that are not neighbours. Linux: an extent a page, but for those that happen to be
-    /// neighbours. Whether the process has memory there shows only when it is read or written.
+    /// Physical addresses of `len` bytes at `va`. Catamount: one extent unless the buffer crosses a boundary
+    /// between segments that are not neighbours. Linux: an extent for each page, but neighbouring pages may
+    /// share one. Whether the process has memory there shows only when it is read or written.
     pub fn translate(
         &mut self,
         space: SpaceId,
@@ -181,12 +182,12 @@ impl Memory {
         self.table.translate(space, va, len, extents)
     }
 
-    /// From now on devices find a guest's memory, and nothing else.
+    /// Makes a guest's memory the only memory that devices find.
     pub fn set_guest(&mut self, guest: Box<dyn AddressSpace>) {
         self.guest = Some(guest);
     }
 
-    /// Fills `buf` from physical address `phys`: what a device reads.
+    /// Fills `buf` from physical address `phys`, for a device.
     pub fn read_phys(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         if let Some(guest) = &self.guest {
             return guest.read(phys, buf);
@@ -201,8 +202,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Stores `data` at physical address `phys`: what a device writes. Contiguous writes to a process reach
-    /// it together, at the latest at the next [`Memory::settle`], which tells what it does not have.
+    /// Stores `data` at physical address `phys`, for a device. Contiguous writes to a process reach it
+    /// together, at the latest at the next [`Memory::settle`], which reports errors.
     pub fn write_phys(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
         if let Some(guest) = &self.guest {
             return guest.write(phys, data);
@@ -228,8 +229,8 @@ impl Memory {
         }
     }
 
-    /// Fails if `space` has nothing at `va`, as far as is known: what was there lately is not looked for
-    /// again, and if it has gone meanwhile, [`Memory::read`] and [`Memory::write`] say so.
+    /// Fails if `space` has no memory at `va`. Pages that were found lately are not checked again: if one has
+    /// been unmapped meanwhile, [`Memory::read`] and [`Memory::write`] fail.
     pub fn probe(&mut self, space: SpaceId, va: u64) -> Result<(), BusError> {
         let page = va / PAGE_SIZE as u64;
         let (owner, slot) = (usize::from(space.0), page as usize % KNOWN_PAGES);
@@ -242,12 +243,12 @@ impl Memory {
         Ok(())
     }
 
-    /// What [`Memory::probe`] knows of `space` is forgotten: it looks again.
+    /// Clears the pages of `space` that [`Memory::probe`] has found, so that it looks again.
     pub fn distrust(&mut self, space: SpaceId) {
         self.spaces[usize::from(space.0)].known = [NO_PAGE; KNOWN_PAGES];
     }
 
-    /// As [`Memory::read`], for an observer: nothing else becomes different.
+    /// As [`Memory::read`], for an observer: it has no effect on other calls.
     pub fn peek(&mut self, space: SpaceId, va: u64, buf: &mut [u8]) -> Result<(), BusError> {
         let owner = &mut self.spaces[usize::from(space.0)];
         if va >= LIBRARY_BASE {
@@ -268,7 +269,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Whose memory is at physical address `phys`, and at which of its addresses; `None` for the kernel's.
+    /// Space and virtual address of the memory at physical address `phys`; `None` for the kernel's.
     pub fn owner_of(&self, phys: u64) -> Option<(SpaceId, u64)> {
         (phys >= SEGMENT_SIZE).then(|| self.table.owner(phys)).flatten()
     }
@@ -317,28 +318,29 @@ impl Memory {
         })
     }
 
-    /// True if the last write that a process did not take from a library began within these `len` bytes of
-    /// `space`. Each is told once.
+    /// True if the last library write that failed in a process began within these `len` bytes of `space`.
+    /// Each is reported once.
     pub fn take_refused(&mut self, space: SpaceId, va: u64, len: u64) -> bool {
         let here = |&mut (of, at): &mut (SpaceId, u64)| of == space && (va..va + len).contains(&at);
         self.refused.take_if(here).is_some()
     }
 
-    /// Gathered device writes reach their process, and nothing read before is believed any more. To be called
-    /// before a process may run (the host does it before it resumes a fibre). An error names the first byte
-    /// that had nowhere to go; how many came with it depends on how the writes were gathered.
+    /// Sends gathered device writes to their process, and drops cached pages. It must be called before a
+    /// process may run (the host does it before it resumes a fibre). An error names the first byte without
+    /// memory; the length depends on how the writes were gathered.
     pub fn settle(&mut self) -> Result<(), BusError> {
         self.forget();
         self.flush();
         self.lost.take().map_or(Ok(()), Err)
     }
 
-    /// Nothing read before is believed any more: something else may stand there now.
+    /// Drops the cached page, which may have changed.
     pub(crate) fn forget(&mut self) {
         self.page.at = None;
     }
 
-    /// Who causes it is not to blame for what it finds: that waits for [`Memory::settle`].
+    /// Sends gathered writes to their process. An error is not that of the caller: it is kept for
+    /// [`Memory::settle`].
     fn flush(&mut self) {
         if self.gather.bytes.is_empty() {
             return;
@@ -352,21 +354,21 @@ impl Memory {
         self.lost = self.lost.take().or(result.err());
     }
 
-    /// The kernel's page at physical address `phys` is that of a process at `va`, where a device finds it
-    /// that cannot reach further; what was in it comes back with [`Memory::unbind`]. It is pinned: when the
-    /// process has unmapped its page, the kernel's frame is still there.
+    /// Binds the kernel's page at physical address `phys` to the page of a process at `va`, for devices that
+    /// can only reach the kernel's. [`Memory::unbind`] restores the old contents. The page is pinned: when
+    /// the process has unmapped it, the kernel's frame is still there.
     pub fn bind(&mut self, phys: u64, space: SpaceId, va: u64) {
         let page = PAGE_SIZE as u64;
         debug_assert!(phys % page == 0 && va % page == 0 && phys < SEGMENT_SIZE, "a page");
         self.bound.insert(phys, (space, va));
     }
-    /// It is the kernel's again.
+    /// Makes the page the kernel's again.
     pub fn unbind(&mut self, phys: u64) {
         self.forget();
         self.flush();
         self.bound.remove(&phys);
     }
-    /// What the kernel's page at `phys` stands for.
+    /// Space and address to which the kernel's page at `phys` is bound.
     fn bound(&self, phys: u64) -> Option<(SpaceId, u64)> {
         if self.bound.is_empty() {
             return None; // as mostly
@@ -444,7 +446,7 @@ impl Memory {
         self.table.owner(phys).ok_or(BusError { addr: phys, len, write, why })
     }
 
-    /// How many of `len` bytes at `phys` belong together.
+    /// Number of bytes at `phys`, of `len`, that are contiguous in their space.
     pub fn piece(&self, phys: u64, len: usize) -> usize {
         usize::try_from(self.table.contiguous(phys)).map_or(len, |left| left.min(len))
     }

@@ -2,32 +2,32 @@
 
 use des::{Duration, Time};
 
-/// What a spell does to a host's cores.
+/// Effect of a spell on a host's cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
-    /// All that software does takes so many thousandths of its time, 1000 or more.
+    /// Software takes so many thousandths of its time, 1000 or more.
     Slow(u64),
-    /// Nothing of it runs for `length`, once or, beginning every `period`, again and again.
+    /// Software rests for `length`, once or, with a period of `period`, repeatedly.
     Rests {
-        /// How long.
+        /// Duration of each rest.
         length: Duration,
-        /// From one beginning to the next, longer than `length`; `None` for once.
+        /// Time between the starts of two rests, longer than `length`; `None` for one rest.
         period: Option<Duration>,
     },
 }
 
-/// A time in which a host's cores are not what they were.
+/// Span of time in which a host's cores have another speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spell {
-    /// Since when.
+    /// Start.
     pub from: Time,
-    /// Until when.
+    /// End.
     pub until: Time,
-    /// What is different.
+    /// Effect.
     pub speed: Speed,
 }
 
-/// How fast a host's cores are, over time. Of slow spells at the same time the slowest counts.
+/// Speed of a host's cores over time. Of slow spells at the same time the slowest counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pace(Vec<Spell>);
 
@@ -43,11 +43,11 @@ impl Pace {
     pub fn is_full(&self) -> bool {
         self.0.is_empty()
     }
-    /// True if nothing runs at `at`.
+    /// True if software rests at `at`.
     pub fn rests(&self, at: Time) -> bool {
         self.at(at).0.is_none()
     }
-    /// When software that starts at `from` has done what takes `work` at full speed.
+    /// Time at which software that starts at `from` has done `work`, which is given as time at full speed.
     pub fn end(&self, from: Time, mut work: Duration) -> Time {
         let mut at = from;
         // What rests for ever ends never.
@@ -66,7 +66,7 @@ impl Pace {
         }
         at
     }
-    /// What software does at full speed takes so long that it does in this time.
+    /// Work, as time at full speed, that software does between `from` and `to`.
     pub fn work(&self, from: Time, to: Time) -> Duration {
         let (mut at, mut work) = (from, Duration::ZERO);
         while at < to {
@@ -79,7 +79,7 @@ impl Pace {
         }
         work
     }
-    /// The thousandths at `at`, none while nothing runs, and when that may change.
+    /// Thousandths at `at`, none during a rest, and the time at which that may change.
     fn at(&self, at: Time) -> (Option<u64>, Time) {
         let (mut slow, mut change) = (Some(FULL), Time::NEVER);
         for spell in &self.0 {
@@ -96,7 +96,7 @@ impl Pace {
 }
 
 impl Spell {
-    /// Whether it is on at `at`, and when that changes.
+    /// Tells whether it is on at `at`, and when that changes.
     fn at(&self, at: Time) -> (bool, Time) {
         if at < self.from {
             return (false, self.from);

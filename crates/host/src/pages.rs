@@ -5,10 +5,10 @@
 //! 64 GB of the 40-bit physical space when it is first used. Where so many processes share a host that this
 //! would not be enough for all of them, segments and frames are of 4 GB ([`PageTable::make_room`]).
 //!
-//! What is used first of a segment stands in the middle of its frame, and the main thread's stack has a
+//! The part of a segment that is used first is in the middle of its frame, and the main thread's stack has a
 //! segment of its own. So physical addresses, which commands carry and the trace hash contains, depend
-//! neither on how large the workstation's libraries are, below which memory is mapped, nor on how long its
-//! environment is, below which the stack begins.
+//! neither on the size of the workstation's libraries, below which memory is mapped, nor on that of its
+//! environment, below which the stack begins.
 //!
 //! Linux maps pages of 4 KB. They get frames in order of first use, out of a frame of 64 GB, in an order that
 //! is as scattered as the free list of a system that has run for long (`scatter`).
@@ -60,7 +60,7 @@ pub struct Extent {
     pub len: u64,
 }
 
-/// How an address space is mapped.
+/// Mapping of an address space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paging {
     /// Catamount: contiguous segments. Also the kernel's own memory, under any system.
@@ -74,7 +74,7 @@ pub enum Paging {
     },
 }
 
-/// What a frame holds.
+/// Contents of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
     /// The segment of a space that begins at this address.
@@ -83,15 +83,15 @@ enum Frame {
     Pages(usize),
 }
 
-/// Which memory of which space a frame holds, in order of first use.
+/// Page table of a host: the space and memory that each frame holds, in order of first use.
 #[derive(Debug)]
 pub(crate) struct PageTable {
-    /// Of a segment and of a frame.
+    /// Bits of the size of a segment and of a frame.
     bits: u32,
     paging: Vec<Paging>,
     frames: Vec<Frame>,
-    /// What stands in the middle of each frame of a segment: the page that was used first, or the
-    /// stack's first 16 bytes.
+    /// Address in the middle of each frame of a segment: the page that was used first, or the stack's first
+    /// 16 bytes.
     middles: Vec<u64>,
     /// Space and page number of every page, in order of first use.
     pages: Vec<(SpaceId, u64)>,
@@ -115,7 +115,8 @@ impl Default for PageTable {
 }
 
 impl PageTable {
-    /// So many processes of segments will share the host. To be told before anything is mapped.
+    /// Sets the number of processes with segments that will share the host. It must be called before anything
+    /// is mapped.
     pub(crate) fn make_room(&mut self, processes: u32) {
         assert!(self.frames.is_empty(), "frames are of one size");
         if u64::from(processes) * SEGMENTS_EACH > FREE_SPACE >> SEGMENT_BITS {
@@ -142,7 +143,7 @@ impl PageTable {
         self.paging[usize::from(space.0)] == Paging::Segments
     }
 
-    /// Pages that `len` bytes at `va` lie in, where there are any.
+    /// Number of pages of `len` bytes at `va`; 0 for segments.
     pub(crate) fn pages(&self, space: SpaceId, va: u64, len: u64) -> u64 {
         match (self.paging[usize::from(space.0)], len.checked_sub(1)) {
             (Paging::Pages { .. }, Some(last)) => {
@@ -152,8 +153,8 @@ impl PageTable {
         }
     }
 
-    /// Physical address of `va`, mapping it if this is its first use, and how many bytes from there on are
-    /// contiguous for sure.
+    /// Physical address of `va`, mapping it if this is its first use, and number of bytes from there on that
+    /// are contiguous for certain.
     fn map(&mut self, space: SpaceId, va: u64) -> Result<(u64, u64), BusError> {
         match self.paging[usize::from(space.0)] {
             Paging::Segments => {
@@ -244,8 +245,7 @@ impl PageTable {
         Ok(())
     }
 
-    /// The space and address behind a physical address; `None` for the kernel's frame and for frames that
-    /// nobody has.
+    /// The space and address behind a physical address; `None` for the kernel's frame and for unused frames.
     pub(crate) fn owner(&self, phys: u64) -> Option<(SpaceId, u64)> {
         let frame = self.holder(phys)?;
         match self.frames[frame] {
@@ -259,7 +259,7 @@ impl PageTable {
         }
     }
 
-    /// How many bytes from `phys` on belong together for sure.
+    /// Number of bytes from `phys` on that are contiguous for certain.
     pub(crate) fn contiguous(&self, phys: u64) -> u64 {
         let Some(frame) = self.holder(phys) else {
             return SEGMENT_SIZE - (phys & (SEGMENT_SIZE - 1));
@@ -274,7 +274,7 @@ impl PageTable {
         }
     }
 
-    /// The address that stands at `phys` in a frame, which holds the segment from `start` on.
+    /// Address of the memory at `phys` in a frame, which holds the segment from `start` on.
     fn address(&self, frame: usize, start: u64, phys: u64) -> u64 {
         let from_middle = phys.wrapping_sub(self.size() / 2);
         let from_start = self.middles[frame].wrapping_sub(start).wrapping_add(from_middle);

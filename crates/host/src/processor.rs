@@ -1,4 +1,4 @@
-//! A core's side of every request: which fibre runs when, and interrupts.
+//! A core's side of every request: scheduling of fibres, and interrupts.
 //!
 //! At any time a core has at most one *current* fibre. It is running (inside `run`), or busy until an
 //! event, or stalled in an uncached read. When the interrupt handler runs, what it preempted is kept aside with
@@ -19,7 +19,7 @@ use des::{Duration, Time};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What an interrupt preempted.
+/// Work that an interrupt preempted.
 #[derive(Clone, Copy, Debug)]
 struct Preempted {
     at: Time,
@@ -28,7 +28,7 @@ struct Preempted {
     class: Class,
 }
 
-/// Where the interrupt handler is.
+/// Phase of the interrupt handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Outside,
@@ -44,18 +44,18 @@ pub(crate) struct Processor {
     /// Fibres that want the core, first come first served.
     ready: VecDeque<usize>,
     current: Option<usize>,
-    /// Until when the current fibre (or interrupt entry or exit) is busy.
+    /// Time until which the current fibre (or interrupt entry or exit) is busy.
     ends: Time,
     stalled: bool,
-    /// Spins for a lock that another core holds.
+    /// True while it spins for a lock that another core holds.
     spins: bool,
-    /// The event for `ends` has not been asked for yet.
+    /// True if the event for `ends` has not been scheduled yet.
     unscheduled: bool,
     handler: Option<usize>,
     phase: Phase,
     preempted: Option<Preempted>,
     pending: Option<Time>,
-    /// Since when the interrupt line has been stuck, so that it is raised again after each handler.
+    /// Time from which the interrupt line is stuck, so that it is raised again after each handler.
     stuck: Option<Time>,
     /// None at full speed.
     pace: Option<Box<Pace>>,
@@ -87,7 +87,7 @@ impl Processor {
         self.pace = (!pace.is_full()).then(|| Box::new(pace.clone()));
     }
 
-    /// Nothing takes the interrupt line back once it is raised at or after `from`.
+    /// Keeps the interrupt line up once it is raised at or after `from`.
     pub(crate) fn set_stuck(&mut self, from: Time) {
         self.stuck = Some(from);
     }
@@ -103,7 +103,7 @@ impl Processor {
         id
     }
 
-    /// What runs at an interrupt: a fibre of its own, with interrupts masked; again if more come meanwhile.
+    /// Sets the interrupt handler, which runs in a fibre of its own with interrupts masked.
     pub(crate) fn set_interrupt_handler(&mut self, handler: Rc<dyn Fn(&Cpu)>) {
         assert!(self.handler.is_none(), "a host has one interrupt handler");
         let handle = move |cpu: Cpu| loop {
@@ -115,7 +115,7 @@ impl Processor {
         self.handler = Some(id.0);
     }
 
-    /// Lets the fibres run that are ready: at the start, and after `spawn` or a wake by somebody else.
+    /// Lets the fibres run that are ready: at the start, and after `spawn` or a wake from outside.
     pub(crate) fn attend(&mut self, now: Time, ports: &mut impl Ports) {
         self.core.now.set(now);
         self.collect_woken(ports);
@@ -126,7 +126,7 @@ impl Processor {
         self.go_on(ports);
     }
 
-    /// The deadline of a wait that has ended.
+    /// True for the deadline of a wait that has ended.
     pub(crate) fn is_stale(&self, kind: Kind) -> bool {
         match kind {
             Kind::Deadline { fibre, wait } => {
@@ -168,7 +168,7 @@ impl Processor {
         self.go_on(ports);
     }
 
-    /// The word that an uncached read asked for has arrived.
+    /// Answers an uncached read with a word.
     pub(crate) fn mmio_reply(&mut self, now: Time, value: u32, ports: &mut impl Ports) {
         let fibre = self.current.filter(|_| self.stalled).expect("a read is outstanding");
         self.core.now.set(now);
@@ -202,7 +202,7 @@ impl Processor {
         self.go_on(ports);
     }
 
-    /// True if a fibre that waits has been woken and does not know it yet.
+    /// True if a fibre that waits has been woken and has not run since.
     pub(crate) fn is_called(&self) -> bool {
         let waits = |id: &FibreId| self.fibres[id.0].state == FibreState::Waiting;
         self.core.woken.borrow().iter().any(waits)
@@ -212,7 +212,7 @@ impl Processor {
         &self.fibres[fibre.0].name
     }
 
-    /// Where the core's time went up to `now`.
+    /// Time of the core up to `now`, by class of work.
     pub(crate) fn times(&self, now: Time) -> Times {
         self.core.account.borrow().until(now)
     }
@@ -227,7 +227,7 @@ impl Processor {
         self.core.account.borrow_mut().switch(self.core.now(), class);
     }
 
-    /// The class of work that the current mode is.
+    /// Class of work of the current mode.
     fn mode(&self) -> Class {
         match (self.phase, self.core.masked()) {
             (Phase::Outside, false) => Class::User,
@@ -240,18 +240,18 @@ impl Processor {
         ports.schedule(at, Event::new(self.core.index, kind));
     }
 
-    /// True if nothing runs now.
+    /// True during a rest.
     fn rests(&self) -> bool {
         self.pace.as_ref().is_some_and(|pace| pace.rests(self.core.now()))
     }
 
-    /// What is left of what the core is busy with.
+    /// Work that is left of the core's present work, as time at full speed.
     fn left(&self) -> Duration {
         let now = self.core.now();
         self.pace.as_ref().map_or(self.ends.since(now), |pace| pace.work(now, self.ends))
     }
 
-    /// What the core was busy with has ended.
+    /// Handles the end of the core's present work.
     fn ended(&mut self, ports: &mut impl Ports) {
         if self.phase == Phase::Leaving && self.stuck.is_some_and(|from| from <= self.core.now()) {
             self.pending.get_or_insert(self.core.now());
@@ -268,14 +268,14 @@ impl Processor {
         }
     }
 
-    /// A pending interrupt is to be taken now. Without a handler it stays pending: the kernel has not yet
-    /// switched interrupts on.
+    /// True if a pending interrupt must be taken now. Without a handler it stays pending: the kernel has not
+    /// switched interrupts on yet.
     fn must_interrupt(&self) -> bool {
         let possible = !self.core.masked() && !self.stalled && self.handler.is_some();
         possible && self.pending.is_some()
     }
 
-    /// Puts aside what the core does and starts the way into the handler.
+    /// Preempts the core's work and enters the handler.
     fn take_interrupt(&mut self, ports: &mut impl Ports) {
         let now = self.core.now();
         let left = self.left();
@@ -298,13 +298,13 @@ impl Processor {
         self.busy_for(self.core.shared.costs.interrupt_entry, ports);
     }
 
-    /// The way out of the handler has ended: what it preempted goes on.
+    /// Leaves the handler: the preempted work goes on.
     fn leave_handler(&mut self, ports: &mut impl Ports) {
         let preempted = self.preempted.take().expect("the handler preempted something");
         self.phase = Phase::Outside;
         self.core.masked.set(false);
         let lost = self.core.now().since(preempted.at);
-        // Poll loops stood still meanwhile.
+        // Poll loops made no progress meanwhile.
         for fibre in self.fibres.iter_mut() {
             if let Some(polling) = fibre.polling.as_mut() {
                 polling.start += lost;
@@ -324,7 +324,7 @@ impl Processor {
         }
     }
 
-    /// If the core is free, the next fibre that wants it goes on.
+    /// Runs the next fibre that wants the core, if the core is free.
     fn offer_core(&mut self, ports: &mut impl Ports) {
         if self.current.is_none() && self.phase == Phase::Outside && self.dispatch(ports) {
             self.run(ports);
@@ -332,7 +332,7 @@ impl Processor {
     }
 
     /// Gives the free core to the next fibre that wants it. True if that fibre is to run right now; else the
-    /// core is busy until the fibre's next look, or has nothing to run.
+    /// core is busy until the fibre's next poll, or has nothing to run.
     fn dispatch(&mut self, ports: &mut impl Ports) -> bool {
         self.current = self.ready.pop_front();
         let Some(fibre) = self.current else {
@@ -409,7 +409,7 @@ impl Processor {
         }
     }
 
-    /// The current fibre waits. True if it need not: it was woken already.
+    /// Makes the current fibre wait. True if it need not, because it was woken already.
     fn wait(
         &mut self,
         fibre: usize,
@@ -454,7 +454,7 @@ impl Processor {
         request
     }
 
-    /// Gathered device writes had nowhere to go.
+    /// Records that gathered device writes found no memory.
     fn device_fault(&mut self, fibre: usize, error: BusError) {
         let what = format!("the NIC wrote to address {:#x}: {}", error.addr, error.why);
         self.core.record_fault(FibreId(fibre), what);
@@ -475,7 +475,7 @@ impl Processor {
         }
     }
 
-    /// Woken fibres that wait want the core; the others will see their wake when they wait.
+    /// Makes woken fibres that wait ready; the others will see their wake when they wait.
     fn collect_woken(&mut self, ports: &mut impl Ports) {
         let mut index = 0;
         loop {
@@ -490,7 +490,7 @@ impl Processor {
         }
     }
 
-    /// A waiting fibre wants the core, and gets it if nobody has it.
+    /// Makes a waiting fibre ready; it gets the core if that is free.
     fn make_ready(&mut self, fibre: usize, ports: &mut impl Ports) {
         self.fibres[fibre].state = FibreState::Running;
         self.fibres[fibre].looks = true;

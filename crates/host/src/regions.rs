@@ -1,23 +1,23 @@
-//! Memory that is given out piece by piece.
+//! Memory that is allocated piece by piece.
 
 use bus::BusError;
 use std::cell::Cell;
 
-/// Bytes that stand together. Only blocks that were written to need memory of the simulator's: it stands in
-/// huge pages, so that the operating system gives a lot for one byte of a large allocation.
+/// Bytes at consecutive addresses. Only blocks that were written to need memory of the simulator's: it is in
+/// huge pages, so that one byte of a large allocation would cost a whole huge page.
 const BLOCK: usize = 4096;
-/// Blocks whose places are kept together, once one of them was written to: of the 43 MB that a kernel has for
-/// its pools few are ever touched.
+/// Blocks of a group, whose pointers are allocated when one of them is written to: of the 43 MB of a kernel's
+/// pools few are ever touched.
 const GROUP: usize = 64;
 
 type Block = [u8; BLOCK];
 type Group = [Option<Box<Block>>; GROUP];
 
-/// Allocations at increasing addresses that are never given back; an access stays within one of them.
+/// Allocations at increasing addresses, which are never freed; an access must be within one of them.
 #[derive(Debug)]
 pub(crate) struct Regions {
     regions: Vec<Region>,
-    /// Index of the one that was allocated or used last: mostly it is used again.
+    /// Index of the allocation that was made or used last: mostly it is used again.
     recent: Cell<usize>,
     /// A multiple of the size of a block, at or below the first address.
     base: u64,
@@ -34,13 +34,13 @@ struct Region {
 }
 
 impl Regions {
-    /// Nothing allocated yet; the first address is `base`.
+    /// Empty memory, whose first address is `base`.
     pub fn new(base: u64) -> Regions {
         let first = base - base % BLOCK as u64;
         let (regions, groups, recent) = Default::default();
         Regions { regions, recent, base: first, next: base, groups }
     }
-    /// The first address that is not given out yet.
+    /// First address that is not allocated yet.
     pub fn end(&self) -> u64 {
         self.next
     }
@@ -94,7 +94,7 @@ impl Regions {
         let group = self.groups[group].get_or_insert_with(|| Box::new([const { None }; GROUP]));
         group[number % GROUP].get_or_insert_with(|| Box::new([0; BLOCK]))
     }
-    /// Where `len` bytes at `addr` are, which must lie in one allocation.
+    /// Offset of `len` bytes at `addr`, which must lie in one allocation.
     fn offset(&self, addr: u64, len: usize, write: bool) -> Result<usize, BusError> {
         let holds = |region: &Region| {
             let within = addr.checked_sub(region.base).and_then(|at| usize::try_from(at).ok());

@@ -1,16 +1,16 @@
-//! The order in which Linux gives page frames out.
+//! Order in which Linux allocates page frames.
 //!
-//! A system that has run for long has a free list in no order that one could tell: pages that are used one
-//! after the other stand anywhere. Here the n-th run of pages stands where a fixed permutation puts it: as
-//! scattered as random numbers, and the same in every simulation.
+//! A system that has run for long has a free list in no recognizable order: pages that are used one after the
+//! other are anywhere. Here a fixed permutation gives the place of the n-th run of pages: as scattered as
+//! random numbers, and the same in every simulation.
 
 /// Bits of a slot's number: page frames of 4 KB in 64 GB.
 pub(crate) const SLOT_BITS: u32 = 24;
 
-/// Odd, so that multiplication by it modulo a power of two has an inverse; bits in no pattern (from the
-/// fractional part of the golden ratio).
+/// Factor of the permutation. It is odd, so that multiplication by it modulo a power of two has an inverse;
+/// its bits have no pattern (fractional part of the golden ratio).
 const FACTOR: u32 = 0x9e37_79b1;
-/// Where the first run stands.
+/// Slot of the first run, before scattering.
 const START: u32 = 0x00b7_e151;
 
 /// A permutation of all slots that leaves runs of `1 << run_bits` together.
@@ -25,7 +25,7 @@ impl Scatter {
         Scatter { run_bits: run.trailing_zeros() }
     }
 
-    /// Where the page stands that is the `order`-th to be used.
+    /// Slot of the page that is used as number `order`.
     pub(crate) fn slot(self, order: u32) -> u32 {
         let (mask, shift) = self.shape();
         let mut run = order >> self.run_bits;
@@ -36,7 +36,7 @@ impl Scatter {
         run << self.run_bits | order & ((1 << self.run_bits) - 1)
     }
 
-    /// Which page stands in `slot`: the inverse.
+    /// Number of the page in `slot`, in order of use: the inverse.
     pub(crate) fn order(self, slot: u32) -> u32 {
         let (mask, shift) = self.shape();
         let mut run = slot >> self.run_bits;

@@ -1,4 +1,4 @@
-//! What the cores of a host share.
+//! State that the cores of a host share.
 
 use crate::{Costs, Cpu, FibreId, Memory, SharedMemory};
 use des::Time;
@@ -8,23 +8,23 @@ use std::collections::VecDeque;
 /// A fibre that begins on another core than the one that started it: the core, name and function.
 pub(crate) type Started = (usize, String, Box<dyn FnOnce(Cpu)>);
 
-/// What went wrong in a fibre: when, on which core, in which fibre, and what.
+/// Fault in a fibre: time, core, fibre, description.
 pub(crate) type Faulted = (Time, usize, FibreId, String);
 
-/// What the cores of a host share.
+/// State that the cores of a host share.
 pub(crate) struct Shared {
     pub(crate) cores: usize,
     pub(crate) costs: Costs,
     pub(crate) memory: SharedMemory,
     /// Cores whose uncached reads are under way, in the order in which these left.
     pub(crate) reads: RefCell<VecDeque<usize>>,
-    /// Fibres for other cores, which the host has not passed on yet.
+    /// Fibres for other cores that the host has not passed on yet.
     pub(crate) started: RefCell<VecDeque<Started>>,
     /// Cores that have been handed a lock and have not been told yet.
     pub(crate) handed: RefCell<VecDeque<usize>>,
-    /// Ends of what a core was busy with that were no events, because nothing else happened before.
+    /// Ends of a core's work that needed no event, because nothing else happened before them.
     pub(crate) passed: RefCell<Vec<Time>>,
-    /// The first fault: it is the cause, later ones may follow from it.
+    /// First fault: it is the cause; later ones may follow from it.
     pub(crate) fault: RefCell<Option<Faulted>>,
 }
 

@@ -6,7 +6,8 @@ use bus::BusError;
 pub trait AddressSpace {
     /// Fills `buf` from `va` on.
     fn read(&self, va: u64, buf: &mut [u8]) -> Result<(), BusError>;
-    /// Stores `data` at `va`; an error names the first byte that cannot be stored, and how many are left.
+    /// Stores `data` at `va`; an error names the first byte that cannot be stored, and the number of bytes
+    /// left.
     fn write(&self, va: u64, data: &[u8]) -> Result<(), BusError>;
     /// Fills `buf` with these pieces (address and length), one after the other: [`read_each`], unless the
     /// space can read them together. An error names the first piece that is not there.
@@ -43,7 +44,7 @@ pub fn write_each(
     })
 }
 
-/// The memory of a process that has none.
+/// Address space without memory.
 pub(crate) struct Nothing;
 
 impl AddressSpace for Nothing {

@@ -1,4 +1,4 @@
-//! What comes out: the flat image, the C array, sizes, and instructions of later processors.
+//! Results of linking: the flat image, the C array, sizes, and instructions of later processors.
 
 use crate::elf;
 use crate::input::{Kind, Parsed, Place};
@@ -15,7 +15,7 @@ pub struct Symbol {
     pub name: String,
     /// Its address.
     pub addr: u32,
-    /// Bytes; 0 if nobody says.
+    /// Bytes; 0 if unknown.
     pub size: u32,
     /// True for a function.
     pub function: bool,
@@ -39,9 +39,9 @@ pub struct Size {
 pub struct Later {
     /// Its address.
     pub addr: u32,
-    /// As text.
+    /// Text of the instruction.
     pub text: String,
-    /// The function that it stands in, if one is there.
+    /// The function that contains it, if there is one.
     pub function: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Image {
     pub flat: Vec<u8>,
     /// The same with symbols and lines.
     pub elf: Vec<u8>,
-    /// By rising address.
+    /// Symbols by rising address.
     pub symbols: Vec<Symbol>,
     /// Text, constants, data, zeroed.
     pub sizes: Vec<Size>,
@@ -101,7 +101,7 @@ impl Image {
         self.symbols.iter().find(|symbol| symbol.name == name).map(|symbol| symbol.addr)
     }
 
-    /// The function that `addr` stands in.
+    /// The function that contains `addr`.
     pub fn function(&self, addr: u32) -> Option<&Symbol> {
         let functions = self.symbols.iter().filter(|symbol| symbol.function);
         let before = functions.take_while(|symbol| symbol.addr <= addr).last()?;

@@ -34,7 +34,7 @@ pub(crate) struct Section {
     pub relocations: Vec<Relocation>,
 }
 
-/// In the order in which they stand in memory.
+/// Kinds of sections, in their order in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Text,
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Zeroed,
     /// Debug information: not in memory.
     Debug,
-    /// What nobody needs.
+    /// Sections that nobody needs.
     Other,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Parsed {
     pub symbols: Vec<Symbol>,
 }
 
-/// Reads all objects, or tells what is wrong with each.
+/// Reads all objects, or returns the errors of each.
 pub(crate) fn read_all(inputs: &[Input]) -> Result<Vec<Parsed>, Vec<Mistake>> {
     let (mut objects, mut mistakes) = (Vec::new(), Vec::new());
     for input in inputs {

@@ -1,4 +1,4 @@
-//! Where each section goes, and what each symbol's address is.
+//! Addresses of sections and symbols.
 
 use crate::input::{Kind, Parsed, Place};
 use crate::plant::{is_planted, Plant};
@@ -16,7 +16,7 @@ pub(crate) struct Global {
 }
 
 pub(crate) struct Layout {
-    /// By object and section.
+    /// Places by object and section.
     pub places: Places,
     pub globals: BTreeMap<String, Global>,
     /// Bytes of memory by kind: text, constants, data, zeroed.

@@ -32,7 +32,7 @@ pub use map::{Map, Region};
 pub use plant::plant;
 pub use plant::Plant;
 
-/// Why there is no image.
+/// Reason for which there is no image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Mistake(pub String);
@@ -43,7 +43,7 @@ impl Mistake {
     }
 }
 
-/// Links objects in the order given. All mistakes are told, not only the first.
+/// Links objects in the order given. All mistakes are reported, not only the first.
 pub fn link(inputs: &[Input], map: &Map) -> Result<Image, Vec<Mistake>> {
     let objects = input::read_all(inputs)?;
     let layout = layout::Layout::new(&objects, map)?;

@@ -36,7 +36,7 @@ struct Constant {
 }
 
 impl Map {
-    /// From the text of a layout file; constants of other names are not looked at, but `STACK_SIZE`, the
+    /// Parses the text of a layout file; constants of other names are ignored, except `STACK_SIZE`, the
     /// bytes that are left to the stack.
     pub fn parse(text: &str) -> Result<Map, Mistake> {
         let file: File =
@@ -57,7 +57,7 @@ impl Map {
         Map::new(regions, value("STACK_SIZE").unwrap_or(0))
     }
 
-    /// Of these regions, which must not overlap; `stack` bytes at the end of the first are left free.
+    /// Map of these regions, which must not overlap; `stack` bytes at the end of the first are left free.
     pub fn new(mut regions: Vec<Region>, stack: u32) -> Result<Map, Mistake> {
         regions.sort_by_key(|region| region.base);
         for pair in regions.windows(2) {

@@ -10,15 +10,15 @@ pub enum Plant {
     LosesUpperBits,
     /// The upper half of an address is rounded, as for a lower half with a sign.
     RoundsUpperHalf,
-    /// What is to be added to an address is not.
+    /// Addends of addresses are left out.
     LosesAddend,
-    /// What is defined nowhere is at 0.
+    /// Undefined symbols are at 0.
     UndefinedIsZero,
-    /// Of two definitions the first is taken.
+    /// The first of two definitions is taken.
     FirstWins,
     /// A weak definition does not give way.
     WeakWins,
-    /// Sections stand where the last one ended.
+    /// Sections begin where the last one ended.
     IgnoresAlignment,
     /// The image may reach into the stack.
     IgnoresStack,
@@ -31,7 +31,7 @@ thread_local! {
     static PLANTED: std::cell::Cell<Option<Plant>> = const { std::cell::Cell::new(None) };
 }
 
-/// From now on the linker has this bug on this thread, or none.
+/// Gives the linker this bug on this thread, or none.
 #[cfg(debug_assertions)]
 pub fn plant(bug: Option<Plant>) {
     PLANTED.set(bug);

@@ -12,7 +12,7 @@ pub(crate) type Filled = Vec<Vec<Vec<u8>>>;
 /// Fills in all addresses, or tells every one that cannot be.
 pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<Mistake>> {
     let mut mistakes = Vec::new();
-    // A symbol that is missing is told once an object, with its first use.
+    // A missing symbol is reported once an object, with its first use.
     let mut undefined = BTreeSet::new();
     let mut filled: Filled = Vec::new();
     for (number, object) in objects.iter().enumerate() {
@@ -77,7 +77,7 @@ fn fill(data: &mut [u8], relocation: &Relocation, value: u32, name: &str) -> Res
     Ok(())
 }
 
-/// Why an address does not go into a word.
+/// Reason for which an address does not go into a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
     /// It needs more bits than these.

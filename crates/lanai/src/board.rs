@@ -10,7 +10,7 @@ pub const SLOTS_A_CYCLE: u32 = 2;
 /// Parts that an access is counted in by [`Board::taken`].
 pub const SLOT_UNIT: u32 = 256;
 
-/// What a LANai processor asks its card for. Passive: the core calls it while it runs.
+/// Card around a LANai processor. Passive: the core calls it while it runs.
 pub trait Board {
     /// First instant at which something else on the card may happen. The core issues no instruction at or
     /// after it. May come nearer with each [`Board::write`], and with each [`Board::read`] that has an
@@ -23,10 +23,10 @@ pub trait Board {
     fn taken(&self) -> u32 {
         0
     }
-    /// Reads a special register, or whatever else stands beyond the memory: `len` bytes (1, 2, 4) at the
+    /// Reads a special register, or whatever else lies beyond the memory: `len` bytes (1, 2, 4) at the
     /// aligned `addr`, as an unsigned number.
     fn read(&mut self, now: Time, addr: u32, len: usize) -> Result<u32, BusError>;
-    /// True if what is read at `addr`, beyond the memory, stays the same until something else happens on the
+    /// True if a read at `addr`, beyond the memory, gives the same until something else happens on the
     /// card, and reading has no effect: a loop that reads nothing else may be one that only polls.
     fn is_steady(&self, addr: u32) -> bool {
         let _ = addr;

@@ -1,6 +1,6 @@
 //! Decoded instructions, a page of the memory at a time. The processor has no cache, so an instruction is
 //! forgotten as soon as it is written: its place holds [`Op::stale`] until it is executed again. Data may
-//! stand beside code, so a page is not forgotten as a whole.
+//! lie beside code, so a page is not forgotten as a whole.
 
 use crate::decode::{decode, Op};
 

@@ -21,13 +21,13 @@ const NONE: u32 = u32::MAX;
 /// No register is loaded. The bit of `r0`, which never is, stays set: an instruction that is stale reads it.
 const LOADS_NONE: u32 = 1;
 
-/// What an instruction takes of the memory to be fetched: two stand in an access.
+/// Share of the memory that an instruction fetch takes: two instructions are fetched in an access.
 const FETCH: i32 = SLOT_UNIT as i32 / 2;
 const ACCESS: i32 = SLOT_UNIT as i32;
-/// What the memory gives a cycle.
+/// Capacity of the memory in a cycle.
 const CYCLE: i32 = (SLOTS_A_CYCLE * SLOT_UNIT) as i32;
 
-/// What a core is made with.
+/// Configuration of a core.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The processor's clock.
@@ -36,25 +36,25 @@ pub struct Config {
     pub guard: Range<u32>,
 }
 
-/// What came of an instruction.
+/// Outcome of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     Next,
     Fault,
 }
 
-/// Why [`Core::run`] returned.
+/// Reason for which [`Core::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The next instruction would issue at or after the time asked for, or the board's horizon.
+    /// The next instruction would issue at or after the requested time, or the board's horizon.
     Reached,
     /// The program did something wrong: [`Core::fault`].
     Fault,
-    /// The observer wants it to stand before the next instruction ([`Probe::halts`]).
+    /// The observer wants it to halt before the next instruction ([`Probe::halts`]).
     Halted,
 }
 
-/// What the core has done since its last reset.
+/// Counters since the core's last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Instructions.
@@ -73,7 +73,7 @@ pub struct Core {
     /// Address of the instruction after this one, and of the one after that.
     next: u32,
     after: u32,
-    /// Where a load into the program counter goes to, from its first slot on.
+    /// Target of a load into the program counter, from its first slot on.
     late: u32,
     /// A bit for the register that the last instruction loads, and [`LOADS_NONE`].
     loading: u32,
@@ -88,7 +88,7 @@ pub struct Core {
     pub(crate) polling: Polling,
     until: Time,
     horizon: Time,
-    /// What DMA and links leave of the memory in a cycle.
+    /// Share of the memory that DMA and links leave in a cycle.
     left: i32,
     /// Accesses that the memory still owes.
     owed: i32,
@@ -250,7 +250,7 @@ impl Core {
             self.cycle += waits as u64;
             self.counters.memory_waits += waits as u64;
         }
-        // What is not used in a cycle is lost, but for the half of an access that a fetch leaves.
+        // Capacity not used in a cycle is lost, except the half of an access that a fetch leaves.
         self.owed = self.owed.max(-FETCH);
     }
 
@@ -267,7 +267,8 @@ impl Core {
         self.limit = self.stop.min(self.polling.end);
     }
 
-    /// Where a limit is reached: looks for a turn of a polling loop from here on, if that was the limit.
+    /// Looks for a turn of a polling loop from here on, if the limit that was reached is that of the
+    /// search.
     #[cold]
     fn search(&mut self) -> bool {
         if self.cycle >= self.stop {
@@ -279,7 +280,7 @@ impl Core {
         true
     }
 
-    /// All that the next instructions depend on, but for memory and what is read outside of it.
+    /// State on which the next instructions depend, except memory and values read outside of it.
     fn state(&self) -> State {
         State {
             registers: self.registers,
@@ -321,7 +322,8 @@ impl Core {
         self.fault.is_none() && self.polling.turn().is_some()
     }
 
-    /// Whether turns of a loop that only polls are booked; else all are executed, with the same result.
+    /// Sets whether turns of a loop that only polls are booked; else all are executed, with the same
+    /// result.
     pub fn set_booking(&mut self, books: bool) {
         self.polling.books = books;
     }
@@ -454,7 +456,7 @@ impl Core {
         self.fault.is_none()
     }
 
-    /// Says that somebody else has written `len` bytes of memory at `addr`.
+    /// Reports that others have written `len` bytes of memory at `addr`.
     pub fn memory_changed(&mut self, addr: u32, len: usize) {
         self.disturbed();
         self.code.changed(addr, len);
@@ -476,12 +478,12 @@ impl Core {
         self.cycle - u64::from(self.waited)
     }
 
-    /// What stopped the core.
+    /// Fault that stopped the core, if any.
     pub fn fault(&self) -> Option<Fault> {
         self.fault
     }
 
-    /// What it has done.
+    /// Counters since the last reset.
     pub fn counters(&self) -> Counters {
         self.counters
     }

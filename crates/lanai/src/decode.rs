@@ -1,4 +1,4 @@
-//! From an instruction word to an [`Op`]: fields taken apart once, so that execution need not.
+//! Decoder from an instruction word to an [`Op`]: fields are taken apart once, so that execution need not.
 
 use crate::instructions::{Kind, ROWS};
 
@@ -15,7 +15,7 @@ pub(crate) struct Row {
     pub kind: Kind,
 }
 
-/// Who has an instruction.
+/// Source of an instruction's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The vendor's opcode table of 1995, and LLVM.
@@ -26,7 +26,7 @@ pub enum Source {
     Vendor,
 }
 
-/// Which field is what.
+/// Meaning of the fields of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Operands do not matter.
@@ -49,23 +49,23 @@ pub(crate) enum Format {
     Absolute,
     /// `rd <- imm`.
     Literal,
-    /// To `imm` under a condition.
+    /// Jump to `imm` under a condition.
     Branch,
-    /// To the instruction's own address and `imm` under a condition.
+    /// Jump to the instruction's own address plus `imm` under a condition.
     Relative,
-    /// `rd` becomes the condition; it stands in the field of `rs1`.
+    /// `rd` becomes the condition; it is in the field of `rs1`.
     Set,
 }
 
-/// When an instruction's result is there, and for how long it keeps the next one from issuing. The numbers
-/// are those of LLVM's model of its later processor.
+/// Timing class: latency of the result, and the time for which the instruction keeps the next one from
+/// issuing. The numbers are those of LLVM's model of its later processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// A cycle.
     Simple,
     /// A cycle, and the result one cycle late.
     Load,
-    /// As a load, without an access.
+    /// The same as a load, without an access.
     Literal,
     /// A cycle.
     Store,
@@ -215,7 +215,7 @@ pub(crate) fn decode(word: u32) -> Op {
     op
 }
 
-/// What the table says of an instruction word.
+/// Table entry of an instruction word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Name of the row: the mnemonic, and a letter for another form of it.
@@ -224,11 +224,11 @@ pub struct Description {
     pub format: &'static str,
     /// Timing class, as the name of it.
     pub class: &'static str,
-    /// Who has it.
+    /// Source of the definition.
     pub source: Source,
     /// Bits that tell it from others.
     pub mask: u32,
-    /// What they hold.
+    /// Value of these bits.
     pub value: u32,
 }
 

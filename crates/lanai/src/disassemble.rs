@@ -1,4 +1,4 @@
-//! From a word to text, in the syntax of LLVM's assembler (without its tabs and comments).
+//! Disassembler, in the syntax of LLVM's assembler (without its tabs and comments).
 
 use crate::decode::{decode, row, Format, Op};
 use crate::flags::NAMES;
@@ -111,7 +111,7 @@ fn at_operation(op: &Op) -> String {
         other => OPERATIONS[usize::from(other & 7)],
     };
     match op.imm {
-        // What is not added is not printed.
+        // An operand that is not added is not printed.
         0 => format!("[{rs1} {operation} %r0]"),
         3 => format!("[*{rs1} {operation} {rs2}]"),
         1 => format!("[{rs1}* {operation} {rs2}]"),

@@ -1,10 +1,10 @@
-//! What stops the core for good: a wrong of the program that it runs.
+//! Faults that stop the core for good: errors of the program that it runs.
 
 use bus::BusError;
 use des::Time;
 use std::fmt;
 
-/// Why the core stopped.
+/// Kind of fault that stopped the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// A word that is no instruction.
@@ -31,15 +31,15 @@ pub enum FaultKind {
     Bus(BusError),
 }
 
-/// A recorded fault. The core is stopped and stays as it was before the instruction, but for what a slot
+/// A recorded fault. The core is stopped and stays as it was before the instruction, except for what a slot
 /// before it has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// When the instruction issued.
+    /// Issue time of the instruction.
     pub at: Time,
     /// Its address.
     pub pc: u32,
-    /// What it did wrong.
+    /// Kind of the error.
     pub kind: FaultKind,
     /// Address of the access, if there was one.
     pub addr: Option<u32>,

@@ -9,7 +9,8 @@ pub(crate) const V: u32 = 4;
 /// Set by a carry out of an addition; a subtraction adds the complement and one.
 pub(crate) const C: u32 = 8;
 
-/// What the flags must hold for condition `code` (`DDDI`): by the upper three bits, the lowest inverts.
+/// Tells whether `flags` meet condition `code` (`DDDI`): the upper three bits select it, the lowest
+/// inverts.
 const fn is_met(code: u32, flags: u32) -> bool {
     let (z, n) = (flags & Z != 0, flags & N != 0);
     let (v, c) = (flags & V != 0, flags & C != 0);
@@ -26,7 +27,7 @@ const fn is_met(code: u32, flags: u32) -> bool {
     met != (code & 1 != 0)
 }
 
-/// For each condition, a bit for each of the flags' sixteen values.
+/// Table of conditions: a bit for each of the flags' sixteen values.
 const MET: [u16; 16] = {
     let mut table = [0; 16];
     let mut code = 0;
@@ -49,7 +50,7 @@ pub(crate) fn meet(flags: u32, code: u8) -> bool {
     MET[usize::from(code & 15)] >> (flags & 15) & 1 != 0
 }
 
-/// Conditions as LLVM's assembler spells them. `ult` stands where the carry is clear: it is clear after a
+/// Conditions as LLVM's assembler spells them. `ult` holds if the carry is clear: it is clear after a
 /// subtraction that borrows.
 pub(crate) const NAMES: [&str; 16] = [
     "t", "f", "ugt", "ule", "ult", "uge", "ne", "eq", "vc", "vs", "pl", "mi", "ge", "lt", "gt",
@@ -60,7 +61,7 @@ pub(crate) const NAMES: [&str; 16] = [
 mod tests {
     use super::*;
 
-    /// What a subtraction leaves, by the definition of the instruction set.
+    /// Flags after a subtraction, by the definition of the instruction set.
     fn after_sub(a: u32, b: u32) -> u32 {
         let (x, borrow) = a.overflowing_sub(b);
         let v = (a as i32).overflowing_sub(b as i32).1;

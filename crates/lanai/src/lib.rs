@@ -17,7 +17,7 @@
 //! | `core` | state, the main loop, cycles |
 //! | `polling` | the proof that a loop only polls; its turns are booked, not executed |
 //! | `board` | what the processor asks its card for: memory, registers, contention |
-//! | `probe` | what an observer is told: where every cycle went |
+//! | `probe` | observers: the cause of every cycle |
 //! | `fault` | what stops the core for good |
 //!
 //! # What the processor does

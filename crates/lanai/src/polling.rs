@@ -4,11 +4,11 @@
 //! turn of a loop ends in the state in which it began, has left the memory as it was, has written nothing
 //! else and has read only what stays the same until something else happens
 //! ([`crate::Board::is_steady`]), then all turns will be like it until then. Such turns are booked and not
-//! executed, and somebody who looks for the core's next action need not count them. Any turn of any
+//! executed, and a search for the core's next action does not count them. Any turn of any
 //! program is found that fulfils this; nothing is known of the program.
 //!
 //! A state is remembered now and then, after twice as many cycles each time, and compared whenever the
-//! program counter is the same (Brent's search for a cycle). What happens on the card puts the search off.
+//! program counter is the same (Brent's search for a cycle). Events on the card put the search off.
 
 use crate::core::Counters;
 
@@ -22,7 +22,7 @@ const LONG: u64 = 1 << 14;
 /// Words that a turn may store to: the stack of a few calls.
 const STORES: usize = 32;
 
-/// What the next instructions depend on.
+/// State on which the next instructions depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     pub registers: [u32; 32],
@@ -45,9 +45,9 @@ pub(crate) struct Turn {
 
 /// The search for such a turn.
 pub(crate) struct Polling {
-    /// Where the remembered state stands, while it is compared.
+    /// Address of the remembered state, while it is compared.
     pub anchor: u32,
-    /// Stores are to be told ([`Polling::note`]).
+    /// True if stores must be reported ([`Polling::note`]).
     pub records: bool,
     /// Cycle from which on another state should be remembered.
     pub end: u64,
@@ -88,7 +88,7 @@ impl Polling {
         self.turn
     }
 
-    /// Something has happened: whatever the core does now is to be found out anew, after a turn or so.
+    /// Something has happened: the present turn is no longer known, and is searched again after a turn or so.
     #[inline]
     pub fn put_off(&mut self, cycle: u64) {
         (self.anchor, self.records, self.turn) = (NOWHERE, false, None);

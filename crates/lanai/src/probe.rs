@@ -1,4 +1,4 @@
-//! What an observer is told: where every cycle went.
+//! Observer of a core: it is told the cause of every cycle.
 
 /// An instruction that has been executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Step {
     pub own: u32,
     /// Cycles that the next one waits for the memory which this one took.
     pub memory_wait: u32,
-    /// Where it jumps to, behind its slots.
+    /// Target of its jump, taken after its delay slots.
     pub jump: Option<u32>,
     /// It jumps by loading the program counter, as clang's functions return.
     pub loads: bool,
@@ -28,7 +28,7 @@ impl Step {
 
 /// An observer of a core.
 pub trait Probe {
-    /// False if it is told nothing; then telling takes no time.
+    /// False if it needs no reports; then they take no time.
     const ON: bool = true;
     /// An instruction has been executed.
     fn step(&mut self, step: Step);

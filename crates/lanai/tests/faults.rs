@@ -1,4 +1,4 @@
-//! What stops the core, with its name, and what it leaves.
+//! Faults that stop the core, with their names, and the state that they leave.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -75,7 +75,7 @@ fn code_must_stand_in_memory_at_words() {
     assert_eq!((pc, kind), (0, FaultKind::Fetch));
 }
 
-/// A store changes what is executed next, at once: there is no cache.
+/// A store changes the next instruction at once: there is no cache.
 #[test]
 fn code_that_changes_itself_is_executed_as_changed() {
     // st %r6, 0[%r4] writes what follows; the rest of the page is decoded by then.
@@ -85,13 +85,13 @@ fn code_that_changes_itself_is_executed_as_changed() {
     core.set_register(4, 8);
     core.set_register(6, NOP);
     assert_eq!(core.run(&mut flat, Time(200_000)), Stop::Reached, "{:?}", core.fault());
-    // And somebody else's writes are told.
+    // Writes of others are reported, too.
     flat.put(12, &[0xd000_0000]);
     core.memory_changed(12, 4);
     assert_eq!(core.run(&mut flat, Time(400_000)), Stop::Fault);
 }
 
-/// Instructions are kept decoded, data may stand beside them, and the processor has no cache.
+/// Instructions are kept decoded, data may lie beside them, and the processor has no cache.
 #[test]
 fn an_instruction_that_was_written_is_executed_as_it_is_now() {
     const ILLEGAL: u32 = 0xd000_0008;
@@ -104,7 +104,7 @@ fn an_instruction_that_was_written_is_executed_as_it_is_now() {
         let (pc, _, _) = fault(&words, 24);
         assert_eq!(pc, 12, "what stands beside stays");
     }
-    // By somebody else, in the middle of what is written.
+    // By another master, in the middle of a write.
     let mut flat = Flat::new();
     flat.put(0, &[NOP, NOP, NOP, ILLEGAL, ILLEGAL, PUNT]);
     let clock = Clock::from_hz(66_000_000);

@@ -17,7 +17,7 @@ const NOP: u32 = 1;
 /// st %r8, 0[%r5]
 const ST_R8: u32 = 0x9414_0000;
 
-/// With an observer everything is executed.
+/// Observer, with which everything is executed.
 struct Counts(u64);
 
 impl Probe for Counts {
@@ -27,7 +27,8 @@ impl Probe for Counts {
 }
 
 /// Runs `words` twice side by side, once with all turns executed, to times far and near, and changes the
-/// word that is polled now and then. Whether the loop was found; and instructions that were not executed.
+/// word that is polled now and then. Returns true if the loop was found, and the number of instructions
+/// that were not executed.
 fn beside(words: &[u32], taken: u32) -> (bool, u64) {
     let clock = Clock::from_hz(66_000_000);
     let mut random = Random::new(u64::from(words[0]) + words.len() as u64);

@@ -82,7 +82,7 @@ fn memory_that_others_take_is_waited_for() {
     assert!((2990..=3000).contains(&quarter), "{quarter}");
 }
 
-/// Where runs are cut makes no difference.
+/// Cutting a run anywhere makes no difference.
 #[test]
 fn cuts_do_not_show() {
     let code: Vec<u32> =
@@ -154,7 +154,7 @@ fn an_observer_is_told_every_cycle_once() {
     assert_eq!(watch.jumps, [(branch, 0x300), (0x300, 0x400)]);
 }
 
-/// Stands before every instruction.
+/// Halts before every instruction.
 #[derive(Default)]
 struct Stepper {
     stood: Option<u64>,
@@ -175,7 +175,7 @@ impl lanai::Probe for Stepper {
     }
 }
 
-/// A core that stands before each instruction, for whoever wants to look, does what it does otherwise.
+/// A core that halts before each instruction, for an observer, does the same as otherwise.
 #[test]
 fn a_core_that_stands_does_the_same() {
     let code: Vec<u32> =

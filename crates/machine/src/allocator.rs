@@ -1,8 +1,8 @@
-//! Memory of everything that nodes allocate: in huge pages, with feature `jemalloc`, which `make build` chooses.
+//! Allocator of the simulator: it keeps everything that nodes allocate in huge pages.
 //!
-//! Nodes have their turns one after the other, and what one touches in its turn lies in a hundred
-//! pages or so. With pages of 4 KiB some tens of nodes need more of them than the host's
-//! translation buffers hold, and each turn begins with misses (docs/decisions/0026).
+//! Nodes run in turns, and each touches about a hundred pages in its turn. With pages of 4 KiB, some tens of
+//! nodes need more pages than the host's translation buffers hold, so that each turn begins with misses
+//! (docs/decisions/0026).
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write;
@@ -15,7 +15,7 @@ use tikv_jemallocator::Jemalloc as Allocator;
 #[global_allocator]
 static ALLOCATOR: Granting = Granting(Allocator);
 
-/// An allocator that is never refused: where the system has no more memory, the command ends with a sentence.
+/// Allocator that never fails: if the system has no more memory, the command ends with a sentence.
 struct Granting(Allocator);
 
 // SAFETY: each call is passed on as it is, and so is what comes back, unless it is nothing.
@@ -50,7 +50,7 @@ fn granted(at: *mut u8, size: usize) -> *mut u8 {
     at
 }
 
-/// Nothing that allocates can be done any more, so this is the end of everything: ranks die with us.
+/// Ends the process, and with it the ranks: nothing that allocates memory is possible any more.
 #[cold]
 fn refused(size: usize) -> ! {
     let mut text = [0; 256];
@@ -70,7 +70,7 @@ fn refused(size: usize) -> ! {
     }
 }
 
-/// What jemalloc reads when it starts: all memory is advised to be huge pages.
+/// Options that jemalloc reads when it starts: it advises the kernel to use huge pages for all memory.
 // SAFETY: no other symbol has this name: it is the one that jemalloc asks its users to define.
 #[cfg(feature = "jemalloc")]
 #[allow(non_upper_case_globals)]

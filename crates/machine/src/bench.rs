@@ -1,5 +1,5 @@
-//! What the nodes of a run are made of, whatever their network interface is: hosts, ranks, their judge; and
-//! how all of them are run and reported ([`Plan`]).
+//! Parts of a run's nodes that do not depend on the network interface: hosts, ranks, their judge; and the
+//! function that runs all of them and reports ([`Plan`]).
 
 use crate::faults::{self, Faults};
 use crate::firmware::profile::Profile;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Where each rank is, to MPI and to Portals' own calls.
+/// Process ids of the ranks: those of the MPI libraries, then those of the programs' own Portals processes.
 pub(crate) type Maps = [Arc<[ProcessId]>; 2];
 
 /// Makes the driver of a node's network interface when its kernel boots.
@@ -27,7 +27,7 @@ pub type MakeNal = Rc<dyn Fn(&host::Cpu) -> Rc<dyn Nal>>;
 /// Opens the queues of the process on a core.
 pub type OpenQueues = Rc<dyn Fn(&mut mpi::Local, u32) -> Box<dyn mpi::Transport>>;
 
-/// What carries the messages of a node's processes.
+/// Transport of the messages of a node's processes.
 #[derive(Clone)]
 pub enum Carrier {
     /// Portals in the kernel, over this driver.
@@ -36,7 +36,7 @@ pub enum Carrier {
     Queues(OpenQueues),
 }
 
-/// What every machine says of its software.
+/// Parameters of the software that every machine has.
 #[derive(Clone)]
 pub struct Common {
     /// The ranks' places.
@@ -51,77 +51,78 @@ pub struct Common {
     pub launch: Duration,
 }
 
-/// What the nodes of a run are made of.
+/// Parts of a run that all models share: its options, its nodes' software, its observers.
 #[derive(Clone)]
 pub struct Bench<'a> {
-    /// What the run was asked for.
+    /// Options of the run.
     pub options: &'a Options,
-    /// What every machine says of its software.
+    /// Parameters of the software that every machine has.
     pub common: Common,
-    /// How many there are.
+    /// Number of nodes.
     pub nodes: u32,
-    /// What is to go wrong.
+    /// Faults that the user asked for.
     pub faults: Faults,
-    /// What its messages add up to.
+    /// Sums and samples over the run's messages.
     pub(crate) tallies: Arc<Tallies>,
-    /// The judges' ledger, if they are to judge.
+    /// Ledger of the judges, if there are any.
     pub ledger: Option<Arc<spec::Ledger>>,
-    /// That of MPI's rules, if they are to be judged: where messages may be lost, none holds.
+    /// Ledger of MPI's rules, if they are judged; none where messages may be lost, because then no rule
+    /// holds.
     pub rules: Option<Arc<spec::mpi::Ledger>>,
-    /// What the program's processes are forked from.
+    /// Template processes, from which the program's processes are forked.
     templates: Option<Arc<rank::Templates>>,
     /// Each executable's own libraries that come before that of MPI.
     ahead: Arc<[Arc<[PathBuf]>]>,
-    /// The same memory for all nodes.
+    /// Process ids of all ranks, shared by all nodes.
     maps: Maps,
 }
 
-/// How a model makes a run of it.
+/// Model's part in a run: its processes and the links between them.
 pub trait Plan: Sync {
     /// A node, or a part of the network that is a process of its own.
     type Process: LogicalProcess<Report = Remains<Self::Left>>;
-    /// What such a node leaves that others do not.
+    /// Results of such a node that only this model has.
     type Left: Send;
     /// Processes that are no nodes.
     fn switches(&self) -> u32 {
         0
     }
-    /// Who sends messages to whom.
+    /// Links between the processes, with their lookahead.
     fn links(&self) -> Links;
-    /// Time that the notice of a failure takes to end the run everywhere ([`Bounds::notice`]).
+    /// Time after a failure at which the run ends everywhere ([`Bounds::notice`]).
     fn notice(&self) -> Duration;
     /// Process `number`, on the thread that runs it: the nodes come first.
     fn process(&self, number: u32) -> Self::Process;
 }
 
-/// What is left of a node.
+/// Results of a node, or of another process, at the end of the run.
 pub struct Remains<L> {
-    /// What ended the run on it.
+    /// Failure on this node that ended the run.
     pub failure: Option<Failure>,
     /// Exit status and sentence of a rank's process that had ended when its memory was wanted.
     pub missed: Option<(i32, String)>,
-    /// What its journal has kept.
+    /// Unfinished messages and accounts of the ranks, from its journal.
     pub journal: Told,
-    /// Hash of what happened on it.
+    /// Hash of its events.
     pub hash: u64,
-    /// Of what is a node.
+    /// Report, if it is a node.
     pub report: Option<NodeReport>,
-    /// What has not come to its end, a sentence each.
+    /// Reasons why something has not come to its end, a sentence each.
     pub waiting: Vec<String>,
-    /// How the ranks ended: rank, when, exit status.
+    /// Ends of the ranks: rank, time, exit status.
     pub endings: Vec<(u32, Time, i32)>,
-    /// When something was due last.
+    /// Time of the last event.
     pub end: Time,
-    /// What the judge has compared, if there was one.
+    /// Numbers of comparisons that the judge made, if there was one.
     pub judged: Option<spec::Tally>,
-    /// Where the firmware's cycles went, if a recorder was told.
+    /// Firmware cycles by function, if a recorder counted them.
     pub profile: Option<Profile>,
-    /// What only such a node leaves.
+    /// Results that only this model has.
     pub left: L,
 }
 
 impl<L> Remains<L> {
-    /// Of a process that is no node.
+    /// Results of a process that is no node.
     pub fn of_switch(end: Time, hash: u64, left: L) -> Remains<L> {
         Remains {
             failure: None,
@@ -138,7 +139,7 @@ impl<L> Remains<L> {
         }
     }
 
-    /// The same with something else left.
+    /// Replaces the results that only this model has.
     pub fn with<M>(self, left: M) -> Remains<M> {
         let Remains { failure, missed, journal, hash, report, .. } = self;
         let Remains { waiting, endings, end, judged, profile, .. } = self;
@@ -158,20 +159,20 @@ impl<L> Remains<L> {
     }
 }
 
-/// Something that ends the run, with the earliest on any node told first.
+/// Failure that ends the run; of several, the earliest is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// When.
+    /// Time of the failure.
     pub at: Time,
-    /// What, as one sentence that names the node.
+    /// Cause, as one sentence that names the node.
     pub sentence: String,
     /// Exit status that it asks for.
     pub code: i32,
 }
 
-/// A run that is over.
+/// Results of a run.
 pub struct Ended<L> {
-    /// Of all processes, the nodes first.
+    /// Results of all processes, the nodes first.
     pub remains: Vec<Remains<L>>,
     /// Why it is over.
     pub ending: Ending,
@@ -186,7 +187,7 @@ impl<L> Ended<L> {
     }
 }
 
-/// What the agents of ranks charge.
+/// Costs of the agents of ranks.
 fn agent(p: &Parameters) -> rank::Costs {
     let sockets = rank::SocketCosts {
         call: p.duration("admin.call"),
@@ -211,14 +212,14 @@ impl Common {
         })
     }
 
-    /// When the program starts.
+    /// Time at which the program starts.
     pub fn launch(&self) -> Time {
         Time::ZERO + self.launch
     }
 }
 
 impl<'a> Bench<'a> {
-    /// For a machine of `nodes` nodes.
+    /// Bench for a machine of `nodes` nodes.
     pub fn new(
         options: &'a Options,
         mut common: Common,
@@ -251,14 +252,14 @@ impl<'a> Bench<'a> {
         Ok(Bench { options, common, nodes, faults, tallies, ledger, rules, templates, ahead, maps })
     }
 
-    /// Its network interfaces send again what was refused.
+    /// Tells the bench that its network interfaces repeat refused messages.
     pub fn expect_repeats(&mut self) {
         let ledger = self.ledger.take().and_then(Arc::into_inner);
         self.ledger = ledger.map(|ledger| Arc::new(ledger.with_repeats(true)));
     }
 
-    /// For a machine of as many nodes as the ranks need ([`nodes_needed`]), of which only hosts and their
-    /// interrupt lines can fail.
+    /// Bench for a machine of as many nodes as the ranks need ([`nodes_needed`]), of which only hosts and
+    /// their interrupt lines can fail.
     pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, Mistake> {
         let p = &options.parameters;
         let mut common = Common::new(p, options.ranks).map_err(Mistake)?;
@@ -272,7 +273,7 @@ impl<'a> Bench<'a> {
         Bench::new(options, common, nodes, faults.map_err(Mistake)?)
     }
 
-    /// The same without ranks and without a judge.
+    /// The same bench without ranks and without a judge.
     pub fn without_ranks(&self) -> Bench<'a> {
         let mut bench = Bench { ledger: None, rules: None, ..self.clone() };
         bench.common.placement.ranks = 0;
@@ -298,8 +299,8 @@ impl<'a> Bench<'a> {
         Rc::new(Journal::new(nid, self.common.launch(), self.tallies.clone()))
     }
 
-    /// The judge of a node, if there is to be one. `scattered`: memory may be in more pieces than the network
-    /// interface can be told of.
+    /// Judge of a node, if there is one. `scattered`: memory may be in more pieces than a command of the
+    /// network interface can describe.
     pub fn judge(&self, nid: u32, host: &host::Host, scattered: bool) -> Option<Rc<Bailiff>> {
         let ledger = self.ledger.clone()?;
         Some(Rc::new(Bailiff::new(nid, ledger, host.memory().clone(), true, scattered)))
@@ -328,7 +329,7 @@ impl<'a> Bench<'a> {
         Ranks::new(nid, software, journal, judge)
     }
 
-    /// What the processes of all ranks are started with.
+    /// Parameters with which the processes of all ranks start.
     pub fn start(&self) -> Start {
         let Bench { options, common, .. } = self;
         Start {
@@ -382,7 +383,7 @@ pub fn nodes_needed(p: &Parameters, ranks: u32) -> Result<u32, String> {
     Ok(nodes)
 }
 
-/// Finds out whether such a machine, ranks and faults fit together, without a run.
+/// Checks without a run that such a machine, ranks and faults fit together.
 pub fn check_hosts(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), String> {
     let (nodes, launch) = (nodes_needed(p, ranks)?, Common::new(p, ranks)?.launch());
     faults::parse_of_hosts(faults, seed, nodes, launch, p.model()).map(drop)
@@ -411,7 +412,8 @@ fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)
 }
 
-/// Where the ranks run, if there is a core for each, and a name in every message.
+/// Placement of the ranks. The error says that a node has too few cores, or that there are more ranks than
+/// messages can name.
 fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
     let (per_node, cores) = (p.number("host.ranks_per_node"), p.number::<u32>("host.cores"));
     if per_node > cores {
@@ -431,7 +433,7 @@ fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
     Ok(Placement { ranks, per_node })
 }
 
-/// For Catamount, without its nodes; `Os::portals` has the rest.
+/// Configuration of Portals for Catamount, without the number of nodes; `Os::portals` has the rest.
 fn portals(p: &Parameters) -> portals::Config {
     portals::Config {
         nodes: 0,

@@ -1,13 +1,12 @@
 //! Standard output and standard error as they are, unbuffered. A stream that cannot be written (a full disk,
-//! a stream that was closed) ends nothing: it is told, or left.
+//! a closed stream) does not end the run: the error is reported, or ignored.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
-/// Prints what was asked for. A reader that has gone away (`| head`) is no failure of ours; the error is a
-/// sentence for the user.
+/// Prints text. A reader that has gone away (`| head`) is no error; the error is a sentence for the user.
 pub fn print(text: &str) -> Result<(), String> {
     print_to(io::stdout().as_fd(), text)
 }
@@ -17,7 +16,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), String> {
     print_bytes_to(io::stdout().as_fd(), bytes)
 }
 
-/// The same, to what is or was standard output.
+/// Prints to a stream that is or was standard output.
 pub fn print_to(out: BorrowedFd, text: &str) -> Result<(), String> {
     print_bytes_to(out, text.as_bytes())
 }
@@ -39,8 +38,7 @@ pub fn say(sentence: &str) {
     pass_on(&format!("sunstar: {sentence}\n"));
 }
 
-/// Writes text to standard error as it is: what others have said there. Whoever does not hear it cannot be
-/// told that.
+/// Writes text of other programs to standard error unchanged. A failure cannot be reported, and is ignored.
 pub fn pass_on(text: &str) {
     pass_on_bytes(text.as_bytes());
 }
@@ -50,7 +48,7 @@ pub fn pass_on_bytes(bytes: &[u8]) {
     write(io::stderr().as_fd(), bytes).ok();
 }
 
-/// Writes all of it. Not by the standard library's own streams, for which a closed stream takes everything.
+/// Writes all bytes, without the standard library's own streams, which ignore that a stream is closed.
 fn write(to: BorrowedFd, mut bytes: &[u8]) -> io::Result<()> {
     // SAFETY: the descriptor is borrowed as long as this lasts, and stays open behind it.
     let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(to.as_raw_fd()) });

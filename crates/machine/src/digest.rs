@@ -1,8 +1,8 @@
-//! Telling whether two files are the same.
+//! Digests of files, to compare them.
 
 use des::TraceHash;
 
-/// 64 bits that stand for these bytes, in 16 hex digits. Good against chance, not against malice.
+/// Digest of these bytes: 64 bits in 16 hex digits. It tells accidental changes, not malicious ones.
 pub fn digest(bytes: &[u8]) -> String {
     let mut hash = TraceHash::default();
     hash.word(bytes.len() as u64);

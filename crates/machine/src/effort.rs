@@ -1,24 +1,24 @@
-//! What a run with firmware costs the machine that simulates. Nothing of it is simulated.
+//! Effort of the simulating machine for a run with firmware. Nothing of it is simulated.
 
-/// What simulating the firmware took since the launch, over all nodes.
+/// Effort of simulating the firmware since the launch, over all nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Firmware instructions that were executed one by one.
     pub executed: u64,
-    /// Firmware instructions of turns of polling loops that were known and skipped.
+    /// Firmware instructions of skipped iterations of polling loops.
     pub parked: u64,
     /// Events of the whole run, with the boot.
     pub events: Events,
-    /// What was metered; all 0 unless the run was.
+    /// Measured time of the processor model; all 0 unless the run was metered.
     pub metered: Metered,
 }
 
 /// Events of the nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Carried out one by one.
+    /// Events handled one by one.
     pub carried_out: u64,
-    /// In stretches that repeated themselves and were skipped.
+    /// Events in repeated stretches that were skipped.
     pub skipped: u64,
 }
 
@@ -31,8 +31,8 @@ pub struct Metered {
     pub calls: u64,
     /// Instructions executed in them.
     pub executed: u64,
-    /// Calls that are left out because they took so long that the operating system must have given the
-    /// processor to somebody else meanwhile.
+    /// Calls that are left out because they took so long that the operating system must have preempted the
+    /// process.
     pub interrupted: u64,
 }
 

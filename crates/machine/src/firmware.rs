@@ -1,4 +1,4 @@
-//! What is known of the firmware on a network interface's processor, whichever that is.
+//! Firmware on a network interface's processor, independent of the kind of processor.
 //!
 //! ```text
 //!   symbols: functions, lines, sections of its ELF

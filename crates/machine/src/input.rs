@@ -1,17 +1,17 @@
-//! Files that a user has named, or that an earlier run has kept: read whole, or refused at once. A device or
-//! a pipe would be waited for, or would never end.
+//! Files that a user has named, or that an earlier run has kept: they are read completely, or refused at
+//! once. Reading a device or a pipe would block, or never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Bytes that a file may have which people write: a machine, the plan of a sweep.
+/// Largest size in bytes of a file that people write: a machine, the plan of a sweep.
 pub const TEXT_MAX: u64 = 16 << 20;
-/// Bytes that a file may have which Sunstar or a compiler has written: a run, a boot, an image.
+/// Largest size in bytes of a file that Sunstar or a compiler has written: a run, a boot, an image.
 pub const WRITTEN_MAX: u64 = 1 << 30;
 
-/// Opens a file to read it, if it is one.
+/// Opens a file for reading, if it is a regular file.
 pub fn open(file: &Path) -> io::Result<File> {
     // Whoever opens a pipe would wait for its writer.
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;

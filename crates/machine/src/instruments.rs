@@ -1,4 +1,5 @@
-//! What shows where time went. Nodes tell their instruments what happens; nothing simulated depends on them.
+//! Instruments, which show how time was spent. Nodes report events to their instruments; nothing simulated
+//! depends on them.
 //!
 //! ```text
 //!   journal: the marks of messages ─► journey: the breakdown of their time

@@ -1,15 +1,15 @@
-//! The bench: a machine file becomes nodes, a program runs on them, and a report is left.
+//! The bench: it builds nodes from a machine file, runs a program on them, and reports.
 //!
 //! ```text
 //! parameters ─► a model (nic.model chooses one) ─► bench ─► run ─► report
-//!                 │                                 ├─ programs: the ranks, and where they stand
-//!                 │                                 ├─ instruments: where time went
+//!                 │                                 ├─ programs: the ranks and their placement
+//!                 │                                 ├─ instruments: breakdowns of time
 //!                 │                                 ├─ firmware: functions, lines and cycles of processors
-//!                 │                                 └─ judge: what happens, for the specification
+//!                 │                                 └─ judge: reports events to the specification
 //!                 └─ node: a node of any network interface that is a `Nic`
 //! ```
 //!
-//! It names no model: each is a crate of its own, which stands on what is `pub` here and gives a row
+//! It names no model: each is a crate of its own, which uses the public items here and provides a row
 //! ([`models::Model`]). The crate `models` has the list of them.
 
 // What is printed must not end us where it cannot be written: `console` prints.

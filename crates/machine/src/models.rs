@@ -1,5 +1,5 @@
-//! What the bench knows of a model: a row, given to it by the crate that has the model. `nic.model` of a
-//! machine chooses.
+//! Description of a model for the bench: a row that the model's crate provides. `nic.model` of a machine
+//! chooses among them.
 
 use crate::bench;
 use crate::instruments::journey::{Cause, Way};
@@ -11,43 +11,43 @@ use crate::run::{Mistake, Options, Outcome};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A model: network interfaces, what joins them, and the driver that the kernel has for them.
+/// A model: network interfaces, the network between them, and the kernel's driver for them.
 #[derive(Debug)]
 pub struct Model {
-    /// What `nic.model` says.
+    /// Name, as in `nic.model`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Description, in a line.
     pub doc: &'static str,
     /// Parameters that machines of this model have beside those that all have, in the order in which they are
     /// printed.
     pub rows: &'static [Row],
-    /// What its network interfaces execute, if they do: it can be listed and profiled.
+    /// Firmware that its network interfaces execute, if they do: it can be listed and profiled.
     pub firmware: Option<&'static Firmware>,
-    /// The steps of its messages; none if it tells neither of messages nor of calls.
+    /// The steps of its messages; none if it reports neither messages nor calls.
     pub messages: Option<&'static Way>,
-    /// Queues of its nodes whose depth it tells, in the order of their numbers (`Gauge::Own`).
+    /// Queues of its nodes whose depth it reports, in the order of their numbers (`Gauge::Own`).
     pub queues: &'static [&'static str],
-    /// Packets cross a network of routers and links, which can fail.
+    /// True if packets cross a network of routers and links, which can fail.
     pub packets: bool,
     /// Link type of captured packets; none if they are not captured.
     pub link_type: Option<u16>,
-    /// Cards hang on cables that can be cut.
+    /// True if cards are on cables that can be cut.
     pub cables: bool,
-    /// Cards hang on lanes that can spoil what they carry.
+    /// True if cards are on lanes that can damage symbols and credits.
     pub lanes: bool,
-    /// Image, in `build`, of the program behind the console of a switch; none if there is no such.
+    /// Image, in `build`, of the program behind the console of a switch; none if there is none.
     pub console: Option<&'static str>,
-    /// Processes call MPI and Portals on it.
+    /// True if processes call MPI and Portals on it.
     pub processes: bool,
-    /// Processes call verbs on it.
+    /// True if processes call verbs on it.
     pub verbs: bool,
-    /// Its cards are PCI devices for Linux guests.
+    /// True if its cards are PCI devices for Linux guests.
     pub guests: bool,
     /// Workloads over an interface that only it has.
     pub workloads: &'static [native::Kind],
-    /// Nodes of a machine for so many ranks.
+    /// Number of nodes of a machine for so many ranks.
     pub nodes: fn(&Parameters, u32) -> Result<u32, String>,
-    /// Whether machine, ranks, faults and seed fit together.
+    /// Checks that machine, ranks, faults and seed fit together.
     pub check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
     /// Runs a program of such a machine.
     pub run: fn(&Options) -> Result<Outcome, Mistake>,
@@ -93,40 +93,40 @@ pub struct Firmware {
     /// Folder in `build/firmware` where `make parts` leaves the images for these parameters; none if images
     /// are built when `firmware.*` parameters ask for them.
     pub built: Option<fn(&Parameters) -> &'static str>,
-    /// Its ELF, which stands there.
+    /// Its ELF in that folder.
     pub elf: &'static str,
     /// The files there that a run reads.
     pub images: &'static [&'static str],
-    /// What executes it.
+    /// Processor that executes it.
     pub processor: Processor,
-    /// It can be built with a trace ring and counters of functions in the memory of its processor.
+    /// True if it can be built with a trace ring and counters of functions in the memory of its processor.
     pub ring: bool,
     /// Reads the images in a folder.
     pub listing: fn(&Path) -> Result<Listing, String>,
 }
 
 impl Firmware {
-    /// What the images in a folder occupy. The error is a sentence.
+    /// Sizes of the images in a folder. The error is a sentence.
     pub fn listing(&self, folder: &Path) -> Result<Listing, String> {
         (self.listing)(folder)
     }
 }
 
-/// What firmware occupies of the memory of its processor.
+/// Memory that firmware occupies on its processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// How it was built, or what it is.
+    /// Build options, or a description.
     pub title: String,
     /// Sizes, as tables.
     pub sizes: String,
 }
 
-/// A processor of network interfaces, by who can look at it.
+/// A processor of network interfaces, by its debugger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
     /// A PowerPC 440: gdb debugs it.
     PowerPc,
-    /// A LANai, which no gdb knows: a monitor looks at it.
+    /// A LANai, which no gdb knows: a monitor examines it.
     Lanai,
 }
 
@@ -139,7 +139,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// These.
+    /// List of these models.
     pub const fn new(list: &'static [&'static Model]) -> Models {
         Models { list, row: OnceLock::new() }
     }
@@ -154,7 +154,7 @@ impl Models {
         self.iter().find(|model| model.name == name)
     }
 
-    /// The cause of a step of a message on machines of a model; of one that is no step nothing is known.
+    /// The cause of a step of a message on machines of a model; `None` if there is no such step.
     pub fn cause_of(&self, model: &str, step: &str) -> Option<&'static Cause> {
         self.model(model)?.messages?.cause_of(step)
     }
@@ -172,7 +172,7 @@ pub fn run(options: &Options) -> Result<Outcome, Mistake> {
     (options.parameters.model().run)(options)
 }
 
-/// Finds out whether a machine of this model can run the program.
+/// Checks that a machine of this model can run the program.
 fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
     let model = parameters.model();
     let prefix = rank::BUILTIN_PREFIX;
@@ -206,7 +206,7 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
     }
 }
 
-/// Finds out whether machine, ranks and faults fit together, without a run.
+/// Checks without a run that machine, ranks and faults fit together.
 pub fn check(
     parameters: &Parameters,
     ranks: u32,
@@ -216,7 +216,7 @@ pub fn check(
     (parameters.model().check)(parameters, ranks, faults, seed).map_err(Mistake)
 }
 
-/// Finds out whether a machine for so many ranks has node `nid`; `option` is what asks for it.
+/// Checks that a machine for so many ranks has node `nid`; `option` is the option that names it.
 pub fn check_node(
     parameters: &Parameters,
     ranks: u32,

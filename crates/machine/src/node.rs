@@ -1,5 +1,5 @@
-//! A node of any network interface: host, ranks, the interface, and the event queue that orders them. What a
-//! new model brings is a [`Nic`]; docs/adding-a-nic.md walks through one.
+//! A node of any network interface: host, ranks, the interface, and the event queue that orders them. A new
+//! model provides a [`Nic`]; docs/adding-a-nic.md walks through one.
 
 use crate::bench::{Bench, Carrier, Failure, MakeNal, Remains};
 use crate::firmware::profile::Profile;
@@ -23,21 +23,21 @@ pub use ports::Ports;
 pub use process::{Process, Switch};
 pub use software::Software;
 
-/// A network interface: passive, called with the time and with the [`Ports`] through which it asks for what
-/// it needs. What its host does to it comes as it leaves the host's processor; the link between them is part
-/// of the interface.
+/// A network interface. It is passive: it is called with the time, and with the [`Ports`] for its requests.
+/// Accesses of its host come as they leave the host's processor; the link between them is part of the
+/// interface.
 pub trait Nic: Sized + 'static {
-    /// Something that it has asked to be called for.
+    /// Event that it has scheduled.
     type Event: Copy + fmt::Debug;
-    /// What goes from one node to another.
+    /// Message between nodes.
     type Message: Send;
 
-    /// Something that it has asked for is due.
+    /// Handles an event that is due.
     fn handle(&mut self, now: Time, event: Self::Event, ports: &mut Ports<Self>);
     /// A message has come from another node.
     fn receive(&mut self, now: Time, message: Self::Message, ports: &mut Ports<Self>);
-    /// A message of the program is on its way here, of which nothing has come yet. Those of a node are told
-    /// in the order in which they left it.
+    /// A message of the program is on its way here; no part of it has come yet. Messages of a node are
+    /// reported in the order in which they left it.
     fn foreseen(&mut self, message: MessageId) {
         let _ = message;
     }
@@ -49,66 +49,67 @@ pub trait Nic: Sized + 'static {
         ports.answer(now + des::Duration(1), 0);
         let _ = addr;
     }
-    /// A word for the trace hash that tells this event from others of its time.
+    /// Word for the trace hash that distinguishes this event from others of its time.
     fn word(event: &Self::Event) -> u64;
-    /// The earliest time at which a message can leave because `event` is due at `at`: what lets other nodes
-    /// go on meanwhile. `at` is always right.
+    /// Earliest output time of `event`, which is due at `at`: a message that it causes leaves no sooner, so
+    /// other nodes may advance meanwhile. `at` is always a safe bound.
     fn earliest_output(&self, at: Time, event: &Self::Event) -> Time {
         let _ = event;
         at
     }
-    /// When its own processor does something next that others can see, if it has one and that does not just
-    /// wait.
+    /// Time of its own processor's next action that others can see; never if it has no processor, or if that
+    /// only waits.
     fn next_action(&self) -> Time {
         Time::NEVER
     }
-    /// Its own processor does more than wait; one that is debugged may act at any time, and only wait.
+    /// True if its own processor does more than wait; one that is debugged may act at any time, even if it
+    /// only waits.
     fn works(&self) -> bool {
         self.next_action() < Time::NEVER
     }
-    /// The run ends at `at` because of what [`Ports::failure`] says: who debugs the processor may look.
+    /// The run ends at `at` because of [`Ports::failure`]: a debugger may examine the processor.
     fn failed(&mut self, at: Time, ports: &mut Ports<Self>) {
         let _ = (at, ports);
     }
-    /// Lets its own processor go on until `until`, or until it has asked for something that is due before.
+    /// Runs its own processor until `until`, or until it has scheduled an event before that.
     fn run(&mut self, until: Time, ports: &mut Ports<Self>) {
         let _ = (until, ports);
     }
-    /// The launcher starts the program: what is observed counts from here on.
+    /// The launcher starts the program: observations count from here on.
     fn launched(&mut self, now: Time, ports: &mut Ports<Self>) {
         let _ = (now, ports);
     }
-    /// The run has ended at `end`, before which nothing happens any more that others can see: where the
-    /// cycles of its own processor went, if somebody was told.
+    /// Ends it at `end`, before which there is no event any more that others can see: the profile of its own
+    /// processor, if one was recorded.
     fn finish(&mut self, end: Time, ports: &mut Ports<Self>) -> Option<Profile> {
         let _ = (end, ports);
         None
     }
-    /// What it has counted, by name.
+    /// Counters, by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
-    /// What stands still in it where nothing moves any more, a sentence each.
+    /// Reasons why it is stuck where nothing in the machine moves any more, a sentence each.
     fn waiting(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What crosses between processes of a run.
+/// Message between processes of a run.
 #[derive(Debug)]
 pub enum Crossing<M> {
-    /// What the model sends.
+    /// Message of the model.
     Message(M),
-    /// What is known of a message of the program, for the node to which it goes: no part of the machine.
+    /// Record of a message of the program, for the node to which it goes; no part of the machine.
     Flight(Box<Flight>),
 }
 
-/// What can be due on a node.
+/// Event on a node.
 #[derive(Clone, Copy, Debug)]
 enum Event<E> {
     Nic(E),
     Host(host::Event),
-    /// A message from another node, which stands aside: events are small.
+    /// Message from another node. It is kept outside of the event, so that events are small.
     Message {
         slot: u32,
     },
@@ -124,7 +125,7 @@ enum Event<E> {
         value: u32,
     },
     Interrupt,
-    /// Fibres that the interface has woken look.
+    /// Runs the fibres that the interface has woken.
     Attend,
     /// The launcher starts the program.
     Launch,
@@ -137,7 +138,7 @@ pub struct Node<N: Nic> {
     host: Host,
     software: Box<dyn Software>,
     hash: TraceHash,
-    /// When something was due last.
+    /// Time of the last event.
     last: Time,
     launch: Time,
     /// Names of the interface's own queues.
@@ -253,7 +254,7 @@ impl<N: Nic> Node<N> {
         self.nic.launched(now, &mut self.ports);
     }
 
-    /// The first failure of fibres, ranks and judge ends the run.
+    /// Collects failures of fibres, ranks and judge; the first one ends the run.
     fn collect_failures(&mut self) {
         let now = self.last;
         let ports = &mut self.ports;
@@ -269,7 +270,7 @@ impl<N: Nic> Node<N> {
         }
     }
 
-    /// Something is due that is more than what was left behind by ranks that have ended.
+    /// True if events are due other than those left by ranks that have ended.
     fn awaits(&self) -> bool {
         let matters = |(at, _, event): (Time, u32, &Event<N::Event>)| match event {
             Event::Host(event) => !self.host.is_stale(*event),

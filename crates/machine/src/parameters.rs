@@ -1,10 +1,10 @@
 //! Machine files: reading, checking, overriding and printing a machine's parameters.
 //!
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
-//! `value` (with its unit), `doc` and `source`. Which parameters there are, of what kind and in what range,
-//! say [`schema::COMMON`] and the model that `nic.model` chooses; every one of them must be there, and no
-//! other. With `base = "NAME"` those that are not there are the ones of `NAME.toml` in the same folder or
-//! among Sunstar's own, which has no base itself; it may be of another model.
+//! `value` (with its unit), `doc` and `source`. [`schema::COMMON`] and the model that `nic.model` chooses
+//! define the parameters, with kinds and ranges; a machine must have each of them, and no other. With
+//! `base = "NAME"`, missing parameters come from `NAME.toml` in the same folder or among Sunstar's own, which
+//! has no base itself; it may be of another model.
 
 pub mod quantity;
 pub mod schema;
@@ -20,19 +20,19 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-/// What a user got wrong in a machine file or in an override: one sentence without the final period.
+/// Usage error in a machine file or in an override: one sentence without the final period.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Mistake(pub String);
 
-/// What a parameter's table holds.
+/// Keys of a parameter's table.
 const FIELDS: &[&str] = &["value", "doc", "source"];
 /// The parameter that chooses the others.
 pub(crate) const MODEL: &str = "nic.model";
 /// Source of an overridden parameter.
 const SET: &str = "set on the command line";
 
-/// Where a parameter's value comes from, in the one word that the report counts.
+/// Origin of a parameter's value, in the one word that the report counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// A document gives it, or it follows from one.
@@ -79,9 +79,9 @@ pub struct Parameter {
     pub value: Value,
     /// The value with its unit, as written.
     pub text: String,
-    /// What it is.
+    /// Description.
     pub doc: String,
-    /// Where it comes from.
+    /// Source of the value.
     pub source: String,
 }
 
@@ -92,7 +92,7 @@ impl Parameter {
     }
 }
 
-/// Machines below one another on which one builds: a variant of a machine of another model.
+/// Most bases in a chain: a variant of a machine of another model.
 const BASES_MAX: u8 = 2;
 
 /// The parameters of a machine, complete and within their ranges.
@@ -138,7 +138,7 @@ impl Parameters {
         Reader { models, file, text, machines, bases: BASES_MAX }.parse()
     }
 
-    /// What the reader's text says.
+    /// Parses the reader's text.
     fn read(reader: &Reader) -> Result<Parameters, Mistake> {
         let Reader { models, file, text, .. } = *reader;
         let root = DeTable::parse(text).map_err(|error| {
@@ -216,7 +216,7 @@ impl Parameters {
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// What the machine is, in a line.
+    /// Description of the machine, in a line.
     pub fn doc(&self) -> &str {
         &self.doc
     }
@@ -224,15 +224,15 @@ impl Parameters {
     pub fn model(&self) -> &'static Model {
         self.model
     }
-    /// All models that there are.
+    /// All models.
     pub fn models(&self) -> &'static Models {
         self.models
     }
-    /// The file that it came from.
+    /// File from which it was read.
     pub fn file(&self) -> &Path {
         &self.file
     }
-    /// What was overridden, as `key=value`, in order.
+    /// Overrides, as `key=value`, in order.
     pub fn overrides(&self) -> &[String] {
         &self.overrides
     }
@@ -240,7 +240,7 @@ impl Parameters {
     pub fn iter(&self) -> impl Iterator<Item = &Parameter> {
         self.list.iter()
     }
-    /// How many parameters have each role, in the order of [`Role::ALL`].
+    /// Number of parameters with each role, in the order of [`Role::ALL`].
     pub fn roles(&self) -> [(Role, usize); 4] {
         Role::ALL.map(|role| (role, self.list.iter().filter(|p| p.role() == role).count()))
     }
@@ -267,8 +267,8 @@ impl Parameters {
     pub fn clock(&self, key: &str) -> Clock {
         Clock::from_hz(self.frequency(key))
     }
-    /// A size in bytes, a rate in bytes a second, cycles or a count, as whatever integer the user of the
-    /// number has; the schema's range fits it.
+    /// A size in bytes, a rate in bytes a second, cycles or a count, as any integer type that the schema's
+    /// range fits.
     pub fn number<N: TryFrom<u64>>(&self, key: &str) -> N {
         let number = match self.value(key) {
             Value::Bytes(n) | Value::Rate(n) | Value::Cycles(n) | Value::Count(n) => n,
@@ -302,14 +302,14 @@ fn foreign(models: &Models, key: &str, model: &Model) -> String {
     )
 }
 
-/// What a file holds.
+/// Contents of a file.
 #[derive(Default)]
 struct Found {
     name: Option<String>,
     doc: Option<String>,
-    /// The machine that this one builds on, and where the file says so.
+    /// Machine that this one builds on, and the offset of its name in the file.
     base: Option<(String, usize)>,
-    /// Each with its place in the file.
+    /// Parameters, each with its offset in the file.
     list: Vec<(Parameter, usize)>,
 }
 
@@ -317,9 +317,9 @@ struct Reader<'a> {
     models: &'static Models,
     file: &'a Path,
     text: &'a str,
-    /// Where machines stand on which others build, if they are not beside these.
+    /// Folder of machines on which others build, if they are not beside these.
     machines: &'a Path,
-    /// Machines below this one at most.
+    /// Most bases below this one.
     bases: u8,
 }
 
@@ -349,7 +349,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The machine `name` beside this one, or a known one.
+    /// Reads the machine `name` beside this one, or a known one.
     fn base(&self, name: &str, offset: usize) -> Result<Parameters, Mistake> {
         let beside = self.file.with_file_name(format!("{name}.toml"));
         let known = self.machines.join(format!("{name}.toml"));
@@ -430,7 +430,7 @@ impl Reader<'_> {
         Ok(Parameter { key, value: parsed, text, doc, source })
     }
 
-    /// A value may be a string or, where it needs no unit, a TOML integer.
+    /// Text of a value, which may be a string or, if it needs no unit, a TOML integer.
     fn value_text(&self, row: &Row, value: &Spanned<DeValue<'_>>) -> Result<String, Mistake> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.trim().to_string()),

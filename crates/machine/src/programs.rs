@@ -26,20 +26,20 @@ mod start;
 
 pub use start::{Late, Start};
 
-/// What the ranks run.
+/// Program of the ranks.
 #[derive(Clone, Debug)]
 pub enum Program {
     /// Processes: each executable has the ranks behind those of the ones before it.
     Executables(Vec<Executable>),
     /// A function of this program, over MPI.
     Builtin(rank::Builtin),
-    /// The same over an interface that only one model has.
+    /// A function of this program over an interface that only one model has.
     Native(native::Workload),
     /// Programs in Linux guests, one a node.
     Guests(guests::Guests),
 }
 
-/// What some of the ranks run as a process of their own.
+/// Program that some of the ranks run as a process of their own.
 #[derive(Clone, Debug)]
 pub struct Executable {
     /// Number of these ranks.
@@ -48,7 +48,7 @@ pub struct Executable {
     pub path: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// What its processes find around themselves.
+    /// Environment, folder, date and output of its processes.
     pub surroundings: Arc<rank::Surroundings>,
 }
 
@@ -85,15 +85,15 @@ impl Program {
     }
 }
 
-/// What the software of every node is made of.
+/// Parts of the software of every node.
 pub(crate) struct Software {
     pub portals: portals::Config,
-    /// What carries the messages of its processes.
+    /// Transport of the messages of its processes.
     pub carrier: Carrier,
     pub mpi: mpi::Params,
     /// The ledger of MPI's rules, if the ranks are judged.
     pub rules: Option<Arc<spec::mpi::Ledger>>,
-    /// A user of Portals in the kernel sends back what it gets.
+    /// True if a user of Portals in the kernel echoes puts.
     pub echo: bool,
     pub start: Start,
     /// The Portals process of each rank's MPI library.
@@ -106,14 +106,15 @@ pub(crate) struct Software {
 pub struct Ranks {
     nid: u16,
     software: Rc<Software>,
-    /// Set once it has booted, if there is Portals in it.
+    /// Kernel, once it has booted, if it has Portals.
     kernel: Rc<OnceCell<Rc<Kernel>>>,
-    /// What is not ready yet: the kernel and each rank; none before the kernel begins to boot.
+    /// Number of parts that are not ready yet (the kernel and each rank); none before the kernel begins to
+    /// boot.
     booting: Rc<Cell<Option<usize>>>,
     observers: Rc<Observers>,
     /// A rank for each core, as far as there are ranks.
     seats: Vec<Rc<Seat>>,
-    /// How many of them have not ended.
+    /// Number of ranks that have not ended.
     left: Rc<Cell<usize>>,
 }
 
@@ -200,7 +201,7 @@ impl Ranks {
         self.booting.get() == Some(0)
     }
 
-    /// What of a host whose firmware is ready is not.
+    /// Part of the host that is not ready when the firmware is.
     pub fn late(&self) -> Option<String> {
         let left = self.booting.get()?;
         match (left > self.seats.len(), left) {
@@ -243,7 +244,7 @@ impl Ranks {
         self.seats.iter().find_map(missed)
     }
 
-    /// How the ranks ended: rank, when, exit status.
+    /// Ends of the ranks: rank, time, exit status.
     pub fn endings(&self) -> Vec<(u32, Time, i32)> {
         let seats = self.seats.iter();
         seats
@@ -254,7 +255,7 @@ impl Ranks {
             .collect()
     }
 
-    /// What the ranks that have not ended wait for.
+    /// Reasons for which the remaining ranks wait.
     pub fn waiting(&self) -> Vec<String> {
         let seats = self.seats.iter().filter(|seat| seat.ending.borrow().is_none());
         seats

@@ -1,4 +1,4 @@
-//! What is left of a run, for people and for other programs (`--json`; the keys are documented in
+//! Report of a run, for people and for other programs (`--json`; the keys are documented in
 //! docs/reference/run-json.md).
 
 use crate::instruments::account::{Collective, Rank};
@@ -6,7 +6,7 @@ use crate::instruments::journey::{Breakdown, Messages};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Everything that a run reports.
+/// The whole report of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// Machine name and what was changed on the command line.
@@ -17,49 +17,49 @@ pub struct Report {
     pub ranks_per_node: u32,
     /// Seed of the run.
     pub seed: u64,
-    /// What the program's own computation costs: `none`, or `scale=` and a factor.
+    /// Cost of the program's own computation: `none`, or `scale=` and a factor.
     pub compute: String,
     /// Equal runs have equal results: no time was measured on the simulating machine.
     pub deterministic: bool,
-    /// How the run ended.
+    /// End of the run.
     pub exit: Exit,
     /// Simulated time from the launch of the program to the end, in nanoseconds.
     pub simulated_ns: f64,
     /// Wall time of the run, in seconds (the only number here that differs from run to run).
     pub wall_seconds: f64,
-    /// Hash of everything that happened: equal for equal runs, on any number of threads.
+    /// Hash of all events: equal for equal runs, on any number of threads.
     pub trace_hash: String,
-    /// Where the time of each rank went; empty where programs make no calls that the bench knows.
+    /// Time of each rank, by use; empty where programs make no calls that the bench knows.
     pub account: Vec<Rank>,
-    /// Who came last to collective operations, by function; absent where there were none.
+    /// Ranks that came last to collective operations, by function; absent where there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<Collective>,
-    /// How many messages there were, and the slowest of them; absent where the model declares no steps.
+    /// Number of messages, and the slowest of them; absent where the model declares no steps.
     pub messages: Option<Messages>,
-    /// Where the time of the program's smallest messages went; absent if none came to its end.
+    /// Breakdown of the time of the program's smallest messages; absent if none came to its end.
     pub breakdown: Option<Breakdown>,
     /// The same for the messages of every class: the program's own first, then those of collectives; in each
     /// sizes ascend.
     pub breakdowns: Vec<Breakdown>,
-    /// What the firmware of all nodes did since the launch; absent where there is none.
+    /// Work of the firmware on all nodes since the launch; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<Firmware>,
-    /// What was held against the specification; absent without a judge.
+    /// Numbers of comparisons with the specification; absent without a judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
     /// Each node.
     pub nodes: Vec<NodeReport>,
-    /// Switches that stand apart from the nodes; absent where there are none.
+    /// Switches apart from the nodes; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<SwitchReport>,
 }
 
-/// A switch that stands apart from the nodes.
+/// Switch apart from the nodes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SwitchReport {
     /// Its number.
     pub number: u32,
-    /// What it has counted, by name.
+    /// Counters, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -85,16 +85,16 @@ pub struct Machine {
 pub struct Setting {
     /// Its value with its unit, as written.
     pub value: String,
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: String,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Exit {
     /// Exit status for the shell.
     pub code: i32,
-    /// What went wrong, one sentence each; empty if nothing did.
+    /// Errors, one sentence each; empty if there were none.
     pub sentences: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ pub struct Firmware {
     pub cycles_per_message: f64,
 }
 
-/// What was held against the specifications of Portals and of MPI's rules.
+/// Numbers of comparisons with the specifications of Portals and of MPI's rules.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Judged {
     /// Calls of processes, with their results.
@@ -128,15 +128,14 @@ pub struct Judged {
     pub messages: u64,
     /// Payload bytes, with their places.
     pub bytes: u64,
-    /// Nodes whose judge said nothing any more, since faults that were asked for excuse what follows.
+    /// Nodes whose judge stopped judging, because the requested faults excuse everything that follows.
     pub silent_nodes: u64,
-    /// What was held against MPI's rules of matching; absent where links lose messages, which breaks them
-    /// all.
+    /// Comparisons with MPI's rules of matching; absent where links lose messages, which breaks them all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mpi: Option<JudgedMatching>,
 }
 
-/// Operations below requests, held against MPI's rules of matching.
+/// Numbers of operations compared with MPI's rules of matching.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct JudgedMatching {
     /// Messages sent, those of collective operations included.
@@ -159,7 +158,7 @@ impl Judged {
         self.silent_nodes += tally.silent;
     }
 
-    /// What was compared with MPI's rules.
+    /// Adds the comparisons with MPI's rules.
     pub(crate) fn add_matching(&mut self, tally: spec::mpi::Tally) {
         let spec::mpi::Tally { sent, received, probes, bytes } = tally;
         self.mpi = Some(JudgedMatching { sent, received, probes, bytes });
@@ -219,6 +218,6 @@ pub struct Link {
     pub busy_ns: f64,
     /// Most packets that waited for it at once.
     pub queue_max: u64,
-    /// Times that a packet was ready for it and the neighbour had told of no room.
+    /// Number of times that a packet was ready for it and the neighbour had reported no room.
     pub starved: u64,
 }

@@ -1,4 +1,4 @@
-//! The operating systems of the nodes: what each makes of the machine's parameters.
+//! The operating systems of the nodes, with their parameters of the machine.
 
 use crate::parameters::Parameters;
 use host::{Memory, Paging};
@@ -14,7 +14,7 @@ pub enum Os {
 }
 
 impl Os {
-    /// That of node `nid`.
+    /// Operating system of node `nid`.
     pub fn of(p: &Parameters, nid: u32) -> Os {
         match p.choice("host.os") {
             "linux" => Os::Linux,
@@ -23,7 +23,7 @@ impl Os {
         }
     }
 
-    /// Lets a node's memory map processes as it does.
+    /// Makes a node's memory map processes as this system does.
     pub fn map(self, p: &Parameters, memory: &mut Memory) {
         match self {
             // A user in the kernel has a space of its own.
@@ -34,7 +34,7 @@ impl Os {
         }
     }
 
-    /// What the host's primitives cost under it.
+    /// Costs of the host's primitives under it.
     pub fn host(self, p: &Parameters) -> host::Costs {
         let section = match self {
             Os::Catamount => "host",
@@ -55,7 +55,7 @@ impl Os {
         }
     }
 
-    /// What it makes different for Portals.
+    /// Properties of the system that matter to Portals.
     pub fn portals(self, p: &Parameters) -> System {
         match self {
             Os::Catamount => System::CATAMOUNT,

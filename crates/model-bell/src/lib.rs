@@ -43,11 +43,11 @@ const OWN: &[Row] = &[
 
 #[derive(Clone, Copy, Debug)]
 struct Params {
-    /// Between processor and card, each way.
+    /// Time between processor and card, each way.
     access: Duration,
-    /// From a value's arrival to memory.
+    /// Time from a value's arrival to memory.
     dma: Duration,
-    /// From card to card.
+    /// Time from card to card.
     link: Duration,
 }
 
@@ -65,7 +65,7 @@ mod register {
     pub const NODE: u64 = 0x04;
     /// A value that is stored here goes to the peer: node 1 is that of node 0, and so on in pairs.
     pub const RING: u64 = 0x10;
-    /// Where one that comes goes in memory, lower and upper half.
+    /// Address in memory at which a value that arrives is stored, lower and upper half.
     pub const ADDRESS: u64 = 0x18;
     pub const ADDRESS_HIGH: u64 = 0x1C;
     /// 1 while the line is up; a store takes it back.
@@ -79,7 +79,7 @@ enum Access {
     Load { addr: u64 },
 }
 
-/// What the card has asked to be called for.
+/// Event that the card has scheduled.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// The oldest access is here.
@@ -150,7 +150,7 @@ impl Card {
         }
     }
 
-    /// A value is in memory, if the driver has said where, and the driver is told.
+    /// A value is in memory, if the driver has given an address, and the driver is told.
     fn moved(&mut self, now: Time, ports: &mut Ports<Card>) {
         let value = self.coming.pop_front().expect("a value is on its way to memory");
         if self.address == 0 || !self.function.is_master() {

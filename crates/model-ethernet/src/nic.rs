@@ -19,15 +19,15 @@ const IDENTITY: Identity =
 /// The base address of its registers; the first is that of a region in I/O space, which nobody needs.
 const BAR: usize = 1;
 
-/// What an adapter is joined to.
+/// Connections of an adapter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joints {
     pub adapter: AdapterParams,
-    /// From the processor to the adapter.
+    /// Time from the processor to the adapter.
     pub store: Duration,
-    /// From the processor to the adapter and back.
+    /// Time from the processor to the adapter and back.
     pub load: Duration,
-    /// From the adapter's line to the processor.
+    /// Time from the adapter's line to the processor.
     pub interrupt: Duration,
 }
 
@@ -45,13 +45,13 @@ pub(super) struct Station {
     function: Function,
     adapter: Adapter,
     accesses: VecDeque<Access>,
-    /// When the last of them is there.
+    /// Time at which the last of them arrives.
     last: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The oldest access has come to the adapter.
+    /// The oldest access has reached the adapter.
     Access,
     /// Its oldest frame has left.
     Sent,
@@ -66,7 +66,7 @@ fn address(nid: u32) -> Address {
     [0x02, 0x53, a, b, c, d]
 }
 
-/// What the adapter does to the node.
+/// Node as the adapter sees it.
 struct Base<'a> {
     switch: u32,
     delay: Duration,

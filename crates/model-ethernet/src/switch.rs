@@ -15,12 +15,12 @@ pub(super) struct Middle {
     last: Time,
 }
 
-/// What is left of it.
+/// State that the switch leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Left(SwitchCounters);
 
 impl Left {
-    /// What is reported of it.
+    /// Report on the switch.
     pub fn report(&self) -> SwitchReport {
         let SwitchCounters { frames_in, frames_out, flooded, dropped } = self.0;
         let counters = [

@@ -47,7 +47,7 @@ pub(crate) const ROWS: &[Row] = &[
 
 #[derive(Clone, Copy, Debug)]
 struct Params {
-    /// From the doorbell to the command in the interface.
+    /// Time from the doorbell to the command in the interface.
     fetch: Duration,
     dma_rate: u64,
     dma_start: Duration,
@@ -70,7 +70,7 @@ impl Params {
     }
 }
 
-/// What crosses the link: a part of a message; the first one has its header.
+/// Packet on the link: a part of a message; the first one has its header.
 struct Packet {
     source: u32,
     header: Option<Box<PortalsHeader>>,
@@ -78,7 +78,7 @@ struct Packet {
     last: bool,
 }
 
-/// What the interface has asked to be called for.
+/// Event that the interface has scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// The oldest command is here.
@@ -89,7 +89,7 @@ enum Event {
     LinkFree,
 }
 
-/// What the DMA engine has to do.
+/// Job of the DMA engine.
 enum Job {
     Read(Outgoing),
     Write(Deposit),

@@ -42,7 +42,7 @@ pub(crate) const ROWS: &[Row] = &[
     time("ideal.gap_per_byte", "0 ps", "1 us"),
 ];
 
-/// What LogGP has.
+/// Constants of LogGP.
 #[derive(Clone, Copy, Debug)]
 struct Constants {
     latency: Duration,
@@ -61,7 +61,7 @@ impl Constants {
         }
     }
 
-    /// From the first byte of a message to its last one.
+    /// Time from the first byte of a message to its last one.
     fn length(&self, bytes: u64) -> Duration {
         self.gap_per_byte * bytes.saturating_sub(1)
     }
@@ -71,7 +71,7 @@ impl Constants {
 struct Ideal {
     constants: Constants,
     port: Rc<Port>,
-    /// From when on the next message can leave, and the next can come in.
+    /// Times at which the next message can leave, and the next can arrive.
     leaves: Time,
     comes: Time,
     waiting: VecDeque<Outgoing>,

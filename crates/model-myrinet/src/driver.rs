@@ -43,14 +43,14 @@ pub(super) struct Driver {
     image: Arc<Image>,
     /// By target.
     routes: Vec<Vec<u8>>,
-    /// What it computes for each packet.
+    /// Time that it computes for each packet.
     work: Duration,
     /// Between two looks at the card, or at memory.
     poll: Duration,
-    /// Where packets go that come.
+    /// Address of the buffer for packets that arrive.
     buffer: Cell<u64>,
     arrived: RefCell<VecDeque<Packet>>,
-    /// Who waits for one.
+    /// Waker of the process that waits for one.
     waiting: RefCell<Option<Waker>>,
     trail: Rc<Trail>,
 }
@@ -243,7 +243,7 @@ impl Driver {
         }
     }
 
-    /// Whether somebody waits for a packet.
+    /// True if somebody waits for a packet.
     pub fn is_waited_for(&self) -> bool {
         self.waiting.borrow().is_some()
     }
@@ -270,7 +270,7 @@ fn set(cpu: &Cpu, addr: u32, value: u32) {
     cpu.mmio_write(REGION + addr, &value.to_be_bytes());
 }
 
-/// When the program may start.
+/// Waits until the program may start.
 pub(super) fn until_launch(cpu: &Cpu, launch: Time) {
     if cpu.now() < launch {
         cpu.spend(launch.since(cpu.now()));

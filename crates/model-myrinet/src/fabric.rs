@@ -1,4 +1,4 @@
-//! What joins the cards: switches in a row, nodes at each of them, and a route from each to each.
+//! Connections of the cards: switches in a row, nodes at each of them, and a route from each to each.
 
 use ::myrinet::{check_routes, End, Topology};
 use abi::myrinet::ROUTE_SIZE;
@@ -10,7 +10,7 @@ pub(super) struct Fabric {
     topology: Topology,
 }
 
-/// Where a cable ends.
+/// End of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Socket {
     pub process: u32,
@@ -42,7 +42,7 @@ impl Fabric {
         Ok(Fabric { nodes, switches, topology })
     }
 
-    /// How many switches there are.
+    /// Number of switches.
     pub fn switches(&self) -> u32 {
         self.switches
     }

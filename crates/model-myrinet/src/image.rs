@@ -7,7 +7,7 @@ use machine::models::{Firmware, Listing, Processor};
 use std::fmt::{self, Write};
 use std::path::Path;
 
-/// What the LANai executes.
+/// Firmware of the LANai.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/lanai",
     built: Some(|_| "lanai"),
@@ -23,7 +23,7 @@ const LIMITS: &str = include_str!("../../../firmware/lanai/budget.csv");
 
 /// The control program.
 pub(super) struct Image {
-    /// What stands in the card's memory from address 0.
+    /// Contents of the card's memory from address 0 on.
     pub flat: Vec<u8>,
     pub symbols: Symbols,
 }
@@ -110,7 +110,7 @@ fn regions(image: u32) -> [Region; 7] {
     ]
 }
 
-/// What the images in a folder occupy. The error is a sentence.
+/// Sizes of the images in a folder. The error is a sentence.
 fn listing(folder: &Path) -> Result<Listing, String> {
     let Image { flat, symbols } = Image::load(folder)?;
     let mut sizes = String::new();

@@ -89,7 +89,7 @@ pub static MODEL: Model = Model {
     )
 };
 
-/// What runs on the hosts.
+/// Work of the hosts.
 enum Work<'a> {
     /// One of the model's own workloads.
     Own(Workload),
@@ -154,7 +154,7 @@ impl Machine<'_> {
         dead.map_or(Time::NEVER, |from| from.max(self.bench.common.launch()))
     }
 
-    /// Who tells a recorder of a node's processor, which draws it if the run is watched.
+    /// Recorder's observer of a node's processor, which draws it if the run is watched.
     fn teller(&self, code: Arc<Code>, journal: &Rc<Journal>) -> Teller {
         let mut recorder = Recorder::new(code);
         if !self.bench.options.watchers.is_empty() {
@@ -263,9 +263,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     Ok(Outcome { report, profiles, ..Outcome::default() })
 }
 
-/// Where all have ended and nothing moves any more, no byte is lost or made: what cards have sent has come to
-/// cards, or was a route byte, or was dropped, or was lost with its cable, or stands in a switch. Anything
-/// else is our bug.
+/// Checks that no byte is lost or made, if all have ended and nothing moves any more: each byte that cards
+/// have sent has come to a card, or was a route byte, or was dropped, or was lost with its cable, or is in
+/// a switch. Anything else is our bug.
 fn conserves(ended: &Ended<Option<Left>>) {
     if ended.ending != Ending::Done {
         return;

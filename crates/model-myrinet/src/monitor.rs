@@ -88,7 +88,7 @@ impl Monitor {
     }
 }
 
-/// How the run goes on after the processor stood.
+/// Way in which the run goes on after the processor stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// To the next stop.
@@ -109,7 +109,7 @@ pub(super) struct Desk {
     pub stops: Stops,
 }
 
-/// What becomes of a line.
+/// Answer to a line.
 enum Answer {
     Text(String),
     Go(Then),

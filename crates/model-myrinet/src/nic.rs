@@ -19,21 +19,21 @@ use pcibus::{digest, Behind, PciBus};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What goes over a cable.
+/// Message on a cable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
-    /// Where it comes in.
+    /// Port at which it arrives.
     pub port: u8,
     pub signal: Signal,
 }
 
-/// What a card is joined to.
+/// Connections of a card.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joints {
     pub nid: u32,
     /// The other end of its cable.
     pub socket: Socket,
-    /// How long a signal takes to get there.
+    /// Time that a signal takes to get there.
     pub cable: Duration,
     pub pci: pci::Params,
     /// From the card's interrupt line to the processor.
@@ -53,12 +53,12 @@ pub(super) struct Station {
     crossing: Duration,
     joints: Joints,
     image: Arc<Image>,
-    /// What the card has put on its cable.
+    /// Signals that the card has put on its cable.
     sent: Vec<(Time, Signal)>,
     /// Bytes that a cut cable has lost, out of the card or on their way to it.
     lost: u64,
     failed: bool,
-    /// What is known of the program's packets, and points that the card has passed.
+    /// Records of the program's packets, and points that the card has passed.
     trail: Rc<Trail>,
     points: Vec<(Time, Point)>,
     /// Tells of the processor's cycles, if somebody wants to know.
@@ -250,7 +250,7 @@ impl Station {
         }
     }
 
-    /// What is on the cable goes to the other end; why the card has stopped ends the run.
+    /// Sends what is on the cable to the other end; ends the run if the card has stopped.
     fn tell(&mut self, ports: &mut Ports<Station>) {
         let Joints { socket, cable, cut, .. } = self.joints;
         self.card.take_points(&mut self.points);

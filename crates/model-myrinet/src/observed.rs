@@ -1,5 +1,5 @@
-//! What the LANai tells while it runs: the recorder where its cycles went, the monitor where it is about to
-//! go.
+//! Observers of a running LANai: the recorder is told the cause of every cycle, the monitor the next
+//! instruction.
 
 use super::monitor::stops::Stops;
 use lanai::{Core, Probe, Step};
@@ -40,7 +40,7 @@ impl Teller {
         self.recorder.count(core.told_until());
     }
 
-    /// What was summed up.
+    /// Finishes the recording, and returns the profile.
     pub fn finish(self, nid: u32, core: &Core) -> Profile {
         self.recorder.finish(nid, core.told_until())
     }
@@ -80,7 +80,7 @@ impl Teller {
     }
 }
 
-/// Who is told of a processor.
+/// Observers of a processor.
 pub(super) struct Observed<'a> {
     pub teller: Option<&'a mut Teller>,
     pub stops: Option<&'a mut Stops>,

@@ -33,14 +33,14 @@ const OWN: &[Row] = &[
     bytes("dp.check", "0 B", "2 MiB"),
 ];
 
-/// What the parts of such a machine are built from.
+/// Parameters of the parts of such a machine.
 pub(super) struct Settings {
     pub fabric: Fabric,
     pub card: CardParams,
     pub switch: SwitchParams,
     pub pci: pci::Params,
     pub interrupt: Duration,
-    /// What the driver computes for a packet, beside what it does to the card.
+    /// Time that the driver computes for a packet, beside its accesses to the card.
     pub driver: Duration,
     pub poll: Duration,
     pub module: Module,

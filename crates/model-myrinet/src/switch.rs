@@ -25,7 +25,7 @@ pub(super) struct Crossbar {
     now: Time,
 }
 
-/// What is left of a switch.
+/// State that a switch leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub counters: SwitchCounters,
@@ -36,7 +36,7 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// What is reported of switch `number`.
+    /// Report on switch `number`.
     pub fn report(&self, number: u32) -> SwitchReport {
         let c = self.counters;
         let counters = [
@@ -91,7 +91,7 @@ impl Crossbar {
         }
     }
 
-    /// When it does something next by itself.
+    /// Time of its next action.
     fn due(&self) -> Time {
         self.switch.next().max(self.now).min(self.next_cut())
     }

@@ -1,6 +1,6 @@
-//! What is known of the program's packets on a node: the driver tells what the host does, the card passes
+//! Records of the program's packets on a node: the driver reports the host's actions, the card passes
 //! points, and slots are seen on the cable. A card sends one packet at a time, and has one receive buffer;
-//! packets of one node come in the order in which they were sent.
+//! packets of one node arrive in the order in which they were sent.
 //!
 //! ```text
 //!  send ─► sending ─► cable ─► foreseen of its source ─► held by the card ─► driver ─► receive
@@ -32,13 +32,13 @@ pub(super) struct Trail {
     journal: Rc<Journal>,
     pub calls: Calls,
     serial: Cell<u32>,
-    /// What the driver has given to the card, and the node that it is for, until it is on the cable.
+    /// Packet that the driver has given to the card, and its destination node, until it is on the cable.
     sending: Cell<Option<(MessageId, u32)>>,
     /// A packet is on its way out, and what is known of it.
     leaves: Cell<Option<Option<MessageId>>>,
     /// A packet is on its way in.
     comes: Cell<bool>,
-    /// When the packets began to come that are not in the receive buffer yet.
+    /// Times at which the packets began to arrive that are not in the receive buffer yet.
     begun: RefCell<VecDeque<Time>>,
     /// Packets that are on their way here, by the node that sent them.
     foreseen: RefCell<Vec<VecDeque<MessageId>>>,

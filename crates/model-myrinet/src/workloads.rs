@@ -1,4 +1,4 @@
-//! What runs on the hosts: traffic of packets, each byte of which is checked where it arrives.
+//! Workloads of the hosts: traffic of packets, each byte of which is checked where it arrives.
 
 use super::driver::{until_launch, Driver, Packet, PAYLOAD_MAX};
 use des::{Duration, Time};

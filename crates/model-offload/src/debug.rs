@@ -1,4 +1,4 @@
-//! A card whose processor gdb debugs: it stands still where gdb wants it to, and before faults end the run.
+//! A card whose processor gdb debugs: it halts where gdb wants it to, and before faults end the run.
 
 use super::nic::{Seam, Station};
 use ::offload::Around;
@@ -29,7 +29,7 @@ impl Surroundings for Rest<'_, '_> {
 }
 
 impl Station {
-    /// Lets the processor do what it does before `until` as long as gdb is there, and stands still where it
+    /// Lets the processor do what it does before `until` as long as gdb is there, and halts where it
     /// wants to look. Returns until when the processor may go on by itself.
     pub(super) fn debug(&mut self, until: Time, ports: &mut Ports<Station>) -> Time {
         let mut until = until;
@@ -56,7 +56,7 @@ impl Station {
         until
     }
 
-    /// What ends the run is there to be looked at, once, unless it has been shown before it happened.
+    /// Shows the debugger the failure that ends the run, once, unless it was shown before it happened.
     pub(super) fn show_failure(&mut self, at: Time, ports: &mut Ports<Station>) {
         if std::mem::replace(&mut self.shown, true) {
             return;
@@ -66,7 +66,7 @@ impl Station {
         }
     }
 
-    /// Does what gdb asks for until it wants the processor to go on, which has come to `limit` at most.
+    /// Does what gdb requests until it wants the processor to go on, which has reached `limit` at most.
     /// Returns that, or when something is due that gdb has begun.
     fn stand_still(&mut self, why: Why, limit: Time, ports: &mut Ports<Station>) -> Time {
         let now = self.card.core().now().min(limit);

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BEFORE: u64 = 1000;
 const AFTER: u64 = 1000;
 
-/// What a unit is held against.
+/// Reference with which a unit is compared.
 #[derive(Clone, Copy, Debug)]
 enum Held {
     Nothing,
@@ -31,7 +31,7 @@ pub(super) struct Hardware {
     held: Held,
     clock: Clock,
     place: Place,
-    /// Where another's sources are.
+    /// Folder of sources from elsewhere.
     folder: Option<PathBuf>,
     wave: Option<Wave>,
     records: Arc<Mutex<Vec<Record>>>,
@@ -67,7 +67,7 @@ impl Hardware {
         Ok(Some(Hardware { designs, held, clock, place, folder, wave, records }))
     }
 
-    /// Those of a node.
+    /// Chips of a node.
     pub fn chips(&self, nid: u32) -> [Box<dyn Chip>; 2] {
         self.designs.map(|design| {
             let config = *design.config();
@@ -95,7 +95,7 @@ impl Hardware {
         })
     }
 
-    /// Writes the waveform that was asked for: of both units of the node that it is about, around one cycle.
+    /// Writes the waveform that was requested: of both units of the node that it is about, around one cycle.
     /// The error is a sentence.
     pub fn write_wave(&self) -> Result<(), String> {
         let Some(wave) = &self.wave else { return Ok(()) };
@@ -149,7 +149,7 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// What a unit is for.
+/// Purpose of a unit, in words.
 fn in_words(kind: Kind) -> &'static str {
     match kind {
         Kind::Posted => "posted receives",
@@ -157,7 +157,7 @@ fn in_words(kind: Kind) -> &'static str {
     }
 }
 
-/// What a unit was given, from which all that it did follows.
+/// Inputs of a unit, from which all that it did follows.
 struct Record {
     nid: u32,
     config: Config,
@@ -167,13 +167,13 @@ struct Record {
     log: Vec<(u64, Inputs)>,
     /// The cycle that a waveform is about.
     about: Option<u64>,
-    /// The cycle that the unit came to.
+    /// Last cycle of the unit.
     end: u64,
 }
 
 impl Record {
     /// Goes through it again: first and last cycle of the waveform around `about`, and the waveform. `None`
-    /// if `file` cannot be written, where it stands meanwhile.
+    /// if `file` cannot be written, in which it is kept meanwhile.
     fn draw(
         &self,
         design: UnitDesign,
@@ -224,7 +224,7 @@ impl Record {
     }
 }
 
-/// What stands beside a unit.
+/// Reference beside a unit.
 enum Beside {
     Nothing,
     Model(Box<Alpu>),
@@ -252,7 +252,7 @@ fn difference(unit: &Pins, model: &Pins) -> String {
 }
 
 impl Socketed {
-    /// What stands at the outputs in this cycle, and at the inputs: whether it is right.
+    /// Checks the outputs and inputs of this cycle.
     fn look(&mut self, inputs: &Inputs) {
         if self.wrong.is_some() {
             return;

@@ -9,7 +9,7 @@ use powerpc::swapped;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What the card's processor executes.
+/// Firmware of the card's processor.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/offload",
     built: Some(built),
@@ -20,7 +20,7 @@ pub(crate) static FIRMWARE: Firmware = Firmware {
     listing,
 };
 
-/// Where the parameters' image stands.
+/// Folder of the image that the parameters select.
 fn built(parameters: &Parameters) -> &'static str {
     match parameters.choice("firmware.search") {
         "hash" => "offload/walk-ahead_search-hash",
@@ -35,7 +35,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Reads what stands in `folder`. The error is a sentence.
+    /// Reads the images in `folder`. The error is a sentence.
     pub fn load(folder: &Path) -> Result<Loaded, String> {
         let file = |name| swapped(&folder.join(name));
         let image = Image { text: file("offload.img")?, rom: file("shim.img")? };
@@ -58,7 +58,7 @@ const REGIONS: [(&str, u32, u32); 4] = [
     ("queue entries", of::ENTRY_BASE, of::ENTRY_REGION),
 ];
 
-/// What the images in a folder occupy. The error is a sentence.
+/// Sizes of the images in a folder. The error is a sentence.
 fn listing(folder: &Path) -> Result<Listing, String> {
     let Loaded { image, symbols } = Loaded::load(folder)?;
     let mut sizes = format!("Flat image      {:>7} bytes\n", image.text.len());

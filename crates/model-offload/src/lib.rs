@@ -9,17 +9,17 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `settings` | parameters, and what is built from them |
+//! | `settings` | parameters, and the configuration made of them |
 //! | `image` | the firmware's files, and what it occupies |
 //! | `nic` | a card on its node |
 //! | `debug` | the same while gdb debugs its processor |
-//! | `trail` | what is known of the program's messages there |
+//! | `trail` | records of the program's messages there |
 //! | `lists` | MPI's lists, as far as that needs them |
 //! | `way` | the steps of a message |
-//! | `hardware` | matching units as RTL, and what holds them against model or specification |
+//! | `hardware` | matching units as RTL, and their comparison with model or specification |
 //! | `wave` | waveforms of both of a node in one file |
 //!
-//! There is no kernel below MPI and no Portals: who calls it is told so.
+//! There is no kernel below MPI and no Portals: calls of it fail.
 
 #![forbid(unsafe_code)]
 
@@ -79,7 +79,7 @@ struct Machine<'a> {
     image: Arc<Loaded>,
     /// Matching units that are RTL.
     hardware: Option<Hardware>,
-    /// The program's functions, if recorders are to be told of them.
+    /// The program's functions, if there are recorders.
     code: Option<Arc<Code>>,
     /// Node and process of each rank.
     map: Arc<[(u32, u32)]>,

@@ -1,5 +1,5 @@
 //! MPI's lists as those who observe a card know them: from the commands and headers that its firmware has
-//! fetched, in that order, and from what it has told its units. The firmware's own stand in its memory.
+//! fetched, in that order, and from what it has told its units. The firmware's own lists are in its memory.
 
 use std::collections::VecDeque;
 
@@ -21,17 +21,17 @@ pub(super) type Pattern = (u64, u64);
 #[derive(Debug)]
 struct Entry<T> {
     pattern: Pattern,
-    /// What the unit says when it has found it.
+    /// Tag with which the unit reports it.
     tag: Option<u64>,
     what: T,
 }
 
-/// What a search has to look at.
+/// Part of a list that a search has to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// The whole list.
     All,
-    /// What no unit has got.
+    /// The entries that no unit has.
     Rest,
     /// Nothing: a unit has found it.
     Nothing,
@@ -55,7 +55,7 @@ impl<T> List<T> {
             .position(|Entry { pattern: (own, ignored), .. }| (own ^ bits) & !(mask | ignored) == 0)
     }
 
-    /// Entries that the firmware looks at until it comes to that at `place`, or to the end.
+    /// Entries that the firmware looks at until it reaches that at `place`, or to the end.
     pub fn walked(&self, scope: Scope, place: Option<usize>) -> u32 {
         let from = match scope {
             Scope::All => 0,
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(list.walked(Scope::Rest, list.find((3, 0))), 1);
         assert_eq!(list.walked(Scope::Rest, list.find((9, 0))), 2);
         assert_eq!(list.walked(Scope::Nothing, list.find((1, 0))), 0);
-        // What leaves the list moves the border; what matches anything is found first.
+        // An entry that leaves the list moves the border; one that matches anything is found first.
         assert_eq!(list.remove(0), Some(1));
         assert_eq!(list.walked(Scope::Rest, list.find((4, 0))), 2);
         assert_eq!(list.find((0, u64::MAX)), Some(0));

@@ -18,7 +18,7 @@ use powerpc::Told;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What stands in the place of its units, if they are no models.
+/// Chips in place of its units, if they are not models.
 type Chips = Option<[Box<dyn Chip>; 2]>;
 
 /// A card, and who waits for what it writes.
@@ -28,7 +28,7 @@ pub(super) struct Station {
     wire: Duration,
     image: Arc<Loaded>,
     rings: Rc<mpi::Rings>,
-    /// What is known of the program's messages, and points that the card has passed.
+    /// Records of the program's messages, and points that the card has passed.
     trail: Trail,
     points: Vec<(Time, Point)>,
     /// Its messages are captured.
@@ -39,7 +39,7 @@ pub(super) struct Station {
     failed: bool,
     /// gdb's.
     pub(super) seat: Seat,
-    /// What ends the run has been shown.
+    /// True if the failure that ends the run has been shown.
     pub(super) shown: bool,
 }
 
@@ -50,17 +50,17 @@ pub(super) struct Seam<'a> {
     tap: Option<&'a mut Tap>,
     /// Time that a message takes over the wire.
     wire: Duration,
-    /// When the first thing is due that was asked for.
+    /// Time of the first scheduled event.
     due: Time,
 }
 
 impl Seam<'_> {
-    /// When the first thing is due that was asked for.
+    /// Time of the first scheduled event.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// What ends the run.
+    /// Failure that ends the run, if any.
     pub fn failure(&self) -> Option<&str> {
         self.ports.failure()
     }
@@ -120,7 +120,7 @@ impl Station {
         }
     }
 
-    /// How the processor is simulated.
+    /// Sets options of the processor's simulation.
     pub fn set_options(&mut self, options: &Options) {
         let core = self.card.core_mut();
         core.set_parking(options.park);
@@ -181,7 +181,7 @@ impl Station {
         self.tell(ports);
     }
 
-    /// Does something to the card, whose processor has come to `now`.
+    /// Does something to the card, whose processor has reached `now`.
     fn act<R>(
         &mut self,
         now: Time,
@@ -224,7 +224,7 @@ impl Station {
     }
 }
 
-/// Why the firmware stopped, in words.
+/// Reason for which the firmware stopped, in words.
 fn reason(word: u32) -> String {
     let detail = word & 0xFF_FFFF;
     match (word >> 24) as u8 {

@@ -1,4 +1,4 @@
-//! From the parameters of a machine to what its cards are built from.
+//! Configuration of the cards of a machine, from its parameters.
 
 use machine::parameters::schema::{choice, count, frequency, joined, power_of_two, rate, time};
 use machine::parameters::{Parameters, Row};
@@ -32,9 +32,9 @@ const OWN: [Row; 17] = [
     time("offload.completion_read", "0 ns", "1 us"),
 ];
 
-/// What the parts of such a machine are built from.
+/// Parameters of the parts of such a machine.
 pub(super) struct Settings {
-    /// Of node 0.
+    /// Parameters of node 0's card.
     pub card: Params,
     /// The host's time to read a completion that has come.
     pub completion_read: Duration,

@@ -1,5 +1,6 @@
-//! What is known of the program's messages on a node, from what its card does ([`Point`]) and its library
-//! tells. The firmware does one thing at a time: what it acts on belongs to what it has fetched last.
+//! Records of the program's messages on a node, derived from the actions of its card ([`Point`]) and
+//! reports of its library. The firmware does one thing at a time: its actions concern what it has fetched
+//! last.
 //!
 //! ```text
 //!  command ─► fetched ─► send engine ─► wire ─► header FIFO ─► fetched ─► matched ─► DMA ─► completion
@@ -33,7 +34,7 @@ pub(super) type Departs = (Time, MessageId, u32);
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     message: MessageId,
-    /// Where its payload stands in the card's memory, if it has one there.
+    /// Address of its payload in the card's memory, if it has one there.
     buffer: u32,
 }
 
@@ -44,7 +45,7 @@ struct Process {
     kept: List<Kept>,
     /// Messages that probes have taken, by their handles.
     taken: Vec<(u32, Kept)>,
-    /// When the commands were given that the firmware has not fetched.
+    /// Times of the commands that the firmware has not fetched.
     given: VecDeque<Time>,
     /// Place of the command that was fetched last.
     slot: Option<u32>,
@@ -56,7 +57,7 @@ struct Process {
 #[derive(Clone, Copy, Debug)]
 struct Search {
     process: usize,
-    /// Since when the firmware is at it, and since when it walks.
+    /// Times at which the firmware began it, and began to walk the list.
     since: Time,
     walks_since: Time,
     scope: Scope,
@@ -73,7 +74,7 @@ enum Sought {
     Message { request: u32, wanted: Pattern, given: Time, then: Then },
 }
 
-/// What is done with a message that is found.
+/// Use of a message that is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Receive,
@@ -81,7 +82,7 @@ enum Then {
     Nothing,
 }
 
-/// What the receive DMA engine moves.
+/// Copy by the receive DMA engine.
 #[derive(Clone, Copy, Debug)]
 struct Moving {
     message: Option<MessageId>,
@@ -93,7 +94,7 @@ struct Moving {
 #[derive(Clone, Copy, Debug)]
 struct Waits {
     since: Time,
-    /// Until when the firmware has inserted while it waited.
+    /// Time until which the firmware has inserted while it waited.
     inserts: Option<Time>,
 }
 
@@ -102,7 +103,7 @@ struct Waits {
 struct Unit {
     /// Copies without a result that was fetched.
     asked: u32,
-    /// It is in insert mode, or is to be, since then.
+    /// Time since which it is in insert mode, or will be.
     inserts: Option<Time>,
 }
 
@@ -129,7 +130,7 @@ pub(super) struct Trail {
     search: Option<Search>,
     /// Messages whose payloads are here, and that have not been taken.
     payloads: VecDeque<Packet>,
-    /// Kept messages that have met their receives and whose payloads are to be copied.
+    /// Kept messages that have met their receives and whose payloads must be copied.
     copies: Vec<Kept>,
     sending: u32,
     /// Messages that leave.
@@ -144,7 +145,7 @@ fn long(lo: u32, hi: u32) -> u64 {
     u64::from(hi) << 32 | u64::from(lo)
 }
 
-/// Match bits without what is no part of them.
+/// Match bits without the other bits of the words.
 fn bits_of(lo: u32, hi: u32) -> u64 {
     long(lo, hi) & ((1 << of::MATCH_WIDTH) - 1)
 }
@@ -154,7 +155,7 @@ fn kind_of(packet: &Packet) -> u8 {
 }
 
 impl Trail {
-    /// Of node `nid`, whose first rank and journal these are.
+    /// Records of node `nid`, whose first rank and journal these are.
     pub fn new(nid: u32, first: u32, journal: Rc<Journal>) -> Trail {
         Trail {
             nid: nid as u16,

@@ -53,10 +53,10 @@ fn declare(joined: &mut String, line: &str, mark: char) -> Option<()> {
     }
 }
 
-/// What changes in a waveform, time by time.
+/// Changes in a waveform, time by time.
 struct Changes<'a> {
     rest: &'a str,
-    /// Of the changes that come next.
+    /// Time of the next changes.
     time: Option<u64>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Changes<'a> {
     fn write(&mut self, joined: &mut String, mark: char) {
         while !self.rest.starts_with('#') {
             let Some(line) = self.line() else { break };
-            // A scalar has its value in the first character; a vector's stands before a blank.
+            // A scalar has its value in the first character; a vector's is before a blank.
             let at = match line.chars().next() {
                 Some('b' | 'B' | 'r' | 'R') => line.find(' ').map(|blank| blank + 1),
                 Some('0' | '1' | 'x' | 'X' | 'z' | 'Z') => Some(1),

@@ -66,7 +66,7 @@ pub(super) struct Card {
     tally: Rc<Tally>,
     trail: Rc<Trail>,
     tap: Option<Box<Wiretap>>,
-    /// What goes wrong on the lanes, on request.
+    /// Faults of the lanes, on request.
     faults: Option<Box<Lanes>>,
     /// Packets of which words may still stand in the bridge.
     unjudged: VecDeque<Arrival>,

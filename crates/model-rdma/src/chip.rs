@@ -8,7 +8,7 @@ use pci::{Device, DeviceIn, DeviceOut};
 use rtl::{NicDesign, Place, SwitchDesign};
 use serial::{Elastic, LinkRx, Symbol, Symbols, Word};
 
-/// Which parts of a run are RTL, compiled.
+/// Parts of a run that are RTL, compiled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Designs {
     nic: Option<NicDesign>,

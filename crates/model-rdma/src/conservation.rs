@@ -1,4 +1,4 @@
-//! What must be so when nothing moves any more: words, credits and interrupts are conserved.
+//! Invariants at rest: words, credits and interrupts are conserved.
 
 use super::switch::Left;
 use super::tally::Judge;

@@ -17,7 +17,7 @@ const REGISTER: Duration = Duration::from_ns(60);
 /// A byte on the serial line, with start and stop bit.
 const BITS: u64 = 10;
 
-/// What the processor is built from.
+/// Parameters of the processor.
 #[derive(Clone, Debug)]
 pub(super) struct Params {
     /// Fills the memory.
@@ -50,13 +50,13 @@ pub(super) struct Console {
     board: Board,
 }
 
-/// What the processor sees, but for the crossbar.
+/// Devices that the processor sees, except the crossbar.
 struct Board {
     memory: Memory,
     /// Counters as they were taken last.
     latched: Vec<u32>,
     byte: Duration,
-    /// When the serial port takes the next byte.
+    /// Time at which the serial port takes the next byte.
     serial_free: Time,
     /// Bytes and when each was written.
     said: Vec<(Time, u8)>,
@@ -87,7 +87,7 @@ impl Console {
         self.core.run(&mut bus, now);
     }
 
-    /// What was said before `end`, and what has stopped the processor.
+    /// Output before `end`, and the fault that has stopped the processor.
     pub fn text(&self, end: Time) -> String {
         let said = self.board.said.iter().take_while(|(at, _)| *at < end);
         let bytes: Vec<u8> = said.map(|(_, byte)| *byte).collect();

@@ -82,7 +82,7 @@ pub static MODEL: Model = Model {
     )
 };
 
-/// How the run is made.
+/// Description of the run.
 struct Machine<'a> {
     bench: &'a Bench<'a>,
     settings: Settings,

@@ -41,7 +41,7 @@ impl Buffer {
     pub fn page_at(&self, number: u64) -> u64 {
         frame(self.nid, self.page + number)
     }
-    /// What a descriptor has for byte `at` as its destination.
+    /// Destination of byte `at` in a descriptor.
     fn destination(&self, at: u64) -> u64 {
         let place = self.offset + at;
         let handle = |binding| (u64::from(binding) + place / PAGE) * PAGE + place % PAGE;
@@ -98,7 +98,7 @@ mod function {
     pub const LOOK: Function = (9, "a look at registered memory");
 }
 
-/// Who waits at the other end for what is written.
+/// Receiver that waits at the other end for what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaited {
     /// Nobody: it is over when it is in memory.
@@ -199,8 +199,8 @@ impl Library {
         self.posted.get()
     }
 
-    /// How many descriptors are over, as far as the word in memory tells; waits until they are more than
-    /// those, if it is told a number.
+    /// Number of descriptors that have completed, according to the word in memory; waits until it exceeds
+    /// `beyond`, if that is given.
     pub fn over(&self, beyond: Option<u64>) -> u64 {
         self.in_call(function::POLL_CQ, || {
             if beyond.is_some_and(|known| known == self.freed.get() && known < self.posted.get()) {
@@ -344,7 +344,7 @@ impl Library {
         }
     }
 
-    /// What was posted leaves the processor.
+    /// Sends out of the processor what was posted.
     pub fn fence(&self) {
         self.in_call(function::FENCE, || self.flush());
     }
@@ -440,7 +440,7 @@ impl Library {
     pub fn sleep_until(&self, addr: u64, value: u64) {
         self.in_call(function::SLEEP, || self.module.sleep_until(&self.cpu, addr, value));
     }
-    /// When a sender has first rung.
+    /// Time at which a sender has first rung.
     pub fn first_ring(&self, sender: u32) -> Time {
         self.module.first_ring(sender).expect("it has slept until then")
     }

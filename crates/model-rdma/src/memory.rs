@@ -37,7 +37,7 @@ pub(super) struct Behind {
     watch: Rc<Watch>,
 }
 
-/// What host software polls: the bridge tells when something is written there.
+/// Addresses that host software polls: the bridge reports a write to them.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     words: Cell<Span>,

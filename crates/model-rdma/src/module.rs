@@ -32,7 +32,7 @@ pub(super) struct Module {
     pinned: Cell<u64>,
     /// Doorbells of each sender, as the bottom half has seen them last.
     seen: RefCell<Vec<u64>>,
-    /// When it has seen the first of each.
+    /// Time at which it has seen the first ring of each sender.
     first: RefCell<Vec<Option<Time>>>,
     sleeper: RefCell<Option<Waker>>,
     /// A word in memory for which a process sleeps, and its value then.
@@ -87,7 +87,7 @@ impl Module {
         self.seen.borrow()[sender as usize]
     }
 
-    /// Where the card writes the count of notifications.
+    /// Address at which the card writes the count of notifications.
     pub fn notify_addr(&self) -> u64 {
         notify_addr(self.nid)
     }
@@ -212,7 +212,7 @@ impl Module {
         rung
     }
 
-    /// When a sender has first rung; never before [`Module::sleep`] has seen it.
+    /// Time at which a sender has first rung; `None` before [`Module::sleep`] has seen it.
     pub fn first_ring(&self, sender: u32) -> Option<Time> {
         self.first.borrow()[sender as usize]
     }

@@ -78,7 +78,7 @@ pub(super) struct Settings {
     pub bugs: Bugs,
 }
 
-/// What the host library and the kernel module take and have.
+/// Costs and limits of the host library and the kernel module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
     /// A descriptor made.

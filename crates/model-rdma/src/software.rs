@@ -1,4 +1,5 @@
-//! What runs on a host: the kernel module, and over the library the rank: a workload, or a program's process.
+//! Software of a host: the kernel module, and over the library the rank: a workload, or a program's
+//! process.
 
 use super::bringup::{self, BringUp};
 use super::library::Library;
@@ -19,7 +20,7 @@ use rank::Ending;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What a rank does.
+/// Work of a rank.
 #[derive(Clone)]
 pub(super) enum Work {
     /// A workload of this model.
@@ -35,7 +36,7 @@ pub(super) struct Hosted {
     work: Work,
     module: Rc<Module>,
     watch: Rc<Watch>,
-    /// Who is told of calls, and whether the request queue is mapped with write combining.
+    /// Observers of calls, and true if the request queue is mapped with write combining.
     user: (Rc<Calls>, bool),
     seat: Rc<Seat>,
 }
@@ -44,7 +45,7 @@ pub(super) struct Hosted {
 #[derive(Default)]
 struct Seat {
     ready: Cell<bool>,
-    /// When it ended, and how.
+    /// Time and kind of its end.
     ending: RefCell<Option<(Time, Ending)>>,
     memory: Late,
 }

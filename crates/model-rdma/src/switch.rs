@@ -35,12 +35,12 @@ pub(super) struct Switch {
     console: Option<Box<Console>>,
 }
 
-/// What is left of it.
+/// State that the switch leaves.
 pub(super) struct Left {
     pub counters: Counters,
     pub bond_errors: u64,
     pub elastic_errors: u64,
-    /// What its console has said.
+    /// Output of its console.
     pub console: Option<String>,
 }
 

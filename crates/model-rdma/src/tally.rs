@@ -1,5 +1,5 @@
-//! What card and host software of a node share beside the host's memory: counters, who polls, and the
-//! specification that judges.
+//! State shared by card and host software of a node, beside the host's memory: counters, the poller, and
+//! the specification that judges.
 
 use ::rdma::{Arrival, Message, Spec};
 use host::{SharedMemory, Waker};
@@ -65,7 +65,7 @@ impl Tally {
         }
     }
 
-    /// Who polls what the watch is on.
+    /// Sets the process that polls what the watch is on.
     pub fn polls(&self, waker: Option<Waker>) {
         *self.poller.borrow_mut() = waker;
     }

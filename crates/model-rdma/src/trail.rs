@@ -1,6 +1,7 @@
-//! What is seen of the program's messages at the pins of a card: when a descriptor comes over the bus, when
-//! its source is read, when its packet starts on the lanes, comes at the other end and stands in memory. A
-//! card keeps all of that in order, so counting is enough; and what is not looked into may be model or RTL.
+//! Observation of the program's messages at the pins of a card: the times at which a descriptor comes over
+//! the bus, its source is read, its packet starts on the lanes, arrives at the other end and is in memory.
+//! A card keeps all of these in order, so counting is enough; and the card, which is not looked into, may
+//! be model or RTL.
 //!
 //! ```text
 //!  library ─► posted ─► queued ─► read ─► ready ─► lanes        pieces of messages, a descriptor each
@@ -27,7 +28,7 @@ pub(super) struct Trail {
     nid: u32,
     journal: Rc<Journal>,
     serial: Cell<u32>,
-    /// When the card has raised its interrupt last.
+    /// Time of the card's last interrupt.
     raised: Cell<Time>,
     out: RefCell<Out>,
     come: RefCell<Come>,
@@ -35,7 +36,7 @@ pub(super) struct Trail {
     depths: Cell<[u32; QUEUES]>,
 }
 
-/// What a descriptor is of a message.
+/// Part of a message that a descriptor describes.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     message: MessageId,
@@ -66,7 +67,7 @@ struct Expected {
     spoilt: bool,
     /// Somebody waits for it.
     awaited: bool,
-    /// Who has found it in memory before the card said so.
+    /// True if somebody has found it in memory before the card said so.
     taken: bool,
 }
 
@@ -105,7 +106,7 @@ enum State {
     },
 }
 
-/// What an edge has brought of packets.
+/// Part of a packet that an edge has brought.
 enum Brought {
     Nothing,
     /// A packet's header, and the time of its beginning.
@@ -278,7 +279,7 @@ impl Trail {
         come.foreseen[usize::from(message.source_nid)].push_back(expected);
     }
 
-    /// What the bus has done to the card with the edge at `now`.
+    /// Handles the actions of the bus on the card at the edge at `now`.
     fn bus(&self, now: Time, seen: Seen) {
         let out = &mut *self.out.borrow_mut();
         for _ in 0..seen.descriptors {
@@ -427,7 +428,7 @@ impl Trail {
     }
 }
 
-/// What the bus has done to a card in a cycle.
+/// Actions of the bus on a card in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Descriptors that it got.
@@ -443,7 +444,7 @@ struct Seen {
 /// The card's pins at the bus, which are looked at.
 pub(super) struct Pins<'a, D> {
     pub card: &'a mut D,
-    /// Where the card writes its notifications, which are no packets.
+    /// Address at which the card writes its notifications, which are no packets.
     pub notify: u64,
     seen: Seen,
 }

@@ -52,7 +52,7 @@ impl Region {
     fn holds(&self, va: u64, bytes: u64) -> bool {
         va >= self.va && bytes <= self.bytes && va - self.va <= self.bytes - bytes
     }
-    /// What begins at an address of the region's.
+    /// Buffer from an address of the region on.
     fn at(&self, va: u64) -> Buffer {
         Buffer { offset: self.buffer.offset + (va - self.va), ..self.buffer }
     }
@@ -88,7 +88,7 @@ impl Directory {
     }
 }
 
-/// What a verbs program of a run shares.
+/// Shared state of the verbs programs of a run.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub directory: Arc<Directory>,

@@ -244,7 +244,7 @@ impl<'a> Task<'a> {
         Ok(text)
     }
 
-    /// What rank `teller` says of `count` things in the time from `start` to now.
+    /// Report of rank `teller` on `count` things in the time from `start` to now.
     fn told(
         &self,
         teller: u32,

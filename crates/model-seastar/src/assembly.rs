@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The driver of a node's network interface, once its kernel boots.
 pub(super) type LateDriver = Rc<OnceCell<Rc<Driver>>>;
 
-/// What nodes are assembled from.
+/// Parts from which nodes are assembled.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
     pub(super) bench: &'a Bench<'a>,

@@ -1,4 +1,4 @@
-//! From the parameters of a machine with SeaStars to what its parts are built from.
+//! Configuration of the parts of a machine with SeaStars, from its parameters.
 
 use machine::parameters::Parameters;
 
@@ -44,7 +44,7 @@ impl Configuration {
     }
 }
 
-/// What firmware that recovers asks for.
+/// Checks the parameters that firmware with recovery needs.
 fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
     let accelerated = p.number::<u32>("firmware.accelerated") > 0;
     let sent: u32 = p.number("portals.accelerated_tx_pendings");
@@ -192,7 +192,7 @@ pub(crate) fn list_commands(os: Os, p: &Parameters) -> u32 {
     }
 }
 
-/// Of a node that lacks nothing; its operating system has the rest.
+/// Configuration of a driver that lacks nothing; its operating system has the rest.
 fn driver(p: &Parameters) -> portals::seastar::Config {
     portals::seastar::Config {
         costs: portals::seastar::Costs {

@@ -1,4 +1,4 @@
-//! What is known of the firmware from its files: image and sizes, trace.
+//! Firmware files: image and sizes, trace.
 
 pub mod image;
 pub mod tracedump;

@@ -45,7 +45,7 @@ pub static MODEL: Model = Model {
     )
 };
 
-/// What the SeaStar's processor executes.
+/// Firmware of the SeaStar's processor.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/seastar",
     built: None,

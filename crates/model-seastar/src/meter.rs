@@ -1,9 +1,9 @@
-//! What a run costs the machine that simulates: wall time of the processor model, and which instructions it
-//! executed rather than skipped. Nothing of it is simulated, and nothing simulated depends on it.
+//! Real cost of a run: wall time of the processor model, and the number of instructions that it executed
+//! rather than skipped. Nothing of it is simulated, and nothing simulated depends on it.
 
 use machine::effort::{Effort, Metered};
 
-/// Whether [`ticks`] are cycles of the time stamp counter; else they are nanoseconds.
+/// True if [`ticks`] are cycles of the time stamp counter; else they are nanoseconds.
 pub const TICKS_ARE_CYCLES: bool = cfg!(target_arch = "x86_64");
 
 /// A clock that is quick to read, of this processor: the time stamp counter, which runs at the processor's
@@ -28,13 +28,13 @@ pub fn ticks() -> u64 {
 const LONG: u64 = 250_000;
 const MANY: u64 = 1_000;
 
-/// Measures one node's processor model. Whether it does stands first: each call of the model asks.
+/// Measures one node's processor model. The switch comes first: each call of the model reads it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Meter {
     on: bool,
     metered: Metered,
-    /// At the last begin, and at the launch.
+    /// Counts at the last begin, and at the launch.
     begun: (u64, u64),
     before: (u64, u64),
 }
@@ -72,12 +72,12 @@ impl Meter {
             }
         }
     }
-    /// What was before does not count.
+    /// Starts counting at the launch: earlier work does not count.
     pub fn launch(&mut self, core: &ppc440::Core) {
         self.before = counts(core);
         self.metered = Metered::default();
     }
-    /// Since the launch.
+    /// Work since the launch.
     pub fn effort(&self, core: &ppc440::Core) -> Effort {
         let ((executed, parked), before) = (counts(core), self.before);
         let metered = self.metered;

@@ -48,15 +48,15 @@ pub(crate) use remains::Left;
 pub(crate) use warm::{Boot, Step, Tape, TAPED};
 use wrong::of_links;
 
-/// A node of the machine. Built, run and ended on one worker thread. What every event needs stands first
-/// (`repr(C)`, here and in `Seam`): nodes by the hundred share the host's caches.
+/// A node of the machine. Built, run and ended on one worker thread. The fields that every event needs come
+/// first (`repr(C)`, here and in `Seam`): nodes by the hundred share the host's caches.
 #[repr(C)]
 pub(crate) struct Node {
-    /// End of the last window: the processor may stand before it, waiting to issue after it.
+    /// End of the last window: the processor may be at an earlier time, waiting to issue after it.
     horizon: Time,
-    /// When something was due last.
+    /// Time of the last event.
     last: Time,
-    /// When the processor does something next, as [`ppc440::Core::now`] told after it last ran.
+    /// Time of the processor's next action, as [`ppc440::Core::now`] told after it last ran.
     acts: Time,
     recorder: Option<Box<Recorder>>,
     seat: Seat,
@@ -75,14 +75,14 @@ pub(crate) struct Node {
     at_launch: Option<Snapshot>,
 }
 
-/// When the machine's keepers do something.
+/// Times at which the machine's keepers act.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {
     /// Period at which the RAS system looks for the ready flag.
     pub ras_poll: Duration,
-    /// How long it lets the firmware go without a heartbeat.
+    /// Longest time that it lets the firmware go without a heartbeat.
     pub ras_patience: Duration,
-    /// When the launcher starts the program, by which time all nodes have booted.
+    /// Time at which the launcher starts the program; all nodes have booted by then.
     pub launch: Time,
 }
 
@@ -91,14 +91,14 @@ pub(crate) struct Schedule {
 struct Snapshot {
     instructions: u64,
     cycles: u64,
-    /// Of the firmware's main loop.
+    /// Turns of the firmware's main loop.
     turns: u64,
-    /// Of each core.
+    /// Times of each core of the host.
     host: Vec<host::Times>,
 }
 
 impl Node {
-    /// A node whose firmware stands in SRAM and whose processor leaves reset now.
+    /// A node whose firmware is in SRAM and whose processor leaves reset now.
     pub fn start(
         mut core: ppc440::Core,
         nic: nic::SeaStar,
@@ -222,7 +222,8 @@ impl Node {
         self.collect_verdict();
     }
 
-    /// What the host has done without events counts as if there had been some; until when it came.
+    /// Counts what the host has done without events as if there had been events; returns the time of the
+    /// last one.
     fn take_passed(&mut self, now: Time) -> Time {
         let mut last = now;
         let Node { host, seam, stretches, .. } = self;
@@ -332,7 +333,7 @@ impl LogicalProcess for Node {
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
         std::mem::swap(outbox, &mut self.seam.outbox);
         self.welcome();
-        // Who debugs the firmware sees every event.
+        // A debugger of the firmware sees every event.
         self.seam.horizon = if !self.seat.is_taken() { horizon } else { Time::ZERO };
         // The processor has just been run as far as it had to be.
         let mut came = false;
@@ -406,14 +407,14 @@ impl LogicalProcess for Node {
     }
 
     fn finish(mut self, now: Time) -> Remains<Left> {
-        // An idle firmware may not have come to the event that failed.
+        // An idle firmware may not have reached the event that failed.
         let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
         self.run_processor(until, false);
         if self.seam.firmware.halted {
             self.run_halted(now);
         }
         let end = self.snapshot(until);
-        // What never was launched did nothing since.
+        // A node that was never launched has done nothing since.
         let launch = self.at_launch.take().unwrap_or_else(|| end.clone());
         let (work, ledger) = (self.work(&launch, &end), self.ledger());
         let told = self.core.told_until();

@@ -1,4 +1,4 @@
-//! What the embedded processor's accesses cost on an idle machine: measured on the model of the network
+//! Costs of the embedded processor's accesses on an idle machine: measured on the model of the network
 //! interface and its link, without firmware and without a network.
 
 use crate::configure::Configuration;
@@ -11,12 +11,12 @@ use machine::parameters::Parameters;
 use machine::programs::placement::Placement;
 use machine::Mistake;
 
-/// How long a read of one word takes on the local bus, from the request to the data.
+/// Time of a read of one word on the local bus, from the request to the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadTimes {
-    /// Of the local SRAM.
+    /// Read of the local SRAM.
     pub sram: Duration,
-    /// Of host memory, through a window and over HyperTransport.
+    /// Read of host memory, through a window and over HyperTransport.
     pub host: Duration,
 }
 

@@ -3,7 +3,7 @@
 use machine::parameters::schema::{bytes, choice, count, joined, rate, switch, time};
 use machine::parameters::Row;
 
-/// In the order in which they are printed.
+/// Parameters, in the order in which they are printed.
 pub(crate) const ROWS: &[Row] =
     &joined::<{ OWN.len() + powerpc::ROWS.len() }>(&OWN, &powerpc::ROWS);
 

@@ -201,7 +201,7 @@ fn balance(ended: &Ended<Left>) {
     }
 }
 
-/// What the nodes leave beside the report, and what they add to it.
+/// Results of the nodes beside the report, and their additions to it.
 fn outcome(image: &FirmwareImage, mut report: Report, left: Vec<Left>) -> Outcome {
     let mut firmware = Firmware {
         options: image.options.clone(),

@@ -24,7 +24,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
-/// What a test assembles nodes from, with settings of the machine.
+/// Parts from which a test assembles nodes, with settings of the machine.
 struct Bench {
     common: Common,
     configuration: Configuration,

@@ -207,7 +207,7 @@ fn processor_seconds() -> f64 {
     of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
 }
 
-/// What reading the clock twice adds to what is measured between.
+/// Ticks that reading the clock twice adds to the time measured between.
 fn reading() -> f64 {
     let differences = (0..10_000).map(|_| {
         let before = ticks();

@@ -1,7 +1,7 @@
 //! Whole runs of the `sunstar` command, start included (the program is compiled before): beside SMPI on
 //! the same programs, on machine `ideal`, which has no firmware, and on two threads beside one.
 //!
-//! SMPI (SimGrid, Debian's `libsimgrid-dev`) models no network interface; what is compared is how
+//! SMPI (SimGrid, Debian's `libsimgrid-dev`) models no network interface; the benchmark compares how
 //! fast both carry the same messages, on one core each. Runs of both alternate, and the median of
 //! their ratios counts, since other work on the machine slows down both. Words on the command line
 //! choose workloads.
@@ -150,7 +150,7 @@ impl Smpi {
         let mut command = Command::new("smpirun");
         command.args(["-np", &ranks.to_string(), "-platform"]).arg(&self.platform);
         command.arg("-hostfile").arg(&self.hosts);
-        // What the program computes is not to cost simulated time, as with us.
+        // The program's computation costs no simulated time, as with us.
         command.args(["--cfg=smpi/simulate-computation:no", "--log=root.thresh:critical"]);
         wall(command.arg(&self.program).args([name, &times.to_string()]))
     }

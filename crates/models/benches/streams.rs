@@ -1,5 +1,5 @@
-//! What skipping repeated stretches of long messages brings: built-in workloads, with and without.
-//! One thread; events are those of all nodes. The two runs must be the same run.
+//! Benefit of skipping repeated stretches of long messages: built-in workloads, with and without. One
+//! thread; events are those of all nodes. The two runs must be the same run.
 #![allow(clippy::unwrap_used)]
 
 use machine::parameters::Parameters;

@@ -56,7 +56,7 @@ impl Process {
     pub fn size(&self, comm: CommId) -> Result<u32> {
         Ok(self.comm(comm)?.size())
     }
-    /// What happens when an operation on `comm` fails. It is the caller's job to obey it.
+    /// Error handling for operations on `comm`. The caller must apply it.
     pub fn on_error(&self, comm: CommId) -> Result<OnError> {
         Ok(self.comm(comm)?.on_error)
     }
@@ -204,7 +204,7 @@ impl Process {
         self.within("MPI_Finalize", |p| p.shut_down())
     }
 
-    // What both interfaces share.
+    // Common part of both interfaces.
 
     /// Checks and starts a send.
     pub(crate) fn begin_send(
@@ -361,7 +361,7 @@ impl Process {
         self.make_comm(parent, (color >= 0).then_some((place, members)))
     }
 
-    /// Ends what is under way, and meets all others.
+    /// Ends all operations, and meets all other ranks.
     pub(crate) fn shut_down(&mut self) -> Result<()> {
         self.collective_tag = Some(ENDING);
         self.all_meet(Process::WORLD)?;

@@ -17,22 +17,22 @@ pub struct Callback {
     pub indirect: u32,
 }
 
-/// What a function of the program has left behind.
+/// Result of a function of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returned {
     /// Its result register: as many bits count as its result type has.
     pub result: u64,
-    /// Its arguments as it left them: what it has stored through an indirect one stands there.
+    /// Its arguments as it left them, including what it stored through an indirect one.
     pub arguments: [u64; CALLBACK_ARGUMENTS],
 }
 
-/// How a function of the program came to its end.
+/// Outcome of a function of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// It has returned.
     Returned(Returned),
-    /// The program has left it by `longjmp` or an exception, and with it the call that is under way, which
-    /// gets no answer.
+    /// The program has left it by `longjmp` or an exception, and with it the call in progress, which gets
+    /// no answer.
     Left,
     /// The program has ended in it, and the call that is under way must end, too.
     Ended,

@@ -18,12 +18,12 @@ pub(crate) mod topology;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommId(pub(crate) u32);
 
-/// What happens when an operation on a communicator fails.
+/// Effect of a failed operation on a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
     /// The run ends.
     Fatal,
-    /// The same, asked for as MPI_ERRORS_ABORT: the run is all there is to end.
+    /// The same, requested as MPI_ERRORS_ABORT: the whole run is all that can end.
     Abort,
     /// The call returns the error class.
     Return,
@@ -53,13 +53,13 @@ pub(crate) struct Comm {
     pub is_ready: bool,
     /// Rank in the world of each member.
     pub members: Rc<[u32]>,
-    /// What happens on errors.
+    /// Error handling.
     pub on_error: OnError,
     /// The name that the program or the standard has given, as it was given.
     pub given_name: Option<Rc<[u8]>>,
-    /// The ranks stand in a grid.
+    /// Grid of the ranks, if they have one.
     pub cartesian: Option<Rc<Cartesian>>,
-    /// The ranks stand in a graph.
+    /// Graph of the ranks, if they have one.
     pub graph: Option<Rc<Graph>>,
     /// Words that the program has attached.
     pub attributes: Attributes,
@@ -158,8 +158,8 @@ impl Comms {
     }
     /// Windows.
     pub const WINDOWS: usize = (MAX_COMMUNICATORS - WINDOWS_FROM) / 8;
-    /// Numbers of a window that are free, as a bit set, which nobody else gets until it is given back; `None`
-    /// if somebody has it.
+    /// Numbers of a window that are free, as a bit set, which are reserved until they are given back; `None`
+    /// if the window is reserved.
     pub fn lend(&mut self, window: usize) -> Option<u8> {
         let bit = 1 << window;
         let free = self.lent & bit == 0;
@@ -269,7 +269,7 @@ impl Comms {
     pub fn end_passing(&mut self, id: CommId) {
         self.table.remove(id.0.into());
     }
-    /// Those that the program has freed and that are still there.
+    /// Communicators that the program has freed and that are still there.
     pub fn freed(&self) -> Vec<CommId> {
         let freed = self.table.iter().filter(|(_, comm)| comm.freed);
         freed.map(|(index, _)| CommId(index as u32)).collect()

@@ -23,7 +23,7 @@ pub(crate) mod signature;
 pub(crate) mod types;
 mod walk;
 
-/// What the bytes of a predefined type mean.
+/// Meaning of the bytes of a predefined type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Basic {
     /// Two's complement integer of so many bytes.
@@ -113,7 +113,7 @@ pub(crate) struct Type {
     pub committed: bool,
     /// It may not be freed.
     pub predefined: bool,
-    /// How it was made; none: it is predefined by name.
+    /// Construction of the type; `None`: it is predefined by name.
     pub recipe: Option<Rc<Recipe>>,
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Error {
     /// MPI error class; it is also the error code.
     pub class: i32,
-    /// What was wrong and what is allowed.
+    /// Sentence that says what was wrong and what is allowed.
     pub text: String,
 }
 
@@ -27,5 +27,5 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What an MPI operation gives.
+/// Result of an MPI operation.
 pub type Result<T> = std::result::Result<T, Error>;

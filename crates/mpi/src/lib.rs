@@ -7,13 +7,13 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `call` | MPI's functions as programs call them: arguments, and what is answered |
+//! | `call` | MPI's functions as programs call them: arguments, and answers |
 //! | `api` | the same for built-in workloads |
 //! | `process` | what a process holds: handles (`slots`, `uses`), memory (`scratch`), program (`callback`) |
 //! | `local` | its time, its memory, its place in the world |
 //! | `comm` | communicators, groups, and ranks in grids and graphs |
 //! | `datatype` | where an item's bytes lie, how types are made and named |
-//! | `request` | operations under way, waiting for them, and what is told of that in a deadlock |
+//! | `request` | operations under way, waiting for them, and the report of a deadlock |
 //! | `transport` | the seam below requests; how messages travel over Portals, and over queues of the NIC's |
 //! | `collective` | algorithms, and the schedules that they plan |
 //! | `reduction` | what operations make of items |

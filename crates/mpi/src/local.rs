@@ -1,5 +1,5 @@
-//! What is a process's own, whatever carries its messages: its processor's time, its memory, its place among
-//! the ranks.
+//! State of a process that does not depend on its transport: its processor's time, its memory, its place
+//! among the ranks.
 
 use crate::constant;
 use crate::error::{Error, Result};
@@ -16,11 +16,11 @@ pub struct World {
     pub rank: u32,
     /// Processes in all.
     pub size: u32,
-    /// Which of the run's programs this is: `MPI_APPNUM`.
+    /// Number of its program in the run: `MPI_APPNUM`.
     pub program: u32,
 }
 
-/// Bytes that are moved or combined at a time: what is on its way takes no more of the simulator's memory,
+/// Bytes that are moved or combined at a time: data on their way take no more of the simulator's memory,
 /// and a process that has ended is missed after so many.
 pub(crate) const PIECE: u64 = 1 << 20;
 
@@ -36,9 +36,9 @@ pub struct Local {
     pub(crate) function: &'static str,
     /// Bytes on their way from one place in memory to another.
     pub(crate) bounce: Vec<u8>,
-    /// Is told what becomes of messages.
+    /// Observer of messages.
     pub(crate) observer: Option<Rc<dyn Observer>>,
-    /// Is told of all that passes the seam below requests.
+    /// Observer of everything between requests and transport.
     pub(crate) witness: Option<Rc<dyn Witness>>,
 }
 
@@ -52,7 +52,7 @@ impl Local {
     pub fn cpu(&self) -> &Cpu {
         &self.cpu
     }
-    /// What the library's work costs.
+    /// Costs of the library's work.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -69,13 +69,13 @@ impl Local {
         self.function
     }
 
-    /// Lets somebody be told of all that passes the seam below requests. To be called before the transport is
+    /// Sets the observer of everything between requests and transport. Must be called before the transport is
     /// made.
     pub fn set_witness(&mut self, witness: Rc<dyn Witness>) {
         self.witness = Some(witness);
     }
 
-    /// Tells whoever observes the process.
+    /// Calls the observer of the process, if there is one.
     pub fn observe(&self, tell: impl FnOnce(&dyn Observer)) {
         if let Some(observer) = &self.observer {
             tell(&**observer);
@@ -84,13 +84,13 @@ impl Local {
 
     // Time.
 
-    /// `time` of work was done; it is spent before the next thing that anybody else could see.
+    /// `time` of work was done; it is spent before the next action that others could see.
     #[inline]
     pub fn charge(&mut self, time: Duration) {
         self.owed += time;
     }
 
-    /// The time, with what is owed.
+    /// The time, including charges not yet spent.
     pub fn now(&self) -> Time {
         self.cpu.now() + self.owed
     }

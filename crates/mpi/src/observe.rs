@@ -1,11 +1,11 @@
-//! What can be seen of messages within the library. Observation takes no simulated time.
+//! Observer of messages within the library. Observation takes no simulated time.
 
 use crate::request::{RequestId, Status};
 use crate::transport::{Address, Bytes, Ending, Found, Mode, Taken, Wanted};
 use abi::MessageId;
 use des::{Duration, Time};
 
-/// Is told what becomes of messages that have come.
+/// Observer of messages that have arrived.
 pub trait Observer {
     /// A message has come that no receive was posted for: the library keeps it.
     fn kept(&self, message: MessageId, at: Time);
@@ -13,13 +13,13 @@ pub trait Observer {
     fn claimed(&self, message: MessageId, at: Time);
     /// The list of kept messages was searched: so many were looked at, in this time.
     fn searched(&self, entries: u64, time: Duration);
-    /// A receive stands in the list of posted ones from now on.
+    /// A receive is in the list of posted ones from now on.
     fn posted(&self, at: Time);
-    /// One of them stands there no more: the library has been told of its message, or takes it back.
+    /// One of them has left the list: the library has got the event of its message, or takes it back.
     fn unposted(&self, at: Time);
     /// A message begins that the network interface carries without a kernel.
     fn begins(&self, message: MessageId, at: Time, sent: &Sent);
-    /// The library is told that the bytes of such a message may be used again.
+    /// The library learns that the bytes of such a message may be used again.
     fn sent(&self, message: MessageId, at: Time);
     /// The library has such a message.
     fn received(&self, message: MessageId, at: Time);
@@ -27,7 +27,7 @@ pub trait Observer {
     fn joins(&self, communicator: u64, members: u32);
 }
 
-/// What is known of a message when it begins.
+/// Properties of a message known when it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// Rank of the receiver in the world.
@@ -40,8 +40,8 @@ pub struct Sent {
     pub fetched: bool,
 }
 
-/// Is told of everything that passes the seam below requests, whatever carries the messages: what is asked of
-/// a transport before it does it, and what it answers before anybody hears of it.
+/// Observer of everything between requests and transport, whatever carries the messages: each call of
+/// a transport before it does it, and its answer before anybody else gets it.
 pub trait Witness {
     /// A send begins.
     fn sends(&self, id: RequestId, to: Address, bytes: Bytes, mode: Mode);
@@ -53,7 +53,7 @@ pub trait Witness {
     fn receives(&self, id: RequestId, wanted: Wanted, room: Bytes);
     /// A receive begins of a message that was taken.
     fn receives_taken(&self, id: RequestId, message: Taken, room: Bytes);
-    /// A receive is to be taken back, and was or was not.
+    /// A receive is cancelled, with success or without.
     fn cancels(&self, id: RequestId, cancelled: bool);
     /// A probe has found this.
     fn probed(&self, wanted: Wanted, found: Option<Found>);
@@ -63,6 +63,6 @@ pub trait Witness {
     fn takes(&self, wanted: Wanted, message: Taken, found: Found);
     /// An operation has ended.
     fn ended(&self, ending: &Ending);
-    /// The program may see the status of a receive; `failed` if it is told of an error, too.
+    /// The program may see the status of a receive; `failed` if it gets an error, too.
     fn completed(&self, id: RequestId, status: &Status, failed: bool);
 }

@@ -1,4 +1,4 @@
-//! What the library's work costs, and its limits: the machine file's `[mpi.*]`.
+//! Costs of the library's work, and its limits: the machine file's `[mpi.*]`.
 
 use crate::collective::Algorithms;
 use crate::transport::portals::EVENTS_PER_OPERATION;
@@ -42,7 +42,7 @@ pub struct Params {
     pub alltoall_short: u64,
     /// Most bytes of all ranks for which an allgather goes in rounds, if it is chosen by size.
     pub allgather_short: u64,
-    /// Which algorithm each collective uses.
+    /// Algorithm of each collective.
     pub algorithms: Algorithms,
 }
 
@@ -53,7 +53,7 @@ impl Params {
         self.events.saturating_sub(2 * EVENTS_PER_OPERATION)
     }
 
-    /// What cannot work in them, as a sentence.
+    /// Error in the parameters, as a sentence.
     pub fn mistake(&self) -> Option<String> {
         let Params { copy_buffers, copy_limit, events, .. } = *self;
         let room = self.event_room();

@@ -1,5 +1,5 @@
 //! One MPI process: what it holds, how it begins, its time, its memory, its program. The Rust interface
-//! that built-in workloads use stands in `api`.
+//! that built-in workloads use is in `api`.
 
 use crate::call::Side;
 use crate::callback::{Callback, Program, Ran, Returned};
@@ -49,7 +49,7 @@ pub struct Process {
     pub(crate) broken_off: Option<Ran>,
     /// Functions of the program that are under way, each within the one before.
     callbacks: u32,
-    /// Those of them that reduce.
+    /// Number of them that reduce.
     reducing: u32,
     /// Buffers for the program's reductions that none of them uses.
     pub(crate) lent: Lent,
@@ -120,12 +120,12 @@ impl Process {
         self.local.check_buffer(va, bytes)
     }
 
-    /// What the process waits for while it waits.
+    /// Reason for which the process waits, if it does.
     pub fn waiting(&self) -> Waiting {
         self.waiting.clone()
     }
 
-    /// Lets somebody observe what becomes of messages.
+    /// Sets the observer of messages.
     pub fn set_observer(&mut self, observer: Rc<dyn Observer>) {
         self.local.observer = Some(observer);
     }
@@ -183,7 +183,7 @@ impl Process {
         self.broken_off.map_or(Ok(()), |_| Err(broken_off()))
     }
 
-    // What everybody may know.
+    // Public state.
 
     /// The simulated time.
     pub fn now(&self) -> Time {

@@ -81,7 +81,7 @@ impl Ops {
     }
 }
 
-/// What is to be done to two packed items of a type.
+/// Operation to apply to two packed items of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduction {
     pub operator: Operator,
@@ -211,7 +211,7 @@ impl Process {
         Ok(Lent { buffers, size })
     }
 
-    /// Keeps buffers for the next reduction, unless larger ones are there already.
+    /// Keeps buffers for the next reduction, unless it has larger ones.
     fn take_back(&mut self, lent: Lent) -> Result<()> {
         let (kept, other) = match self.lent.size >= lent.size {
             true => (std::mem::take(&mut self.lent), lent),

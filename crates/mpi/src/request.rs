@@ -33,7 +33,7 @@ impl RequestId {
     }
 }
 
-/// What a completed receive or probe tells.
+/// Result of a completed receive or probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Rank of the sender, or a negative constant.
@@ -49,7 +49,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Of an operation that receives nothing: a send, or no operation at all.
+    /// Status of an operation that receives nothing: a send, or no operation at all.
     pub const EMPTY: Status = Status {
         source: crate::constant::ANY_SOURCE,
         tag: crate::constant::ANY_TAG,
@@ -57,11 +57,11 @@ impl Status {
         cancelled: false,
         error: 0,
     };
-    /// Of a receive from MPI_PROC_NULL.
+    /// Status of a receive from MPI_PROC_NULL.
     pub const PROC_NULL: Status = Status { source: crate::constant::PROC_NULL, ..Status::EMPTY };
 }
 
-/// Which way the bytes go.
+/// Direction of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Send,
@@ -75,7 +75,7 @@ pub(crate) enum Direction {
 #[derive(Clone, Debug)]
 pub(crate) struct Scattered {
     pub buffer: Buffer,
-    /// Where a receive's bytes go in the end; a send's are gathered beforehand.
+    /// Destination of a receive's bytes; a send's are gathered beforehand.
     pub target: Option<Items>,
 }
 
@@ -94,13 +94,13 @@ pub(crate) struct Request {
     /// Bytes to send, or room for those to receive.
     pub length: u64,
     pub scattered: Option<Scattered>,
-    /// Nobody will ask for it any more: it is freed when it completes.
+    /// True if nobody will use it any more: it is freed when it completes.
     pub orphan: bool,
     /// The collective operation that it is a part of.
     pub parent: Option<RequestId>,
     /// Parts of a collective operation that are not over.
     pub open: u32,
-    /// What a collective operation has to do; away while it is being done.
+    /// Remaining steps of a collective operation; taken out while they are executed.
     pub schedule: Option<Box<Schedule>>,
     pub status: Status,
     pub error: Option<Error>,

@@ -25,7 +25,7 @@ pub(crate) const KIND: u64 = 1 << 28;
 #[derive(Debug)]
 pub(crate) struct Slots<T, const FIRST: u64> {
     all: Vec<Option<T>>,
-    /// Those without an object, the lowest first: a program may have millions of objects.
+    /// Slots without an object, the lowest first: a program may have millions of objects.
     free: BinaryHeap<Reverse<usize>>,
 }
 

@@ -18,16 +18,16 @@ pub(crate) mod portals;
 pub(crate) mod queues;
 pub(crate) mod watched;
 
-/// How a send completes.
+/// Condition under which a send completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// When the buffer may be used again.
+    /// Completes when the buffer may be used again.
     Standard,
-    /// When the receive has started, too.
+    /// Completes when, in addition, the receive has started.
     Synchronous,
 }
 
-/// What the rules of matching look at in a message, and whom it is for.
+/// Fields of a message that matching looks at, and its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Messages of different contexts never match: a communicator has one for messages, one for collectives.
@@ -43,11 +43,11 @@ pub struct Address {
 /// The messages that a receive or a probe accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of this context.
+    /// Context.
     pub context: u16,
-    /// From this rank of the communicator, or MPI_ANY_SOURCE.
+    /// Rank of the sender in the communicator, or MPI_ANY_SOURCE.
     pub source: i32,
-    /// With this tag, or MPI_ANY_TAG.
+    /// Tag, or MPI_ANY_TAG.
     pub tag: i32,
 }
 
@@ -56,14 +56,14 @@ pub struct Wanted {
 pub struct Bytes {
     /// Address.
     pub va: u64,
-    /// How many.
+    /// Number of bytes.
     pub length: u64,
 }
 
-/// How an operation ended.
+/// Result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// Which.
+    /// Request of the operation.
     pub id: RequestId,
     /// The message that a receive has got.
     pub found: Found,
@@ -87,7 +87,7 @@ impl Found {
     pub const NOTHING: Found = Found { source: 0, tag: 0, bytes: 0 };
 }
 
-/// What a look for news has brought.
+/// Outcome of one look for news.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// There was nothing.
@@ -100,7 +100,7 @@ pub enum Step {
     Ended(Ending),
 }
 
-/// How far a receive came that was just begun.
+/// Progress of a receive that was just begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Begun {
     /// It waits for its message, or for the bytes of it.
@@ -134,7 +134,7 @@ pub trait Transport {
     ) -> Result<bool>;
 
     /// Starts receiving into `room`, which lies in the process's memory. The message is the first of those
-    /// that have come and are wanted, or else the first that comes and for which no older receive stands.
+    /// that have come and are wanted, or else the first that comes and for which no older receive is posted.
     fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun;
 
     /// Starts receiving a message that was taken before.

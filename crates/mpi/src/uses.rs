@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::process::Process;
 use std::collections::BTreeMap;
 
-/// How an object is used.
+/// Use of an object.
 #[derive(Default)]
 struct Use {
     operations: u32,
@@ -23,7 +23,7 @@ impl Process {
         self.uses.0.entry(handle).or_default().operations += 1;
     }
 
-    /// An operation does not need an object any more, which goes if it was to be freed.
+    /// Ends an operation's use of an object, which is removed if it was freed.
     pub(crate) fn let_go(&mut self, handle: u64) -> Result<()> {
         let object = self.uses.0.get_mut(&handle).expect("counted when it was held");
         object.operations -= 1;

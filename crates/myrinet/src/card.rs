@@ -17,7 +17,7 @@ use lanai::{Config, Core, Off, Probe, Stop};
 pub use points::Point;
 use std::fmt;
 
-/// What a card is made with.
+/// Parameters of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardParams {
     /// The processor's clock: 66 MHz, assumed.
@@ -45,9 +45,9 @@ impl CardParams {
     }
 }
 
-/// What a card asks its host for: it is a master of the host's bus, and asks for one thing at a time. The
-/// answer comes no sooner than `until` of the [`Card::advance`] in which it asked: the bus is what a bench
-/// has to look ahead for.
+/// Host of a card: the card is a master of its bus, and makes one request at a time. The answer comes no
+/// sooner than `until` of the [`Card::advance`] in which the card made the request: the bus determines the
+/// lookahead of a bench.
 pub trait Host {
     /// Wants `len` bytes of host memory; [`Card::read_done`] brings them.
     fn read(&mut self, now: Time, addr: u64, len: usize);
@@ -57,14 +57,14 @@ pub trait Host {
     fn interrupt(&mut self, now: Time, asserted: bool);
 }
 
-/// Why a card has stopped for good: a wrong of its control program or driver.
+/// Reason for which a card has stopped for good: an error of its control program or driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The processor's fault.
     Fault(lanai::Fault),
-    /// A DMA chain leads to a block that does not stand in the region of DMA blocks.
+    /// A DMA chain leads to a block that is not in the region of DMA blocks.
     Chain {
-        /// When.
+        /// Time of the fault.
         at: Time,
         /// The chain.
         chain: usize,
@@ -73,16 +73,16 @@ pub enum Stopped {
     },
     /// A DMA block names memory that is not there.
     Block {
-        /// When.
+        /// Time of the fault.
         at: Time,
         /// The chain.
         chain: usize,
         /// Address of the block.
         block: u32,
     },
-    /// The send interface is to read what is not there.
+    /// The send interface would read memory that is not there.
     Send {
-        /// When.
+        /// Time of the fault.
         at: Time,
         /// First byte.
         from: u32,
@@ -110,7 +110,7 @@ impl fmt::Display for Stopped {
     }
 }
 
-/// What a card has done.
+/// Counters of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets whose end was sent.
@@ -140,7 +140,7 @@ pub struct Card {
     core: Core,
     chip: Chip,
     running: bool,
-    /// Up to when everything has happened.
+    /// Time up to which everything has happened.
     now: Time,
     stopped: Option<Stopped>,
 }
@@ -158,8 +158,8 @@ impl Card {
         }
     }
 
-    /// When it does something next by itself that others can see, at the earliest. A processor that only
-    /// polls ([`Core::polls`]) does nothing; it is brought up to date by the next [`Card::advance`].
+    /// Earliest time of its next action that others can see. A processor that only polls ([`Core::polls`])
+    /// does nothing; it is brought up to date by the next [`Card::advance`].
     pub fn next(&self) -> Time {
         if self.stopped.is_some() {
             return Time::NEVER;
@@ -169,7 +169,7 @@ impl Card {
         core.min(self.chip.due())
     }
 
-    /// Whether its processor's polling is booked instead of executed ([`Core::set_booking`]).
+    /// Sets whether its processor's polling is booked instead of executed ([`Core::set_booking`]).
     pub fn set_booking(&mut self, books: bool) {
         self.core.set_booking(books);
     }
@@ -180,7 +180,7 @@ impl Card {
     }
 
     /// The same, and tells `probe` of each instruction. False if it has come only to an instruction before
-    /// which the observer wants the processor to stand ([`Probe::halts`]).
+    /// which the observer wants the processor to halt ([`Probe::halts`]).
     pub fn advance_observed(
         &mut self,
         until: Time,
@@ -218,7 +218,7 @@ impl Card {
         self.chip.pulse.send_beats(now);
     }
 
-    /// The cable is cut: from now on nothing comes, and nobody gets what is sent. The card has been advanced
+    /// The cable is cut: from now on nothing comes, and signals sent are lost. The card has been advanced
     /// to `now`.
     pub fn cut(&mut self, now: Time) {
         self.chip.pulse.cut(now);
@@ -230,13 +230,13 @@ impl Card {
         self.chip.pulse.silent()
     }
 
-    /// What comes in from the link. The card has been advanced to `now`.
+    /// Takes a signal from the link. The card has been advanced to `now`.
     pub fn arrive(&mut self, now: Time, signal: Signal, wires: &mut impl Wires) {
         self.chip.arrive(now, signal, wires);
         self.tell_core();
     }
 
-    /// Brings what [`Host::read`] asked for. The card has been advanced to `now`.
+    /// Takes the bytes requested by [`Host::read`]. The card has been advanced to `now`.
     pub fn read_done(&mut self, now: Time, data: &[u8]) {
         self.chip.burst_done(now, Some(data));
         self.tell_core();
@@ -256,22 +256,22 @@ impl Card {
         }
     }
 
-    /// Why it has stopped.
+    /// Reason for which it has stopped, if it has.
     pub fn stopped(&self) -> Option<Stopped> {
         self.stopped
     }
 
-    /// What it has done.
+    /// Counters of the card.
     pub fn counters(&self) -> Counters {
         Counters { silences: self.chip.pulse.silences, ..self.chip.counters }
     }
 
-    /// Bytes that stand in its slack buffer.
+    /// Bytes in its slack buffer.
     pub fn held(&self) -> u64 {
         self.chip.receive.held().into()
     }
 
-    /// Most bytes that ever stood in it.
+    /// Most bytes that were ever in it.
     pub fn high(&self) -> u32 {
         self.chip.receive.high()
     }

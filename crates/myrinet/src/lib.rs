@@ -18,7 +18,7 @@
 //! | `plant` | bugs for the tests to find |
 //!
 //! Cards and switches are passive: they are called with the time, act through [`Wires`] and [`Host`], and
-//! say when they act next by themselves. What crosses a cable takes at least its delay, which is the
+//! say when they act next by themselves. A signal on a cable takes at least its delay, which is the
 //! lookahead of a bench.
 //!
 //! # A packet
@@ -31,9 +31,9 @@
 //! # A link
 //!
 //! Eight bytes at a time (a slot). The receiving end has a slack buffer; when it fills it sends STOP, when
-//! it has emptied GO. What is on its way in the meantime must find room: [`Params::slack`] says how much a
+//! it has emptied GO. Bytes on their way in the meantime must find room: [`Params::slack`] says how much a
 //! cable wants, and no pattern of traffic overflows it (`tests/whole/links.rs`). There is no other loss: a
-//! packet that cannot go on stands, over all links that it is on. So cyclic routes can wait for one
+//! packet that cannot go on stops, over all links that it is on. So cyclic routes can wait for one
 //! another for ever: [`check_routes`] names them.
 //!
 //! # Tests

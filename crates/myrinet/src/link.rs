@@ -6,12 +6,12 @@ use des::{Duration, Time};
 /// Bytes of a slot.
 pub(crate) const SLOT: usize = 8;
 
-/// Up to eight bytes of a packet.
+/// Piece of a packet, up to eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The bytes; only the first `len` count.
     pub bytes: [u8; SLOT],
-    /// How many.
+    /// Number of bytes.
     pub len: u8,
     /// The packet ends here; the last byte is its CRC-8.
     pub ends: bool,
@@ -24,7 +24,7 @@ impl Slot {
     }
 }
 
-/// What crosses a cable.
+/// Signal on a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Data.
@@ -47,18 +47,18 @@ impl Signal {
     }
 }
 
-/// What a link costs and holds.
+/// Costs and capacities of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// A byte on the wire: 4 ns at 2 Gb/s (vorakosit2001 s2).
     pub byte: Duration,
-    /// From one end of the cable to the other.
+    /// Time from one end of the cable to the other.
     pub delay: Duration,
-    /// Bytes that stand in the slack buffer when STOP is sent.
+    /// Bytes in the slack buffer when STOP is sent.
     pub stop: u32,
-    /// Bytes that stand in it when GO is sent.
+    /// Bytes in it when GO is sent.
     pub go: u32,
-    /// Between two BEATs.
+    /// Time between two BEATs.
     pub beat: Duration,
     /// So many BEATs without anything, and the cable is silent.
     pub beats_missed: u32,
@@ -71,15 +71,15 @@ impl Params {
         Params { byte: Duration(4000), delay, stop: 64, go: 32, beat, beats_missed }
     }
 
-    /// Bytes of slack that the receiving end wants: up to the mark, then what is on its way until STOP is
-    /// at the other end, which is what the cable holds in both directions, the slot that went past the
+    /// Bytes of slack that the receiving end wants: up to the mark, then the bytes on their way until STOP is
+    /// at the other end, which are those that the cable holds in both directions, the slot that went past the
     /// mark and the one that had just begun at the other end.
     pub fn slack(&self) -> u32 {
         let cable = (2 * self.delay.0).div_ceil(self.byte.0) as u32;
         self.stop + cable + 2 * SLOT as u32 - 1
     }
 
-    /// What makes no sense in them, as a sentence.
+    /// Error in the parameters, as a sentence.
     pub fn mistake(&self) -> Option<String> {
         let (stop, go) = (self.stop, self.go);
         if go >= stop {
@@ -109,7 +109,7 @@ pub trait Wires {
 pub(crate) struct Outlet {
     byte: Duration,
     stopped: bool,
-    /// When the last slot has left.
+    /// Time at which the last slot has left.
     free: Time,
 }
 
@@ -117,7 +117,7 @@ impl Outlet {
     pub fn new(params: &Params) -> Outlet {
         Outlet { byte: params.byte, stopped: false, free: Time::ZERO }
     }
-    /// When the next slot can leave; never while it is stopped.
+    /// Time at which the next slot can leave; `Time::NEVER` while it is stopped.
     pub fn free(&self) -> Time {
         if self.stopped {
             Time::NEVER

@@ -39,7 +39,7 @@ thread_local! {
     static PLANTED: std::cell::Cell<Option<Plant>> = const { std::cell::Cell::new(None) };
 }
 
-/// From now on cards, links and switches on this thread have this bug, or none.
+/// Gives cards, links and switches on this thread this bug, or none.
 #[cfg(debug_assertions)]
 pub fn plant(bug: Option<Plant>) {
     PLANTED.set(bug);

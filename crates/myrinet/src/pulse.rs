@@ -28,7 +28,7 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Of a port.
+    /// Pulse of a port.
     pub fn new(port: usize, params: &Params) -> Pulse {
         Pulse {
             port,
@@ -56,7 +56,7 @@ impl Pulse {
         self.next.min(ends)
     }
 
-    /// Does what is due. True if the cable has fallen silent.
+    /// Handles the events that are due. True if the cable has fallen silent.
     pub fn pass(&mut self, now: Time, wires: &mut impl Wires) -> bool {
         if self.next <= now {
             self.next += self.beat;

@@ -1,5 +1,5 @@
-//! Which links wait for which. A packet that cannot go on holds every link behind it, so routes whose
-//! links wait for one another in a circle can stand for ever. They are named before anything runs.
+//! Deadlocks of routes. A packet that cannot go on holds every link behind it, so routes whose links wait
+//! for one another in a circle can block for ever. They are named before anything runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +41,7 @@ impl fmt::Display for Deadlock {
 }
 
 impl Topology {
-    /// Without cables.
+    /// Topology without cables.
     pub fn new() -> Topology {
         Topology::default()
     }
@@ -54,7 +54,7 @@ impl Topology {
         self.cables.insert(a, b);
         self.cables.insert(b, a);
     }
-    /// What is at the other end.
+    /// Other end of the cable.
     pub fn other(&self, end: End) -> Option<End> {
         self.cables.get(&end).copied()
     }

@@ -24,7 +24,7 @@ impl Slack {
         let slots = VecDeque::with_capacity(capacity as usize);
         Slack { slots, held: 0, high: 0, capacity, stop, go, stopped: false }
     }
-    /// Takes a slot; what is to be told to the other end.
+    /// Takes a slot; returns the signal for the other end.
     pub fn push(&mut self, slot: Slot) -> Option<Signal> {
         self.held += u32::from(slot.len);
         self.high = self.high.max(self.held);
@@ -40,7 +40,7 @@ impl Slack {
     pub fn front(&self) -> Option<&Slot> {
         self.slots.front()
     }
-    /// Gives the first slot, and what is to be told to the other end.
+    /// Gives the first slot, and the signal for the other end.
     pub fn pop(&mut self) -> Option<(Slot, Option<Signal>)> {
         let slot = self.slots.pop_front()?;
         self.held -= u32::from(slot.len);
@@ -50,7 +50,7 @@ impl Slack {
         }
         Some((slot, goes.then_some(Signal::Go)))
     }
-    /// Bytes that stand in it.
+    /// Bytes in it.
     pub fn held(&self) -> u32 {
         self.held
     }

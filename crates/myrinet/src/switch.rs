@@ -8,18 +8,18 @@ use crate::pulse::Pulse;
 use crate::slack::Slack;
 use des::{Duration, Time};
 
-/// What a switch is made with.
+/// Parameters of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchParams {
     /// Ports.
     pub ports: usize,
-    /// From a packet's first slot in the buffer to its output: assumed.
+    /// Time from a packet's first slot in the buffer to its output: assumed.
     pub route: Duration,
     /// Its links.
     pub link: Params,
 }
 
-/// What a switch has done.
+/// Counters of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchCounters {
     /// Packets whose end came in.
@@ -40,7 +40,7 @@ pub struct SwitchCounters {
     pub silences: u64,
 }
 
-/// Where the packet at an input is.
+/// State of the packet at an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// None has begun.
@@ -49,7 +49,7 @@ enum State {
     Wants(usize, Time),
     /// It goes there.
     Goes(usize),
-    /// Nobody wants it.
+    /// The packet is dropped.
     Dropped,
 }
 
@@ -78,7 +78,7 @@ pub struct Switch {
     outputs: Vec<Output>,
     pulses: Vec<Pulse>,
     counters: SwitchCounters,
-    /// When it was called last.
+    /// Time of the last call.
     now: Time,
 }
 
@@ -108,7 +108,7 @@ impl Switch {
         self.pulses[port].send_beats(now);
     }
 
-    /// The cable of a port is cut: from now on nothing comes, and nobody gets what is sent.
+    /// The cable of a port is cut: from now on nothing comes, and signals sent are lost.
     pub fn cut(&mut self, now: Time, port: usize) {
         self.pass(now);
         self.pulses[port].cut(now);
@@ -119,23 +119,23 @@ impl Switch {
         self.pulses[port].silent()
     }
 
-    /// What it has done.
+    /// Counters of the switch.
     pub fn counters(&self) -> SwitchCounters {
         let silences = self.pulses.iter().map(|pulse| pulse.silences).sum();
         SwitchCounters { silences, ..self.counters }
     }
 
-    /// Bytes that stand in its buffers.
+    /// Bytes in its buffers.
     pub fn held(&self) -> u64 {
         self.inputs.iter().map(|input| u64::from(input.slack.held())).sum()
     }
 
-    /// Most bytes that ever stood in one of its buffers.
+    /// Most bytes that were ever in one of its buffers.
     pub fn high(&self) -> u32 {
         self.inputs.iter().map(|input| input.slack.high).max().unwrap_or(0)
     }
 
-    /// What comes in at `port`.
+    /// Takes a signal at `port`.
     pub fn arrive(&mut self, now: Time, port: usize, signal: Signal, wires: &mut impl Wires) {
         self.pass(now);
         self.pulses[port].hear(now);
@@ -159,7 +159,7 @@ impl Switch {
         self.now = now;
     }
 
-    /// When it does something next by itself; what is due already is due at once.
+    /// Time of its next action; an action that is already due is due at once.
     pub fn next(&self) -> Time {
         let inputs = self.inputs.iter().filter(|input| input.slack.front().is_some());
         let times = inputs.map(|input| match input.state {
@@ -175,7 +175,7 @@ impl Switch {
         times.min().unwrap_or(Time::NEVER).min(beats)
     }
 
-    /// Does what is due at `now`.
+    /// Handles the events that are due at `now`.
     pub fn advance(&mut self, now: Time, wires: &mut impl Wires) {
         self.pass(now);
         for port in 0..self.inputs.len() {

@@ -8,7 +8,7 @@ use abi::packet::Packet;
 /// Packets and their payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
     /// Payload bytes in them.
     pub bytes: u64,
@@ -29,8 +29,8 @@ const CLASSES: [Class; 2] = [Class::Data, Class::Control];
 
 type Channels = [u64; LINKS * CHANNELS];
 
-/// What a router writes down as it goes: packets by what became of them; flits by channel, of
-/// outputs (sent, repaid, recovering) and inputs (received, told).
+/// Counts of a router: packets by their outcome; flits by channel, of outputs (sent, repaid, recovering)
+/// and inputs (received, told).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Books {
     pub(crate) injected: Volume,
@@ -43,7 +43,7 @@ pub(crate) struct Books {
     pub(crate) sent: Channels,
     /// Credits that came back.
     pub(crate) repaid: Channels,
-    /// Of lost packets, whose room comes back later.
+    /// Flits of lost packets, whose room comes back later.
     pub(crate) recovering: Channels,
     /// Come in.
     pub(crate) received: Channels,
@@ -51,11 +51,11 @@ pub(crate) struct Books {
     pub(crate) told: Channels,
 }
 
-/// What is left of a router's books at the end of a run.
+/// Balance of a router's counts at the end of a run.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     books: Books,
-    /// Packets that stand in the router.
+    /// Packets in the router.
     pub inside: Volume,
     neighbours: [Option<u32>; LINKS],
     credits: Channels,
@@ -102,7 +102,7 @@ impl Router {
 }
 
 /// Compares the ledgers of all routers, in order of their nodes. `settled`: nothing was on its way
-/// between routers when the run ended. The error says what is out of balance.
+/// between routers when the run ended. The error names the imbalance.
 pub fn check(ledgers: &[Ledger], settled: bool) -> Result<(), String> {
     let (mut came, mut went, mut on_links) = (Volume::default(), Volume::default(), 0);
     for (node, ledger) in ledgers.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a router does about links that fail.
+//! Handling of failing links in a router.
 
 use crate::faults::Fate;
 use crate::queues::{input_number, Course, Passing};

@@ -1,41 +1,41 @@
 //! Faults of links, on request and by seed.
 //!
-//! What befalls a packet depends on the seed, the link and the packet's number on the link only, so that it
-//! is the same for any number of threads, and a fault does not move one of another kind or place. Copies that
-//! a link makes have no number, and nothing more befalls them.
+//! The faults of a packet depend on the seed, the link and the packet's number on the link only, so that they
+//! are the same for any number of threads, and a fault does not move one of another kind or place. Copies that
+//! a link makes have no number, and suffer no further fault.
 
 use crate::LINKS;
 use abi::packet::Packet;
 use abi::seastar::FLIT_BYTES;
 use des::{Duration, Random, Time};
 
-/// What is to happen to links.
+/// Faults of links, on request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     /// Seed of all chances.
     pub seed: u64,
-    /// What befalls packets.
+    /// Faults of packets.
     pub rules: Vec<Rule>,
     /// Links that die.
     pub dead: Vec<DeadLink>,
 }
 
-/// Something that befalls packets on links.
+/// A fault of packets on links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// What.
+    /// Kind of fault.
     pub what: What,
-    /// Which packets of a link.
+    /// Packets of a link that it hits.
     pub which: Which,
-    /// On which links.
+    /// Links that it hits.
     pub place: Place,
-    /// Since when a packet's head may enter the link.
+    /// Start of the time in which a packet's head may enter the link.
     pub from: Time,
-    /// When that is over.
+    /// End of that time.
     pub until: Time,
 }
 
-/// What befalls a packet.
+/// Fault of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// It is lost.
@@ -50,7 +50,7 @@ pub enum What {
     Overtake(Duration),
 }
 
-/// Which packets of a link, or which bits for [`What::BitError`].
+/// Packets of a link, or bits for [`What::BitError`], that a fault hits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Which {
     /// Each with this chance.
@@ -59,13 +59,13 @@ pub enum Which {
     Number(u64),
 }
 
-/// Which links.
+/// Links that a fault hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// All.
     #[default]
     Everywhere,
-    /// Those that leave a node.
+    /// Links that leave a node.
     From(u32),
     /// The one between two neighbours, both ways.
     Between(u32, u32),
@@ -78,12 +78,12 @@ pub struct DeadLink {
     pub a: u32,
     /// The other.
     pub b: u32,
-    /// Since when.
+    /// Time of the failure.
     pub from: Time,
 }
 
 impl Faults {
-    /// True if nothing is asked for.
+    /// True if no fault is requested.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.dead.is_empty()
     }
@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-/// What has befallen a packet.
+/// Fault that a packet has suffered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Unharmed,
@@ -116,8 +116,8 @@ pub(crate) enum Fate {
 pub(crate) struct LinkFaults {
     seed: u64,
     node: u32,
-    /// Of each link: rules, with what tells their chances from one another's. Losses come first, then
-    /// damage, and so on.
+    /// Rules of each link, with the salts that tell their chances apart. Losses come first, then damage,
+    /// and so on.
     rules: [Vec<(Rule, u64)>; LINKS],
     /// Packets so far, without the copies.
     numbers: [u64; LINKS],
@@ -171,11 +171,11 @@ impl LinkFaults {
         let numbers = [0; LINKS];
         (!none).then_some(LinkFaults { seed: faults.seed, node, rules, numbers, dead_from })
     }
-    /// Since when a link is dead.
+    /// Time from which a link is dead.
     pub(crate) fn dead_from(&self, link: usize) -> Option<Time> {
         *self.dead_from.get(link)?
     }
-    /// What befalls the next packet of `link`, whose head enters it at `at`.
+    /// Fault of the next packet of `link`, whose head enters it at `at`.
     pub(crate) fn strike(&mut self, link: usize, at: Time, packet: &mut Packet) -> Fate {
         self.numbers[link] += 1;
         let number = self.numbers[link];

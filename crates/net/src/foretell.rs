@@ -1,14 +1,16 @@
-//! What becomes of a packet is known before it moves: its way, and the credits that come back for it. None
-//! of it is earlier than what is told here, whatever else moves in the network, since packets only ever
-//! wait for one another. It ends with the packet's destination; credits move nothing where no packet stands.
+//! Announcement of a packet's effects before it moves: its next routers, and the credits that come back for
+//! it. None of them is earlier than announced here, whatever else moves in the network, since packets only
+//! ever wait for one another. The announcement ends with the packet's destination; credits move nothing
+//! where no packet waits.
 
 use crate::router::Router;
 use abi::packet::Packet;
 use des::{Duration, Foretold, Time};
 
 impl Router {
-    /// What comes to other routers because of a packet that comes through an input's link at `at`, if none
-    /// stands here then but for the NIC. Credits may be too few for a message, which is not known of others.
+    /// Announces the effects on other routers of a packet that arrives through an input's link at `at`, if
+    /// no packet waits here then except for the NIC. Credits may be too few for a message: those of other
+    /// routers are not known.
     pub fn foretell(&self, at: Time, link: u8, packet: &Packet, told: &mut Vec<Foretold>) {
         let target = self.sender(usize::from(link));
         told.push(Foretold { target, at: at + self.credit_after(packet), ends: false });
@@ -31,7 +33,7 @@ impl Router {
             told.push(Foretold { target: from, at: at + credit, ends: false });
         }
     }
-    /// From when a packet comes to a router until credits for it reach the one before, at least: they leave
+    /// Least time from a packet's arrival at a router until credits for it reach the one before: they leave
     /// once its tail has left the input.
     fn credit_after(&self, packet: &Packet) -> Duration {
         self.params.hop() + self.params.port_flit * u64::from(packet.flits())

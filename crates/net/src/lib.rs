@@ -47,7 +47,7 @@ pub const CHANNELS: usize = 4;
 /// Flits of the largest packet: routing, payload, CRC.
 pub const PACKET_FLITS: u32 = 1 + (PAYLOAD_BYTES as u32).div_ceil(abi::seastar::FLIT_BYTES) + 1;
 
-/// What a packet is for. Classes never wait for one another but for the wires themselves.
+/// Class of a packet. Classes never wait for one another except for the wires themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Messages: virtual channel 0, and 1 behind a dateline.
@@ -65,12 +65,12 @@ impl Class {
     }
 }
 
-/// What a router costs and holds.
+/// Costs and capacities of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// From a packet's head at an input to its head at the output that it needs.
+    /// Time from a packet's head at an input to its head at the output that it needs.
     pub route: Duration,
-    /// From a head at an output to the head at the neighbour's input: output stage, wire, input
+    /// Time from a head at an output to the head at the neighbour's input: output stage, wire, input
     /// stage. Credits take it too.
     pub link_latency: Duration,
     /// A flit on a link, protocol overhead included.
@@ -90,7 +90,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Time of a hop for a packet that waits for nobody.
+    /// Time of a hop for a packet that does not wait.
     pub fn hop(&self) -> Duration {
         self.route + self.link_latency
     }
@@ -98,7 +98,7 @@ impl Params {
     pub fn lookahead(&self) -> Duration {
         self.hop()
     }
-    /// What makes no sense in them, as a sentence.
+    /// Error in the parameters, as a sentence.
     pub fn mistake(&self) -> Option<String> {
         let queues = [
             ("input queue", self.input_queue),
@@ -110,7 +110,7 @@ impl Params {
                 "the {name} of {flits} flits holds no whole packet of {PACKET_FLITS} flits"
             ));
         }
-        // What is kept back must leave room for a packet, or sender and receiver wait for each
+        // Credits kept back must leave room for a packet, or sender and receiver wait for each
         // other.
         let most = self.input_queue - PACKET_FLITS + 1;
         (self.credit_batch > most).then(|| {
@@ -119,7 +119,7 @@ impl Params {
     }
 }
 
-/// What crosses a link. A plain value: it crosses between logical processes.
+/// Message across a link. A plain value: it crosses between logical processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A packet, its head at the input when it arrives.
@@ -137,12 +137,12 @@ pub enum Message {
         link: u8,
         /// Virtual channel.
         channel: u8,
-        /// How much.
+        /// Number of flits.
         flits: u16,
     },
 }
 
-/// What a router waits for.
+/// Event for which a router waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// An output for which packets wait can be granted: [`Router::handle`].
@@ -156,7 +156,7 @@ pub enum Event {
         link: u8,
         /// Virtual channel.
         channel: u8,
-        /// How much.
+        /// Number of flits.
         flits: u16,
     },
     /// The tail of the oldest packet for the NIC has left the router: [`Router::ejected`].
@@ -169,7 +169,7 @@ pub enum Event {
     },
 }
 
-/// What a router needs of the node around it.
+/// Services that a router needs of the node around it.
 pub trait Ports {
     /// Calls [`Router::handle`], or what else `event` names, at `at`.
     fn schedule(&mut self, at: Time, event: Event);
@@ -180,6 +180,6 @@ pub trait Ports {
     fn passed(&mut self, output: usize, (start, end): (Time, Time), packet: &Packet) {
         let _ = (output, start, end, packet);
     }
-    /// A packet names a destination that does not exist: a fault of whoever sent it. It is dropped.
+    /// A packet names a destination that does not exist: a fault of its sender. It is dropped.
     fn unreachable(&mut self, now: Time, packet: &Packet);
 }

@@ -17,7 +17,7 @@ pub(crate) struct Course {
     /// A faulty link sends it again.
     pub(crate) is_copy: bool,
     pub(crate) flits: u32,
-    /// When its tail can be at the output.
+    /// Time at which its tail can be at the output.
     pub(crate) tail: Time,
 }
 
@@ -28,7 +28,7 @@ impl Course {
     pub(crate) fn channel(&self) -> usize {
         usize::from(self.channel)
     }
-    /// What the packet takes of the room at the other end.
+    /// Room that the packet takes at the other end.
     pub(crate) fn cost(&self) -> u32 {
         if self.output() == PORT {
             1
@@ -38,7 +38,7 @@ impl Course {
     }
 }
 
-/// A packet that stands in the router.
+/// A packet in the router.
 #[derive(Clone, Debug)]
 pub(crate) struct Passing {
     pub(crate) course: Course,
@@ -59,7 +59,7 @@ pub(crate) struct Input {
     pub(crate) way: Option<Way>,
 }
 
-/// Where packets between two nodes go.
+/// Route of packets between two nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// Destination and source.
@@ -106,7 +106,7 @@ pub(crate) fn input_number(input: usize, channel: usize) -> usize {
 /// An output: a link, or the port to the NIC.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
-    /// When the tail of the last packet has left.
+    /// Time at which the tail of the last packet has left.
     pub(crate) free: Time,
     pub(crate) lanes: [Lane; CHANNELS],
     /// Packets in all lanes.

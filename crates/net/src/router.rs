@@ -4,11 +4,11 @@
 //! packet's tail has left to the NIC; InjectionFree: the NIC can inject again; Recovered: what a
 //! lost packet held is free.
 //!
-//! A packet that finds its way free passes at once. Others stand in the input queue of their virtual
+//! A packet that finds its way free passes at once. Others wait in the input queue of their virtual
 //! channel, whose oldest moves into the queue of its output when that has room: inputs take turns, a packet
 //! each. An output serves the channels that have credits in turn, a packet each. It is granted
 //! [`Params::route`] ahead, while the packet is on its way through the router, so that it is never idle when
-//! somebody waits; a packet counts against the output queue until then.
+//! packets wait; a packet counts against the output queue until then.
 //!
 //! Routes are dimension-ordered, so that channels cannot wait for one another in a circle; around a
 //! ring of a torus a packet that crosses the edge goes on in the second channel of its class, which
@@ -22,7 +22,7 @@ use abi::packet::Packet;
 use des::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What passed through an output.
+/// Counters of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputCounters {
     /// Packets sent.
@@ -33,9 +33,9 @@ pub struct OutputCounters {
     pub flits: u64,
     /// Time in which flits were on the output.
     pub busy: Duration,
-    /// Most packets that stood in the output's queue at once.
+    /// Most packets in the output's queue at once.
     pub queue_max: usize,
-    /// Times that a packet could have had the output but for room at the other end.
+    /// Times that a packet could have had the output if there had been room at the other end.
     pub starved: u64,
     /// Packets lost on the link on request.
     pub lost: u64,
@@ -49,7 +49,7 @@ pub struct OutputCounters {
     pub overtaken: u64,
 }
 
-/// What a router has done.
+/// Counters of a router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets from the NIC.
@@ -60,7 +60,7 @@ pub struct Counters {
     pub unreachable: u64,
     /// Times that the NIC had to wait at the injection port.
     pub injection_stalls: u64,
-    /// Most flits that stood in an input queue at once.
+    /// Most flits in an input queue at once.
     pub input_max: u32,
     /// Outputs to neighbours, by [`Link::index`].
     pub links: [OutputCounters; LINKS],
@@ -72,16 +72,16 @@ pub struct Counters {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Router {
-    /// Packets that stand in the queues of inputs and outputs: what the node looks at in each of its turns.
+    /// Packets in the queues of inputs and outputs: the node reads this in each of its turns.
     pub(crate) standing: u32,
     pub(crate) params: Params,
     pub(crate) topology: Topology,
     pub(crate) at: [u32; 3],
     pub(crate) neighbours: [Option<u32>; LINKS],
-    /// From the neighbours by [`Link::index`] as the sender names it, and, as number [`PORT`], from
+    /// Inputs from the neighbours by [`Link::index`] as the sender names it, and, as number [`PORT`], from
     /// the NIC; a queue a channel.
     pub(crate) inputs: [Input; (LINKS + 1) * CHANNELS],
-    /// To the neighbours and, as number [`PORT`], to the NIC.
+    /// Outputs to the neighbours and, as number [`PORT`], to the NIC.
     pub(crate) outputs: [Output; LINKS + 1],
     pub(crate) ejecting: VecDeque<Packet>,
     pub(crate) faults: Option<Box<LinkFaults>>,
@@ -131,7 +131,7 @@ impl Router {
     pub fn longest_way(&self) -> Duration {
         self.lookahead() * u64::from(self.topology.longest_way())
     }
-    /// Takes a packet from the NIC, whose head stands at the input at `now`. Returns when the port
+    /// Takes a packet from the NIC, whose head is at the input at `now`. Returns when the port
     /// can take the next one, or `Time::NEVER` if that is not known yet; then
     /// [`Event::InjectionFree`] will tell.
     pub fn inject(
@@ -226,7 +226,7 @@ impl Router {
     pub fn neighbours(&self) -> [Option<u32>; LINKS] {
         self.neighbours
     }
-    /// What happened so far.
+    /// Counters so far.
     pub fn counters(&self) -> Counters {
         Counters {
             injected: self.books.injected.packets,
@@ -238,14 +238,14 @@ impl Router {
             port: self.outputs[PORT].counters,
         }
     }
-    /// What went over each link that was used, with the neighbour behind it.
+    /// Counters of each link that was used, with the neighbour behind it.
     pub fn loads(&self) -> impl Iterator<Item = (u32, OutputCounters)> + '_ {
         (0..LINKS).filter_map(|index| {
             let counters = self.outputs[index].counters;
             Some((self.neighbours[index]?, counters)).filter(|_| counters.packets > 0)
         })
     }
-    /// Packets that stand in the router, and if a link is dead, for which neighbour they wait.
+    /// Packets that wait for a dead link, by the neighbour behind it.
     pub fn waiting_for_dead(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
         (0..LINKS).filter_map(|index| {
             let dead = self.faults.as_ref()?.dead_from(index)?;
@@ -267,7 +267,7 @@ impl Router {
         self.inputs[number].way = Some(way);
         (output, channel)
     }
-    /// Where a packet that stands here goes: the output, and the channel behind it.
+    /// Route of a packet in this router: the output, and the channel behind it.
     fn route(&self, number: usize, packet: &Packet) -> (usize, usize) {
         let class = (number % CHANNELS) & !1;
         let dest = self.topology.coordinates(u32::from(packet.dest));
@@ -311,7 +311,7 @@ impl Router {
         self.advance(now, number, passing, ports);
         self.serve(now, course.output(), ports);
     }
-    /// True if a packet can go to its output at once, before nobody.
+    /// True if a packet can go to its output at once, overtaking none.
     #[inline]
     fn is_free(&self, ready: Time, course: Course) -> bool {
         let output = &self.outputs[course.output()];
@@ -392,7 +392,7 @@ impl Router {
     }
     /// The neighbour that sends to an input.
     pub(crate) fn sender(&self, link: usize) -> u32 {
-        // What comes in by the neighbour's link up came from below.
+        // A packet on the neighbour's link up came from below.
         self.neighbours[link ^ 1].expect("packets come from neighbours")
     }
     /// Tells the neighbour of freed room, if it is enough for a message.
@@ -423,7 +423,7 @@ impl Router {
             self.serve(now, index, ports);
         }
     }
-    /// Something has come to an output where packets wait: it is granted now, or when the link is
+    /// Something has reached an output at which packets wait: it is granted now, or when the link is
     /// free.
     pub(crate) fn serve(&mut self, now: Time, index: usize, ports: &mut impl Ports) {
         if self.outputs[index].due {
@@ -474,7 +474,7 @@ impl Router {
             self.drain(now, number, ports);
         }
     }
-    /// Sends a packet through an output that is free when the packet comes to it.
+    /// Sends a packet through an output that is free when the packet reaches it.
     #[inline(always)]
     fn pass(&mut self, now: Time, course: Course, packet: &Packet, ports: &mut impl Ports) {
         let ready = now + self.params.route;

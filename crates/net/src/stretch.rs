@@ -1,13 +1,13 @@
 //! Stretches of time in which a router does the same again and again, packet after packet of a
 //! stream (`des::LogicalProcess::sample`): its state relative to the time, what adds up meanwhile,
-//! and how it is put where it would come to.
+//! and the jump to its later state.
 
 use crate::queues::{Course, Input, Output, Passing};
 use crate::{Message, Router};
 use abi::packet::Packet;
 use des::{Duration, Time};
 
-/// How far in the future `at` is: the past is all the same.
+/// Distance of `at` in the future; 0 for all of the past.
 fn ahead(at: Time, now: Time) -> u64 {
     at.since(now).0
 }

@@ -1,4 +1,4 @@
-//! Which node is whose neighbour, and which way packets go.
+//! Neighbours of nodes, and routes of packets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +30,7 @@ impl Link {
     }
 }
 
-/// A row, mesh or torus of nodes; node `x + X * (y + Y * z)` stands at `(x, y, z)`.
+/// A row, mesh or torus of nodes; node `x + X * (y + Y * z)` is at `(x, y, z)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     dims: [u32; 3],
@@ -79,12 +79,12 @@ impl Topology {
     pub fn dims(&self) -> [u32; 3] {
         self.dims
     }
-    /// Where `node` stands.
+    /// Coordinates of `node`.
     pub fn coordinates(&self, node: u32) -> [u32; 3] {
         let [x, y, _] = self.dims;
         [node % x, node / x % y, node / x / y]
     }
-    /// Who stands there.
+    /// Node at these coordinates.
     pub fn node_at(&self, at: [u32; 3]) -> u32 {
         at[0] + self.dims[0] * (at[1] + self.dims[1] * at[2])
     }
@@ -126,7 +126,7 @@ impl Topology {
     pub fn is_torus(&self) -> bool {
         self.torus
     }
-    /// True if a packet from `source` that stands at `at` and takes `link` crosses the edge of the torus with
+    /// True if a packet from `source` that is at `at` and takes `link` crosses the edge of the torus with
     /// it or has crossed it before, in this dimension. A route goes around less than once, so the coordinate
     /// itself tells.
     pub fn behind_dateline(&self, source: [u32; 3], at: [u32; 3], link: Link) -> bool {

@@ -1,4 +1,4 @@
-//! What a NIC has done.
+//! Counters of a NIC.
 
 /// Counts since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

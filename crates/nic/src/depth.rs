@@ -1,4 +1,4 @@
-//! How much stands in the FIFOs, for observers: nothing here changes anything.
+//! Depths of the FIFOs, for observers: nothing here changes anything.
 
 use crate::fifo::{CommandFifo, DoneFifo};
 use crate::SeaStar;
@@ -30,7 +30,7 @@ fn done(fifo: &DoneFifo) -> u32 {
 }
 
 impl SeaStar {
-    /// How much stands in the FIFOs now.
+    /// Current depths of the FIFOs.
     pub fn depths(&self) -> Depths {
         Depths {
             tx_commands: commands(&self.tx.commands),
@@ -41,7 +41,7 @@ impl SeaStar {
             rx_streams: self.rx.cam.in_use() as u32,
         }
     }
-    /// Where the firmware puts its next transmit command.
+    /// Slot of the firmware's next transmit command.
     pub fn tx_tail(&self) -> u32 {
         self.tx.commands.tail()
     }

@@ -30,7 +30,7 @@ pub(crate) struct Express {
     taking: bool,
     /// The network takes no packet of the class.
     blocked: bool,
-    /// Packets that have come and stand in no slot.
+    /// Packets that have come and have no slot.
     waiting: VecDeque<Packet>,
     storing: bool,
     /// The oldest slot in use (the firmware moves it), and the next to fill.
@@ -59,7 +59,7 @@ impl Express {
             && self.waiting.is_empty()
             && self.told.is_empty()
     }
-    /// Packets that have come and stand in no slot.
+    /// Packets that have come and have no slot.
     pub(crate) fn held(&self) -> u32 {
         self.waiting.len() as u32
     }
@@ -122,7 +122,7 @@ impl Express {
         self.waiting.push_back(packet);
         self.store_next(now, fabric, ports);
     }
-    /// The firmware has taken what stood in the slots before `head`.
+    /// The firmware has taken the packets in the slots before `head`.
     pub(crate) fn head_moved(
         &mut self,
         now: Time,

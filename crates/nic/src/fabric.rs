@@ -1,5 +1,4 @@
-//! What the parts of the chip share: local memory, the local bus, the way to the host, the
-//! counters.
+//! Shared parts of the chip: local memory, the local bus, the way to the host, the counters.
 
 use crate::plb::Plb;
 use crate::windows::PostedWrites;
@@ -73,7 +72,7 @@ impl Fabric {
     }
 }
 
-/// A fault of whoever wrote the command at `place`.
+/// A fault of the writer of the command at `place`.
 pub(crate) fn command_fault(place: u64, why: &'static str) -> BusError {
     BusError { addr: place, len: abi::seastar::DmaCommand::SIZE, write: true, why }
 }

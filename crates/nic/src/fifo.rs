@@ -14,7 +14,7 @@ pub(crate) struct CommandFifo {
 }
 
 impl CommandFifo {
-    /// An empty FIFO whose entries stand at `base` on the local bus.
+    /// An empty FIFO whose entries are at `base` on the local bus.
     pub(crate) fn new(base: u32) -> CommandFifo {
         CommandFifo { bytes: Box::new([0; COMMAND_BYTES]), base, head: 0, tail: 0 }
     }

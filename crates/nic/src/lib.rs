@@ -51,7 +51,7 @@ use abi::MessageId;
 use bus::{BusError, HyperTransport};
 use des::Time;
 
-/// Where a message is, as seen by the NIC: what the latency breakdown is made of.
+/// Position of a message, as seen by the NIC: the points between which the latency breakdown measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mark {
     /// TX: the engine has taken the command for the header.
@@ -60,7 +60,7 @@ pub enum Mark {
     Injected,
     /// TX: the last packet has left, and the completion is visible to the firmware.
     Departed,
-    /// RX: the first packet stands before the receive engine.
+    /// RX: the first packet is in front of the receive engine.
     Arrived,
     /// RX: the firmware can see the notification of the new message.
     Announced,
@@ -72,7 +72,7 @@ pub enum Mark {
     Completed,
 }
 
-/// What the NIC needs of the node around it.
+/// Services that the NIC needs of the node around it.
 pub trait Ports {
     /// Calls [`SeaStar::handle`] with `event` at `at`.
     fn schedule(&mut self, at: Time, event: Event);
@@ -86,7 +86,7 @@ pub trait Ports {
     fn host_peek(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         self.host_read(phys, buf)
     }
-    /// Whether a read of host memory at `phys` would be answered; nothing is read.
+    /// True if a read of host memory at `phys` would be answered; nothing is read.
     fn host_answers(&mut self, phys: u64) -> bool {
         self.host_read(phys, &mut [0]).is_ok()
     }
@@ -115,7 +115,7 @@ pub trait Ports {
     fn panic(&mut self, now: Time, reason: u8, detail: u32);
     /// Firmware or host did something that the hardware cannot do.
     fn fault(&mut self, now: Time, error: BusError);
-    /// Somebody but the embedded processor has written `len` bytes of local memory at `addr`.
+    /// Reports that others than the embedded processor have written `len` bytes of local memory at `addr`.
     fn sram_written(&mut self, addr: u64, len: usize) {
         let _ = (addr, len);
     }
@@ -123,6 +123,6 @@ pub trait Ports {
     fn sram_read(&mut self, addr: u64, data: &[u8]) {
         let _ = (addr, data);
     }
-    /// A message came to a point of its way. `at` is never before now, but may be later.
+    /// A message reached a point of its way. `at` is never before now, but may be later.
     fn mark(&mut self, at: Time, message: MessageId, mark: Mark);
 }

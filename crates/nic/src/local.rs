@@ -8,7 +8,7 @@ use abi::MessageId;
 use des::Time;
 
 impl Tx {
-    /// A header in local memory: no answer of host memory that was asked for before is overtaken. The engine
+    /// A header in local memory: no answer of host memory that was requested before is overtaken. The engine
     /// reads it through a port of its own, as it writes to host memory: the local bus is not booked
     /// (assumed).
     pub(crate) fn take_local(

@@ -1,4 +1,4 @@
-//! What the SeaStar's parts cost.
+//! Costs of the SeaStar's parts.
 
 use des::Duration;
 
@@ -9,23 +9,23 @@ pub struct Params {
     pub local_headers: bool,
     /// The firmware recovers from exhaustion: the control class, and what the engines tell for it.
     pub recovers: bool,
-    /// From a request on the local bus to its grant: arbitration and address phase.
+    /// Time from a request on the local bus to its grant: arbitration and address phase.
     pub plb_request: Duration,
     /// The local bus's bandwidth, reads and writes together; each way has its own data path of half
     /// of it.
     pub plb_bytes_per_second: u64,
-    /// From the grant to the first beat of data from SRAM.
+    /// Time from the grant to the first beat of data from SRAM.
     pub sram_read: Duration,
-    /// From the grant until SRAM has taken a write, its data beats apart.
+    /// Time from the grant until SRAM has taken a write, its data beats apart.
     pub sram_write: Duration,
-    /// From the grant to the data from a device register.
+    /// Time from the grant to the data from a device register.
     pub register_read: Duration,
-    /// From the grant until a device register has taken a write.
+    /// Time from the grant until a device register has taken a write.
     pub register_write: Duration,
-    /// From the grant until the HyperTransport interface has made a packet of an access to a host
+    /// Time from the grant until the HyperTransport interface has made a packet of an access to a host
     /// window, and from a response to its data on the local bus.
     pub window_access: Duration,
-    /// From a read request at the host to its data leaving host memory.
+    /// Time from a read request at the host to its data leaving host memory.
     pub host_memory_read: Duration,
     /// HyperTransport bytes of a read request.
     pub ht_request_bytes: u64,
@@ -37,28 +37,28 @@ pub struct Params {
     pub ht_mask_bytes: u64,
     /// HyperTransport bytes of an interrupt message.
     pub ht_interrupt_bytes: u64,
-    /// From a transmit command in an idle engine's FIFO until the engine has taken it.
+    /// Time from a transmit command in an idle engine's FIFO until the engine has taken it.
     pub tx_start: Duration,
-    /// From taking a transmit command to taking the next.
+    /// Time from taking a transmit command to taking the next.
     pub tx_command: Duration,
     /// Line buffers of the transmit engine: reads of at most 64 bytes under way and packets waiting
     /// to leave.
     pub tx_buffers: usize,
     /// Time that the transmit engine spends on a packet or on a piece of one.
     pub tx_packet: Duration,
-    /// From the tail of a message's last packet leaving until the firmware can see the completion.
+    /// Time from the tail of a message's last packet leaving until the firmware can see the completion.
     pub tx_complete: Duration,
     /// Packets that the receive engine holds: those before it, and payload that waits for commands
     /// or for the way to the host. The network keeps the others.
     pub rx_buffers: u32,
     /// Time that the receive engine spends on finding a packet's stream and storing it.
     pub rx_packet: Duration,
-    /// From a header in SRAM, or from a finished message, until the firmware can see the
+    /// Time from a header in SRAM, or from a finished message, until the firmware can see the
     /// notification.
     pub rx_notify: Duration,
-    /// From a receive command in an idle engine's FIFO until the engine has taken it.
+    /// Time from a receive command in an idle engine's FIFO until the engine has taken it.
     pub rx_start: Duration,
-    /// From taking a receive command to taking the next.
+    /// Time from taking a receive command to taking the next.
     pub rx_command: Duration,
     /// Bytes of a stream that all queues between two transmit and receive engines hold at most; for
     /// skipping stretches of it ([`SeaStar::state`](crate::SeaStar::state)).

@@ -10,7 +10,7 @@ use des::{Duration, Time};
 /// Bytes a data beat (facts: 128-bit data paths).
 const BEAT: u64 = 16;
 
-/// Who answers an address.
+/// Target that answers an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Local memory.
@@ -19,7 +19,7 @@ pub(crate) enum Target {
     Register,
     /// Host memory through a window: its number and the offset in it.
     Window(usize, u64),
-    /// Nobody.
+    /// No target.
     Nothing,
 }
 
@@ -27,7 +27,7 @@ const SRAM_FIRST: u64 = SRAM_BASE as u64;
 const REGISTER_FIRST: u64 = HOST_WINDOW_BASE as u64;
 const LAST: u64 = HOST_WINDOW_BASE as u64 + HOST_WINDOW_SIZE as u64 - 1;
 
-/// Who answers `addr`.
+/// Target that answers `addr`.
 #[inline(always)]
 pub(crate) fn decode(addr: u64) -> Target {
     match addr {
@@ -61,7 +61,7 @@ impl Plb {
             write_free: Time::ZERO,
         }
     }
-    /// When the data paths are free: reads, writes.
+    /// Times at which the data paths are free: reads, writes.
     pub(crate) fn free(&self) -> [Time; 2] {
         [self.read_free, self.write_free]
     }
@@ -74,7 +74,7 @@ impl Plb {
     fn beats(&self, len: usize) -> Duration {
         self.beat * (len as u64).div_ceil(BEAT).max(1)
     }
-    /// A read of `len` bytes, asked for at `now`, from a device that takes `access`. Returns when
+    /// A read of `len` bytes, requested at `now`, from a device that takes `access`. Returns when
     /// the first beat is there.
     #[inline(always)]
     pub(crate) fn read(&mut self, now: Time, len: usize, access: Duration) -> Time {
@@ -86,12 +86,12 @@ impl Plb {
     pub(crate) fn unbooked(&self, len: usize) -> Duration {
         self.request + self.sram_read + self.beats(len)
     }
-    /// When data that come from afar at `back` are there. They do not book the data path: it would
-    /// be booked too early for reads that are asked for in between.
+    /// Arrival of data that come from outside at `back`. They do not book the data path: it would be booked
+    /// too early for reads that are requested in between.
     pub(crate) fn response(&self, back: Time, access: Duration) -> Time {
         back + access + self.beat
     }
-    /// A write of `len` bytes, asked for at `now`, to a device that takes `access`. Returns when
+    /// A write of `len` bytes, requested at `now`, to a device that takes `access`. Returns when
     /// the device has taken it.
     #[inline(always)]
     pub(crate) fn write(&mut self, now: Time, len: usize, access: Duration) -> Time {

@@ -8,12 +8,12 @@ use bus::Access;
 use des::Time;
 
 impl SeaStar {
-    /// When the local bus is free for the embedded processor: reads, writes.
+    /// Times at which the local bus is free for the embedded processor: reads, writes.
     pub fn plb_free(&self) -> [Time; 2] {
         self.fabric.plb.free()
     }
-    /// What a read of the embedded processor would give now, without any effect. False for host
-    /// memory, whose reads use the link. Reading a register has no effect on this chip.
+    /// Reads as the embedded processor would now, without any effect. False for host memory, whose reads
+    /// use the link. Reading a register has no effect on this chip.
     #[inline(always)]
     pub fn plb_peek(&mut self, addr: u64, buf: &mut [u8], ports: &mut impl Ports) -> bool {
         match decode(addr) {
@@ -22,7 +22,7 @@ impl SeaStar {
             Target::Window(..) | Target::Nothing => false,
         }
     }
-    /// What a read of the embedded processor would give now, host memory included, without any effect.
+    /// Reads as the embedded processor would now, host memory included, without any effect.
     pub fn plb_look(&mut self, addr: u64, buf: &mut [u8], ports: &mut impl Ports) -> bool {
         let Target::Window(window, offset) = decode(addr) else {
             return self.ras_read(addr, buf, ports).is_ok();

@@ -1,16 +1,16 @@
-//! How soon what happens in the chip can show in the network. The longer that takes, the further
-//! apart in time nodes can be simulated.
+//! Lookahead of the chip: the least time until something that happens in it can show in the network. The
+//! longer that is, the further apart in time nodes can be simulated.
 //!
-//! Nothing new leaves for the network before the transmit engine has read it from host memory (or, where the
-//! firmware sends by itself, from local memory), and that the receive engine has room is no news where nobody
-//! waits for it. What is told here holds for the chip as it is: a packet that comes, or an event, can only
-//! shorten it, and is counted itself.
+//! Nothing new leaves for the network before the transmit engine has read it from host memory (or, if the
+//! firmware sends by itself, from local memory). Room in the receive engine does not matter if nobody waits
+//! for it. The times here hold for the chip as it is: a packet that arrives, or an event, can only shorten
+//! them, and is counted itself.
 
 use crate::tx::UnderWay;
 use crate::{Event, SeaStar};
 use des::Duration;
 
-/// What is around the chip.
+/// Surroundings of the chip.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
     /// Least time of a way over HyperTransport.
@@ -35,7 +35,7 @@ impl SeaStar {
         }
         let params = &self.fabric.params;
         if params.recovers {
-            // A packet of the control class stands in its engine's FIFO.
+            // A packet of the control class is in its engine's FIFO.
             return taken + params.tx_packet;
         }
         if params.local_headers {
@@ -62,7 +62,7 @@ impl SeaStar {
                 Duration::ZERO
             }
             Event::CtlTake => Duration::ZERO,
-            // What the processor sees of it must make it do something.
+            // The processor sees it, and must act first.
             Event::TxDone | Event::RxPacket | Event::RxDeposit => self.reach_of_access(around),
             Event::RxTake | Event::RxDone => self.reach_of_access(around),
             Event::RxAnnounce { .. } | Event::RxOverflow { .. } => self.reach_of_access(around),
@@ -71,11 +71,11 @@ impl SeaStar {
             Event::HostWrite | Event::HostPayload => around.link + self.reach_of_access(around),
         }
     }
-    /// What the transmit engine has taken and not given to the network.
+    /// Work that the transmit engine has taken and not given to the network.
     pub fn under_way(&self) -> UnderWay {
         self.tx.under_way()
     }
-    /// A command for the receive engine may make room for somebody who waits.
+    /// A command for the receive engine may make room for packets that wait.
     fn has_news_of_room(&self, around: Around) -> bool {
         around.waiting && self.packets_held() > 0
     }

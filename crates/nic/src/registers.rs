@@ -39,7 +39,7 @@ pub(crate) struct Control {
     pub(crate) windows: Windows,
 }
 
-/// All registers, for one access. What the access sets off happens at `at`, when the device has it.
+/// All registers, for one access. The effects of the access happen at `at`, when the device has it.
 pub(crate) struct Registers<'a, P> {
     pub(crate) at: Time,
     pub(crate) control: &'a mut Control,

@@ -38,7 +38,7 @@ pub(crate) const GATHER: usize = 1024;
 /// Room in the notification FIFO for what does not wait: completions, and packets of the control class.
 const KEPT_FOR_OTHERS: u32 = 2 * CAM_ENTRIES + CONTROL_SLOTS + 2;
 
-/// What the routing flit of a message's first packet says of it.
+/// Contents of the routing flit of a message's first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routing {
     source: u16,
@@ -84,7 +84,7 @@ pub(crate) struct Rx {
     pub(crate) deposit_free: Time,
     pub(crate) deposit_event: bool,
     pub(crate) completing: VecDeque<(u32, MessageId)>,
-    /// When the newest notification of a message becomes visible: those of messages keep their order.
+    /// Time at which the newest notification of a message becomes visible: notifications keep their order.
     pub(crate) announced: Time,
 }
 
@@ -404,7 +404,7 @@ impl Rx {
                     stream.commands.pop_front();
                     continue;
                 }
-                // What comes behind the end of the last command belongs nowhere, and must not stay.
+                // Bytes behind the end of the last command have no destination, and are removed.
                 stream.excess |= !stream.buffer.is_empty();
                 self.buffered -= stream.buffer.len() as u64;
                 stream.buffer.clear();

@@ -1,4 +1,4 @@
-//! The whole chip: who is called for which address and event.
+//! The whole chip: dispatch of addresses and events.
 
 use crate::express::Express;
 use crate::fabric::Fabric;
@@ -12,7 +12,7 @@ use abi::packet::{flag, Packet};
 use bus::{read_words, write_words, BusError, Direction, Memory};
 use des::Time;
 
-/// What the NIC waits for.
+/// Event for which the NIC waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The oldest posted write or interrupt arrives at the host, one of the processor.
@@ -37,12 +37,12 @@ pub enum Event {
         stream: u16,
         /// It is complete in its first packet, and its CRC is wrong.
         error: bool,
-        /// Whose it is.
+        /// Routing of its message.
         routing: Routing,
     },
     /// A message that found no stream becomes visible.
     RxOverflow {
-        /// Whose it is.
+        /// Routing of its message.
         routing: Routing,
     },
     /// The receive engine takes a command.
@@ -244,7 +244,7 @@ impl SeaStar {
     pub fn sram_mut(&mut self) -> &mut Memory {
         &mut self.fabric.sram
     }
-    /// What is left of local memory when the chip is gone.
+    /// Local memory, when the chip is gone.
     pub fn into_sram(self) -> Memory {
         self.fabric.sram
     }
@@ -319,7 +319,7 @@ impl SeaStar {
     pub fn control_injection_free(&mut self, now: Time, ports: &mut impl Ports) {
         self.express.unblock(now, &self.fabric, ports);
     }
-    /// What happened so far.
+    /// Counters since power-on.
     pub fn counters(&self) -> Counters {
         self.fabric.counters
     }
@@ -351,7 +351,7 @@ impl SeaStar {
         Ok(())
     }
     /// Time of a read of host memory by the processor. Its response does not queue for the link: it
-    /// leaves in the future, and booking the link for it now would hold up what is sent in between.
+    /// leaves in the future, and booking the link for it now would delay packets sent in between.
     fn host_round_trip(&mut self, now: Time, len: usize, ports: &mut impl Ports) -> Time {
         let fabric = &mut self.fabric;
         let params = &fabric.params;

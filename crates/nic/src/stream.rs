@@ -21,7 +21,7 @@ pub(crate) struct Command {
     pub(crate) addr: u64,
     /// Bytes left.
     pub(crate) left: u32,
-    /// Where it stood in the command FIFO: how a fault names it.
+    /// Number of its slot in the command FIFO: a fault names it.
     pub(crate) place: u64,
 }
 
@@ -29,9 +29,9 @@ pub(crate) struct Command {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bytes {
     bytes: Vec<u8>,
-    /// Of them, how many have left.
+    /// Number of them that have left.
     gone: usize,
-    /// How many the CRC has taken in, or need not: it takes many at once.
+    /// Number of bytes that the CRC has taken in, or need not: it takes many at once.
     summed: usize,
 }
 
@@ -98,19 +98,19 @@ pub(crate) struct Stream {
     pub(crate) arrived: bool,
     /// The completion will carry ERROR.
     pub(crate) error: bool,
-    /// More bytes came than its commands ask for.
+    /// More bytes came than its commands request.
     pub(crate) excess: bool,
-    /// It stands in the queue for the way to the host.
+    /// It is in the queue for the way to the host.
     pub(crate) waiting: bool,
     /// Payload sent to the host, gathered into one write to host memory.
     pub(crate) gather: Vec<u8>,
     /// Host physical address of its first byte.
     pub(crate) gather_addr: u64,
-    /// When the last write sent arrives at the host.
+    /// Time at which the last write sent arrives at the host.
     pub(crate) written: Time,
     /// Payload bytes that have come.
     pub(crate) received: u64,
-    /// What the next packets would carry if they had not been skipped.
+    /// Payload that the next packets would carry if they had not been skipped.
     pub(crate) replaced: VecDeque<u8>,
 }
 
@@ -160,7 +160,7 @@ impl Stream {
     }
 }
 
-/// What a packet's source and message number find.
+/// Result of a look-up by a packet's source and message number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A stream.
@@ -174,11 +174,11 @@ pub(crate) enum Found {
 /// All streams, and the CAM in front of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Cam {
-    /// Those that were in use at the same time; the one that was used last is used again first, since the
+    /// Streams that were in use at the same time; the one that was used last is used again first, since the
     /// caches of the machine that simulates hold it.
     streams: Vec<Stream>,
     spare: Vec<u16>,
-    /// Where each number's stream stands; of one that is not in use, where it stood last.
+    /// Index of each number's stream; of one that is not in use, its last index.
     places: Vec<u16>,
     /// Free streams. First in, first out: a stream and its header slot rest as long as possible
     /// before they are used again.

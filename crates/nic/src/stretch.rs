@@ -1,6 +1,6 @@
 //! Stretches of time in which the chip does the same again and again, packet after packet of a
 //! stream (`des::LogicalProcess::sample`): its state relative to the time, what adds up meanwhile,
-//! and how it is put where it would come to.
+//! and the jump to its later state.
 //!
 //! The payload is no part of the state. When a stretch is repeated, the sender's host memory is
 //! read there and then, and all of it goes to the receiver at once ([`Skipped`]), which puts it
@@ -19,17 +19,17 @@ use std::ops::Range;
 
 /// Bytes that are skipped at once at most.
 const AT_ONCE: u64 = 4 << 20;
-/// Lines of a stream between two samples: three times what is read ahead, or gathered, so that the
+/// Lines of a stream between two samples: three times the read-ahead, or the gathering, so that the
 /// state comes back soon also where credits are given for three packets at once.
 const LINES_A_BEAT: u64 = 3 * READ_AHEAD as u64 / LINE;
 const _: () = assert!(READ_AHEAD as usize == GATHER);
-/// Where a program's memory may end.
+/// Granularity of a program's memory, in bytes.
 const PAGE: u64 = 4096;
 
 /// A stream that moves on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Who it is: the same at two samples if the stream is.
+    /// Identity of the stream: the same at two samples if the stream is.
     pub key: u64,
     /// Bytes so far.
     pub position: u64,
@@ -51,26 +51,26 @@ pub struct Skipped {
     pub dest: u16,
     source: u16,
     message: u16,
-    /// Where the packetiser stood before, in bytes of the payload.
+    /// Position of the packetiser before, in bytes of the payload.
     position: u64,
-    /// How far it was put on.
+    /// Bytes by which it was advanced.
     bytes: u64,
-    /// From what may be in flight before `position` to `bytes` after it.
+    /// Bytes from those that may be in flight before `position` to `bytes` after it.
     data: Vec<u8>,
 }
 
-/// How far in the future `at` is: the past is all the same.
+/// Distance of `at` in the future; 0 for all of the past.
 fn ahead(at: Time, now: Time) -> u64 {
     at.since(now).0
 }
 
-/// Bytes that a command must have left, so that its end is nowhere felt: what is read ahead, what is
-/// gathered, and what a stream holds.
+/// Bytes that a command must have left, so that its end has no effect yet: bytes that are read ahead, or
+/// gathered, and bytes that a stream holds.
 fn margin(params: &Params) -> u64 {
     u64::from(2 * READ_AHEAD) + u64::from(params.rx_buffers) * PAYLOAD_BYTES as u64
 }
 
-/// How far a stream may be put on whose command has `left` bytes left.
+/// Bytes by which a stream may be advanced whose command has `left` bytes left.
 fn left_of(left: u32, params: &Params) -> u64 {
     u64::from(left).saturating_sub(margin(params)).min(AT_ONCE)
 }
@@ -82,7 +82,7 @@ fn header(packet: &Packet, out: &mut Vec<u64>) {
 }
 
 impl SeaStar {
-    /// How far the transmit engine's stream has come; `None` without a long one.
+    /// Progress of the transmit engine's stream; `None` without a long one.
     pub fn beats(&self) -> Option<u64> {
         let region = self.tx.region?;
         (u64::from(region.left) > margin(&self.fabric.params))
@@ -155,7 +155,7 @@ impl SeaStar {
         let flight = self.fabric.params.in_flight as usize;
         tx.sum();
         let region = tx.region.as_mut().expect("a stream moves");
-        // What may be in flight, what has been read ahead, and what comes next.
+        // Bytes that may be in flight, bytes that have been read ahead, and the next ones.
         let mut data = tx.bytes.split_off(tx.used - flight);
         let here = data.len();
         data.resize(here + bytes as usize, 0);
@@ -307,7 +307,7 @@ impl Stream {
     ) {
         self.buffer.sum(&mut self.crc);
         let bytes = skipped.bytes as usize;
-        // What it holds, oldest first: on the way to memory, gathered, waiting.
+        // Bytes that it holds, oldest first: on the way to memory, gathered, waiting.
         let mut all = Vec::with_capacity(2 * skipped.data.len());
         let deposited = self.received - self.buffer.len() as u64;
         let own = posted.bulk_before(index, self.address(deposited) - self.gather.len() as u64);
@@ -315,7 +315,7 @@ impl Stream {
         all.extend_from_slice(&self.gather);
         all.extend_from_slice(self.buffer.all());
         let low = self.received - all.len() as u64;
-        // Then what is between the two, and what did not travel.
+        // Then the bytes between the two, and those that did not travel.
         let first = skipped.position + skipped.bytes - skipped.data.len() as u64;
         let missing = self.received.checked_sub(first).expect("as much as may be in flight");
         all.extend_from_slice(&skipped.data[missing as usize..]);

@@ -17,8 +17,9 @@ impl SeaStar {
         twin
     }
 
-    /// Where the SRAM of this NIC holds the node id `mine` and that of `other`, whose firmware has done the
-    /// same, holds `theirs`, if that and the registers' node id are the only differences between them.
+    /// Places at which the SRAM of this NIC holds the node id `mine` and that of `other`, whose firmware
+    /// has done the same, holds `theirs`; `None` if anything differs except these and the registers' node
+    /// id.
     pub fn copies(&self, mine: u16, other: &SeaStar, theirs: u16) -> Option<Vec<Copy16>> {
         let (sram, others) = (self.fabric.sram.all(), other.fabric.sram.all());
         let copies = bus::copies(&sram, mine, &others, theirs)?;

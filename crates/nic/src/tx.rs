@@ -34,19 +34,19 @@ pub(crate) struct Taken {
     pub(crate) tag: u16,
     pub(crate) peer: u16,
     pub(crate) id: MessageId,
-    /// Of a header, where the firmware recovers: the message's number, and whether it is sent again.
+    /// Number of a header's message, if the firmware recovers, and whether it is sent again.
     pub(crate) number: u16,
     pub(crate) resumed: bool,
     /// Some of its bytes could not be read.
     pub(crate) error: bool,
 }
 
-/// What is left to ask for of the newest command.
+/// Part of the newest command that is not yet requested from the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
     pub(crate) addr: u64,
     pub(crate) left: u32,
-    /// Bytes of it read ahead and not asked for.
+    /// Bytes of it read ahead and not requested.
     pub(crate) ahead: u32,
 }
 
@@ -67,21 +67,21 @@ pub(crate) struct Staged {
     pub(crate) completion: Option<u32>,
 }
 
-/// What the engine has taken and not given to the network.
+/// Work that the engine has taken and not given to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnderWay {
     /// Nothing: the next packet is a header that it must fetch.
     Nothing,
     /// A message of a header alone.
     Header {
-        /// Where it goes.
+        /// Destination node.
         dest: u16,
     },
     /// More than that.
     Packets,
 }
 
-/// The engine. What its node asks in each turn stands first (`reach`).
+/// The engine. The fields that its node reads in each turn come first (`reach`).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Tx {
@@ -101,19 +101,19 @@ pub(crate) struct Tx {
     pub(crate) take_at: Time,
     pub(crate) packetiser_free: Time,
     pub(crate) port_free: Time,
-    /// Time at which the newest read's data leave their memory: what is asked for later leaves no earlier.
+    /// Time at which the newest read's data leave their memory: later requests leave no earlier.
     pub(crate) answered: Time,
     pub(crate) commands: CommandFifo,
     pub(crate) done: DoneFifo,
-    /// Lines asked for, and payload bytes put into packets, since power-on.
+    /// Lines requested, and payload bytes put into packets, since power-on.
     pub(crate) lines: u64,
     pub(crate) absorbed: u64,
-    /// What `absorbed` was when the message's payload began.
+    /// Value of `absorbed` when the message's payload began.
     pub(crate) payload_start: u64,
     /// Bytes read from host memory, and how many of them are in packets.
     pub(crate) bytes: Vec<u8>,
     pub(crate) used: usize,
-    /// How many of them the CRC has taken in, or need not: it takes many at once.
+    /// Number of them that the CRC has taken in, or need not: it takes many at once.
     pub(crate) summed: usize,
     pub(crate) packet: Packet,
     pub(crate) crc: Crc,
@@ -163,7 +163,7 @@ impl Tx {
     pub(crate) fn is_between_messages(&self) -> bool {
         !self.in_message
     }
-    /// What it has under way.
+    /// Work in progress.
     pub(crate) fn under_way(&self) -> UnderWay {
         let staged = !self.staged.is_empty() || self.port_blocked;
         if self.in_message || self.region.is_some() || staged {
@@ -227,7 +227,7 @@ impl Tx {
         self.pump(now, fabric, ports);
         self.fetch(now, fabric, ports);
     }
-    /// When the port to the network is free, if a packet is on it at `now`.
+    /// Time at which the port to the network is free, if a packet is on it at `now`.
     pub(crate) fn port_busy(&self, now: Time) -> Option<Time> {
         (self.port_free > now).then_some(self.port_free)
     }
@@ -342,7 +342,7 @@ impl Tx {
         }
         self.region = Some(Region { ahead: if header { left } else { 0 }, ..region });
     }
-    /// An empty command ends with whatever was asked for last; with nothing under way it ends now.
+    /// An empty command ends with the newest request; with nothing under way it ends now.
     fn end_with_newest(&mut self) {
         match self.coming.back_mut().filter(|_| self.asked.is_empty()).or(self.asked.back_mut()) {
             Some(piece) => piece.ends += 1,
@@ -420,7 +420,7 @@ impl Tx {
             }
         }
     }
-    /// The CRC takes in what is in packets.
+    /// Adds the bytes in packets to the CRC.
     pub(crate) fn sum(&mut self) {
         self.crc.update(&self.bytes[self.summed..self.used]);
         self.summed = self.used;

@@ -40,7 +40,7 @@ enum Posted {
     Interrupt,
 }
 
-/// What is on its way to the host, in order of arrival.
+/// Writes on their way to the host, in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PostedWrites {
     queue: VecDeque<Posted>,
@@ -50,7 +50,7 @@ pub(crate) struct PostedWrites {
 
 impl PostedWrites {
     fn push(&mut self, arrival: Time, posted: Posted, ports: &mut impl Ports) {
-        // What was gathered for longer arrives, as one, with its last byte; nothing overtakes
+        // Gathered writes arrive as one, with their last byte; nothing overtakes
         // anything.
         self.last = self.last.max(arrival);
         let event = match posted {
@@ -85,8 +85,8 @@ impl PostedWrites {
     pub(crate) fn interrupt(&mut self, arrival: Time, ports: &mut impl Ports) {
         self.push(arrival, Posted::Interrupt, ports);
     }
-    /// For `SeaStar::state`: what is on its way, if that is payload only. `place` tells where a
-    /// stream stands in host memory.
+    /// State for `SeaStar::state`: the writes on their way, if they are payload only. `place` tells where a
+    /// stream is in host memory.
     pub(crate) fn state(
         &self,
         now: Time,
@@ -101,11 +101,11 @@ impl PostedWrites {
         }
         Some(())
     }
-    /// Puts everything off by `span`; the events are somebody else's.
+    /// Puts everything off by `span`, except the events, which are the caller's.
     pub(crate) fn shift(&mut self, span: Duration) {
         self.last += span;
     }
-    /// Which of what is on its way is payload of `stream` for the addresses just before `end`.
+    /// Indices of the pending writes that are payload of `stream` for the addresses just before `end`.
     pub(crate) fn bulk_before(&self, stream: u16, mut end: u64) -> Vec<usize> {
         let mut found = Vec::new();
         for (index, posted) in self.queue.iter().enumerate().rev() {
@@ -157,7 +157,7 @@ impl PostedWrites {
             ports.fault(now, error);
         }
     }
-    /// Puts what is on its way over bytes read from host memory: a read does not pass earlier
+    /// Puts the writes on their way over bytes read from host memory: a read does not pass earlier
     /// writes.
     pub(crate) fn overlay(&self, addr: u64, buf: &mut [u8]) {
         for posted in &self.queue {

@@ -7,14 +7,14 @@ use abi::offload::unit_register;
 use bus::Bus;
 use des::Time;
 
-/// All of a card but its processor, which stands still.
+/// All of a card but its processor, which is halted.
 pub struct Around<'a, P> {
     pub(crate) inside: &'a mut Inside,
     pub(crate) ports: &'a mut P,
 }
 
 impl<P: Ports> Around<'_, P> {
-    /// Reads what stands at an address of the card's bus at `now`; nothing happens by it. False if not all of
+    /// Reads from an address of the card's bus at `now`, without an effect. False if not all of
     /// it answers: ports and windows cannot be read.
     pub fn look(&mut self, now: Time, addr: u64, bytes: &mut [u8]) -> bool {
         let word = match decode(addr) {

@@ -13,31 +13,31 @@ use std::fmt;
 /// two one began after the last thing that it could see, and its last store may come late.
 const IDLE_TURNS: u64 = 3;
 
-/// Why a card has stopped.
+/// Reason for which a card has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The processor has.
     Processor(ppc440::Fault),
     /// The firmware says so: `panic_reason` in the highest byte, a detail.
     Panic(u32),
-    /// What the firmware asked of a part cannot be.
+    /// The firmware has requested something impossible of a part.
     Part(&'static str),
     /// The host has no memory there.
     Host(BusError),
     /// A chip in the place of a matching unit has done what cannot be.
     Unit {
-        /// Which of them.
+        /// Name of the unit.
         unit: &'static str,
         /// Cycle of the unit.
         cycle: u64,
-        /// When that is over.
+        /// Time of the end of that cycle.
         at: Time,
-        /// In words.
+        /// Description, in words.
         what: String,
     },
 }
 
-/// What a card has counted.
+/// Counters of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Messages that have left, and bytes behind their headers.
@@ -94,7 +94,7 @@ impl Card {
         self.inside.ready
     }
 
-    /// Why it has stopped, and when.
+    /// Reason for which it has stopped, and the time.
     pub fn fault(&self) -> Option<&(Time, Fault)> {
         self.inside.fault.as_ref()
     }
@@ -104,12 +104,12 @@ impl Card {
         self.inside.serial
     }
 
-    /// Swaps what observers have to be told for `empty`, in the order in which it happened.
+    /// Swaps the points for observers with `empty`, in the order in which they happened.
     pub fn points(&mut self, empty: &mut Vec<(Time, Point)>) {
         std::mem::swap(&mut self.inside.points, empty);
     }
 
-    /// What it has counted.
+    /// Counters of the card.
     pub fn counters(&self) -> Counters {
         let mut counters = self.inside.counters;
         if let Some(units) = &self.inside.units {
@@ -123,7 +123,7 @@ impl Card {
         self.inside.receiver.held()
     }
 
-    /// When its processor does something next that others may see; never while it only polls.
+    /// Time of its processor's next action that others may see; `Time::NEVER` while it only polls.
     pub fn next_action(&self) -> Time {
         if self.inside.idle >= IDLE_TURNS || self.inside.fault.is_some() {
             return Time::NEVER;
@@ -131,7 +131,7 @@ impl Card {
         self.core.now()
     }
 
-    /// Lets the processor go on until `until`, or until it has asked for something that is due before.
+    /// Lets the processor go on until `until`, or until it has scheduled an event that is due before.
     pub fn run<P: Ports>(&mut self, until: Time, ports: &mut P) {
         if self.inside.fault.is_none() {
             let Card { core, inside } = self;
@@ -140,7 +140,7 @@ impl Card {
         }
     }
 
-    /// The same, and tells `probe` where its cycles go. Returns why the processor stands.
+    /// The same, and tells `probe` where its cycles go. Returns why the processor halts.
     pub fn run_observed<P: Ports, O: ppc440::Probe>(
         &mut self,
         until: Time,
@@ -169,7 +169,7 @@ impl Card {
         }
     }
 
-    /// Something that it has asked for is due. Its processor has been run up to `now`.
+    /// An event that it has scheduled is due. Its processor has been run up to `now`.
     pub fn handle<P: Ports>(&mut self, now: Time, event: Event, ports: &mut P) {
         let inside = &mut self.inside;
         // The others change nothing that the processor sees.
@@ -201,12 +201,12 @@ impl Card {
         }
     }
 
-    /// Chips in the place of units go up to `now`: what they do wrong until then is told.
+    /// Chips in the place of units go up to `now`: their errors until then are reported.
     pub fn catch_up(&mut self, now: Time) {
         self.inside.catch_up(now);
     }
 
-    /// A message has come to its end of the wire.
+    /// A message has reached its end of the wire.
     pub fn receive<P: Ports>(&mut self, now: Time, message: Message, ports: &mut P) {
         self.inside.tell(now, Point::Comes(packet(&message.header)));
         let header = self.inside.receiver.reach(now, message, self.inside.params.wire_rate);

@@ -1,5 +1,5 @@
-//! The engines: sends, messages that have come, receive DMA. What they do is known when they are told to;
-//! they only wait for its time.
+//! The engines: sends, messages that have come, receive DMA. Their actions are known when they are started;
+//! they only wait for their time.
 
 use crate::{Message, Params};
 use abi::offload as of;
@@ -18,14 +18,14 @@ pub(crate) struct Send {
 #[derive(Default)]
 pub(crate) struct Sender {
     pub queue: VecDeque<Send>,
-    /// Those that have begun to leave and are not gone.
+    /// Sends that have begun to leave and are not gone.
     leaving: u32,
     /// Sends that are gone.
     pub done: u32,
     free: Time,
 }
 
-/// When a send begins to leave, and when its last byte has.
+/// Times at which a send begins to leave, and at which its last byte has left.
 pub(crate) struct Span {
     pub begins: Time,
     pub ends: Time,
@@ -37,7 +37,7 @@ impl Sender {
         if self.queue.len() as u32 + self.leaving >= of::SEND_DEPTH {
             return None;
         }
-        // The descriptor crosses the bus; the payload is asked for and comes back over it.
+        // The descriptor crosses the bus; the payload is requested and comes back over it.
         let read = match send.length {
             0 => Duration::ZERO,
             _ => params.bus_delay * 2 + params.host_memory,
@@ -72,14 +72,14 @@ struct Arrived {
 /// A payload that nobody has taken.
 struct Payload {
     bytes: Vec<u8>,
-    /// When the last of it is here.
+    /// Time at which the last of it is here.
     whole: Time,
 }
 
 /// The receive engine and its end of the wire.
 #[derive(Default)]
 pub(crate) struct Receiver {
-    /// On the wire, with the time of its last byte.
+    /// Messages on the wire, with the time of its last byte.
     coming: VecDeque<(Message, Time)>,
     /// Headers that no place was free for, here or in a unit.
     waiting: VecDeque<Arrived>,
@@ -117,7 +117,7 @@ impl Receiver {
         self.waiting.front().filter(|_| room).map(|arrived| &arrived.header)
     }
 
-    /// It has its place: where, and what stands there, but for what the engine itself adds.
+    /// It has its place: the address, and the bytes there, except those that the engine itself adds.
     pub fn place(&mut self) -> (u32, [u8; of::PACKET_SIZE as usize]) {
         let Arrived { mut header, length } = self.waiting.pop_front().expect("a header waits");
         let own = &mut header[of::packet::PROCESS..][..4];
@@ -133,27 +133,27 @@ impl Receiver {
         self.payloads.pop_front()
     }
 
-    /// Messages that stand at this end.
+    /// Messages at this end.
     pub fn held(&self) -> usize {
         self.coming.len() + self.waiting.len()
     }
 }
 
-/// What the receive DMA engine moves, and to where.
+/// Copy by the receive DMA engine.
 pub(crate) struct Move {
     pub bytes: Source,
     pub to: Place,
 }
 
-/// Where bytes are.
+/// Source of bytes.
 pub(crate) enum Source {
     /// Here.
     Taken(Vec<u8>),
-    /// In memory, this many.
+    /// Address in memory, and number of bytes.
     Memory(u32, u32),
 }
 
-/// Where bytes go.
+/// Destination of bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Host(u64),

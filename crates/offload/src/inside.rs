@@ -1,4 +1,4 @@
-//! The card but for its processor: registers, ports, windows, and what waits for what.
+//! The card except its processor: registers, ports, windows, and queues.
 
 use crate::card::{Counters, Fault};
 use crate::engine::{Mover, Order, Place, Receiver, Send, Sender, Source};
@@ -47,9 +47,9 @@ pub(crate) struct Inside {
     pub serial: u32,
     pub fault: Option<(Time, Fault)>,
     pub counters: Counters,
-    /// What observers are told, until they have been.
+    /// Points that observers have not been told yet.
     pub points: Vec<(Time, Point)>,
-    /// Of what the processor has fetched last it is not told yet that it is done with it.
+    /// True until observers are told that the processor is done with what it has fetched last.
     searches: bool,
 }
 
@@ -62,7 +62,7 @@ fn long(lo: u32, hi: u32) -> u64 {
 }
 
 impl Inside {
-    /// With the firmware in place.
+    /// Card with the firmware in place.
     pub fn new(params: Params, image: &Image, chips: Option<[Box<dyn Chip>; 2]>) -> Inside {
         let mut memory = Memory::new(of::MEMORY_BASE.into(), of::MEMORY_SIZE as usize);
         let mut rom = Memory::new(of::ROM_BASE.into(), of::ROM_SIZE as usize);
@@ -104,7 +104,7 @@ impl Inside {
         self.fault.get_or_insert((at, fault));
     }
 
-    /// Observers are to be told this.
+    /// Records a point for the observers.
     #[inline]
     pub fn tell(&mut self, at: Time, point: Point) {
         self.points.push((at, point));
@@ -198,7 +198,7 @@ impl Inside {
         }
     }
 
-    /// What waits for a place, here or in a unit, gets it if there is one by `now`.
+    /// Admits what waits for a place, here or in a unit, if there is one by `now`.
     pub fn settle(&mut self, now: Time) {
         while let Some(header) = self.receiver.next() {
             let (kind, bits_lo) =
@@ -235,7 +235,7 @@ impl Inside {
         self.watch(now);
     }
 
-    /// What a chip has done that cannot be stops the card.
+    /// Stops the card if a chip has done something impossible.
     fn watch(&mut self, now: Time) {
         if self.fault.is_some() {
             return;
@@ -280,7 +280,7 @@ impl Inside {
         true
     }
 
-    /// What a load of the processor from a register gives.
+    /// Value that the processor loads from a register.
     pub fn register(&self, offset: u32) -> u32 {
         match offset {
             register::STATUS => {
@@ -339,7 +339,7 @@ impl Inside {
         self.unit(which).map_or(0, |unit| unit.result(now))
     }
 
-    /// What a load from a unit's register gives.
+    /// Value loaded from a unit's register.
     pub fn unit_register(&mut self, now: Time, which: usize, offset: u32) -> u32 {
         self.settle(now);
         match (offset, self.unit(which)) {

@@ -36,12 +36,12 @@ pub use unit::{Chip, Wrong};
 use bus::BusError;
 use des::Time;
 
-/// What goes over the wire.
+/// Message on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The packet's header (`abi::offload::Packet`).
     pub header: [u8; abi::offload::PACKET_SIZE as usize],
-    /// What stands behind it.
+    /// Bytes behind the header.
     pub payload: Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ pub enum Event {
     Stored,
 }
 
-/// What the card asks of its node.
+/// Services that the card needs of its node.
 pub trait Ports {
     /// Asks for [`Card::handle`] with `event` at `at`.
     fn schedule(&mut self, at: Time, event: Event);

@@ -7,13 +7,13 @@ use abi::offload::{register, unit_register};
 use bus::{Access, Bus, BusError};
 use des::{Duration, Time};
 
-/// Bytes of a beat: what the processor moves at once, but for cache lines.
+/// Bytes of a beat: the processor moves as many at once, except for cache lines.
 const BEAT: usize = 16;
 
 /// Bytes of a unit's page of registers.
 const UNIT_PAGE: u32 = of::UNEXPECTED_UNIT - of::POSTED_UNIT;
 
-/// Who answers an address.
+/// Target that answers an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Memory,
@@ -58,7 +58,7 @@ impl<P: Ports> LocalBus<'_, P> {
         self.inside.params.bus_beat * len.div_ceil(BEAT).max(1) as u64
     }
 
-    /// The bus is lent to a transaction that is asked for at `now`, on the path for reads or for writes.
+    /// The bus is lent to a transaction that is requested at `now`, on the path for reads or for writes.
     fn book(&mut self, path: usize, now: Time, len: usize) -> Time {
         let granted = now.max(self.inside.free[path]);
         self.inside.free[path] = granted + self.beats(len);

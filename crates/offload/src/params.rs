@@ -1,4 +1,4 @@
-//! What a card is built from.
+//! Parameters of a card.
 
 use abi::offload as of;
 use des::{Clock, Duration};
@@ -42,7 +42,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// What the register OPTIONS says of them.
+    /// Value of the register OPTIONS for these units.
     pub(crate) fn options(&self) -> u32 {
         self.posted.cells as u32 | self.threshold << 16
     }
@@ -51,14 +51,14 @@ impl Units {
 /// The firmware as the loader leaves it.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
-    /// What stands at TEXT_BASE.
+    /// Contents of memory from TEXT_BASE on.
     pub text: Vec<u8>,
-    /// What stands at ROM_BASE: the reset vector is its last word.
+    /// Contents of memory from ROM_BASE on: the reset vector is its last word.
     pub rom: Vec<u8>,
 }
 
 impl Image {
-    /// What is wrong with it, in one sentence.
+    /// Checks the image. The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.text.len() > of::TEXT_SIZE as usize || self.text.is_empty() {
             return Err(format!(

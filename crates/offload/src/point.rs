@@ -1,4 +1,4 @@
-//! What those who observe a card are told. It changes nothing of what the card does.
+//! Points that observers of a card are told. They change nothing of what the card does.
 
 use abi::offload as of;
 use abi::offload::{Command, Packet};
@@ -8,18 +8,18 @@ use abi::offload::{Command, Packet};
 pub enum Point {
     /// The host has rung its doorbell for this command.
     Given {
-        /// Who gives it.
+        /// Process that gives it.
         process: u32,
-        /// What it is.
+        /// The command.
         command: Command,
     },
     /// The processor fetches a command: perhaps not for the first time.
     ReadsCommand {
-        /// Whose.
+        /// Process that gave it.
         process: u32,
         /// Its place in the FIFO.
         slot: u32,
-        /// What stands there.
+        /// The command.
         command: Command,
     },
     /// A message begins to come over the wire.
@@ -30,7 +30,7 @@ pub enum Point {
     ReadsHeader {
         /// Its place in the FIFO.
         slot: u32,
-        /// What stands there.
+        /// Its packet.
         packet: Packet,
     },
     /// The firmware says which message it works on.
@@ -49,9 +49,9 @@ pub enum Point {
     Moved,
     /// It stores a part of a completion.
     Completes {
-        /// For whom.
+        /// Process that gets it.
         process: u32,
-        /// Where in the ring.
+        /// Offset in the ring.
         offset: u32,
         /// Bytes that there are.
         length: u8,
@@ -73,18 +73,18 @@ pub enum Point {
 pub struct Moves {
     /// Its operation.
     pub operation: u32,
-    /// Where in the card's memory.
+    /// Address in the card's memory.
     pub local: u32,
-    /// How many bytes.
+    /// Number of bytes.
     pub length: u32,
 }
 
-/// Places of commands and headers in memory: what the processor fetches there is told.
+/// Places of commands and headers in memory: fetches of the processor there are reported.
 const FIRST: u32 = of::COMMAND_BASE;
 const END: u32 = of::ARRIVAL_BASE + of::ARRIVAL_COUNT * of::PACKET_SIZE;
 const COMMANDS_END: u32 = FIRST + of::PROCESSES * of::COMMAND_COUNT * of::COMMAND_SIZE;
 
-/// What the processor fetches from `addr`, if `memory` has a command or a header there.
+/// Point that the processor passes by fetching from `addr`, if `memory` has a command or a header there.
 #[inline(always)]
 pub(crate) fn fetched(addr: u64, memory: &bus::Memory) -> Option<Point> {
     let addr = u32::try_from(addr).ok()?;
@@ -113,7 +113,7 @@ fn read(addr: u32, memory: &bus::Memory) -> Option<Point> {
     Packet::parse(&bytes).map(|packet| Point::ReadsHeader { slot, packet })
 }
 
-/// The command that stands at `addr`.
+/// The command at `addr`.
 pub(crate) fn command_at(addr: u32, memory: &bus::Memory) -> Option<Command> {
     let mut bytes = [0; Command::SIZE];
     memory.read(addr.into(), &mut bytes).ok()?;

@@ -1,39 +1,39 @@
-//! A matching unit on the bus: brought up to the time at which somebody looks.
+//! A matching unit on the bus: brought up to date at each look.
 
 use abi::offload::{unit_command, unit_result};
 use abi::MessageId;
 use alpu::{Alpu, Command, Config, Inputs, Outputs, Request, Response};
 use des::{Clock, Time};
 
-/// A unit that is not the model: its RTL, say. It is gone through only up to where somebody looks.
+/// A unit that is not the model: its RTL, say. It is advanced only up to each look.
 pub trait Chip {
-    /// What stands at its outputs in this cycle.
+    /// Its outputs in this cycle.
     fn outputs(&self) -> Outputs;
     /// One cycle.
     fn clock(&mut self, inputs: &Inputs);
-    /// As many cycles in which nobody pushes or pops.
+    /// Passes cycles in which nobody pushes or pops.
     fn advance(&mut self, cycles: u64);
-    /// Whether nothing will ever happen unless somebody pushes or pops.
+    /// True if nothing will ever happen unless somebody pushes or pops.
     fn is_at_rest(&self) -> bool;
     /// The request of the next cycle is the header of this message.
     fn announce(&mut self, message: MessageId);
-    /// What it has done that cannot be, first.
+    /// First impossible thing that it has done.
     fn wrong(&self) -> Option<&Wrong>;
 }
 
-/// What a unit has done that cannot be.
+/// Impossible thing that a unit has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// Cycle in which it was seen.
     pub cycle: u64,
-    /// In words.
+    /// Description, in words.
     pub what: String,
 }
 
 /// Cycles for which a command waits, after which its unit is taken for one that never takes it.
 const PATIENCE: u64 = 1_000_000;
 
-/// What does the matching.
+/// Implementation of the matching.
 enum Matcher {
     Model(Box<Alpu>),
     Chip(Box<dyn Chip>),
@@ -49,7 +49,7 @@ macro_rules! either {
     };
 }
 
-/// A unit, and the cycle that it has come to.
+/// A unit, and its present cycle.
 pub(crate) struct Unit {
     matcher: Matcher,
     clock: Clock,
@@ -90,7 +90,7 @@ impl Unit {
         either!(&self.matcher, unit => unit.outputs())
     }
 
-    /// When it has done what cannot be, and what.
+    /// Time and description of the first impossible thing that it has done.
     #[inline]
     pub fn wrong(&self) -> Option<(Time, &Wrong)> {
         let Matcher::Chip(chip) = &self.matcher else { return None };

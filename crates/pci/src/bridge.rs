@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 /// A read by the host's processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostRead {
-    /// Of a device's memory: the lanes of the word at `addr` (a multiple of 8).
+    /// Read of a device's memory: the lanes of the word at `addr` (a multiple of 8).
     Memory {
         /// Address.
         addr: u64,
         /// Lanes, bit 0 the lowest address.
         enables: u8,
     },
-    /// Of the configuration register at `offset` (a multiple of 4) of a slot's device.
+    /// Read of the configuration register at `offset` (a multiple of 4) of a slot's device.
     Config {
         /// Slot.
         slot: u8,
@@ -27,11 +27,11 @@ pub enum HostRead {
 /// The answer to a [`HostRead`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadValue {
-    /// What the read was posted under.
+    /// Token under which the read was posted.
     pub token: u64,
     /// The word; all ones if nobody has answered.
     pub data: u64,
-    /// Nobody has answered.
+    /// True if nobody has answered.
     pub aborted: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct SplitRead {
     pub tag: u8,
     pub addr: u64,
     pub bytes_left: u16,
-    /// First cycle in which data can stand on the bus.
+    /// First cycle in which data can be on the bus.
     pub ready_at: u64,
     /// Posted writes that must be in memory before: reads push them.
     after: u64,
@@ -244,7 +244,7 @@ impl<M: HostMemory> Bridge<M> {
         true
     }
 
-    /// The oldest read, if its data can stand on the bus `lead` cycles after `now`.
+    /// The oldest read, if its data can be on the bus `lead` cycles after `now`.
     pub(crate) fn completion_due(&self, now: u64, lead: u64) -> Option<&SplitRead> {
         let due =
             |split: &&SplitRead| split.ready_at <= now + lead && split.after <= self.drained_total;
@@ -294,7 +294,7 @@ impl<M: HostMemory> Bridge<M> {
         }
     }
 
-    /// True if reads come back by themselves instead of being asked for again.
+    /// True if reads come back by themselves instead of being requested again.
     pub(crate) fn splits_reads(&self) -> bool {
         self.params.protocol == Protocol::Pcix
     }

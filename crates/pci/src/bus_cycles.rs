@@ -16,16 +16,16 @@ use bus::Memory;
 /// Slots of a bus.
 const SLOTS: usize = 4;
 
-/// Cycles of decoding after which nobody is going to answer.
+/// Cycles of decoding after which there will be no answer.
 const ABORT_CYCLES: u8 = 5;
 
 /// A device's PCI core.
 #[derive(Clone, Debug)]
 struct Core {
     config: ConfigSpace,
-    /// Conventional PCI: a read that the core asks for until it has all data.
+    /// Conventional PCI: a read that the core requests until it has all data.
     delayed: Option<Request>,
-    /// The last transaction asked for the delayed read.
+    /// The last transaction requested the delayed read.
     asked: bool,
     /// The last word of a read, and whether its address has slipped at a disconnect (a bug, on request).
     last_word: u64,
@@ -49,9 +49,9 @@ pub struct Bus<M = Memory> {
     transaction: Option<Transaction>,
     /// Idle cycles since the last transaction, up to those of an arbitration.
     idle: u8,
-    /// Who has been chosen, and idle cycles until it starts.
+    /// Agent that has been chosen, and idle cycles until it starts.
     granting: Option<(Agent, u8)>,
-    /// Who was master last, for the round.
+    /// Last master, for the round robin.
     last_master: Agent,
     /// The bridge's last transaction was a completion.
     completed: bool,
@@ -105,12 +105,12 @@ impl<M: HostMemory> Bus<M> {
     pub fn flip(&mut self, cycle: u64, bit: u8) {
         self.flip = Some((cycle, bit));
     }
-    /// True if no transaction is under way or asked for by the bridge.
+    /// True if no transaction is in progress or requested by the bridge.
     pub fn is_quiet(&self) -> bool {
         self.transaction.is_none() && self.bridge.is_quiet() && self.bridge.splits.is_empty()
     }
     /// True if cycles change nothing but their count until the host posts something or a device wants
-    /// something: also no posted word stands in the bridge, and the arbiter has come to rest.
+    /// something: also no posted word is in the bridge, and the arbiter is at rest.
     pub fn is_at_rest(&self) -> bool {
         self.is_still() && self.idle >= self.params.arbitration_cycles
     }
@@ -190,7 +190,7 @@ impl<M: HostMemory> Bus<M> {
         self.cycle(Phase::Idle, 0, 0)
     }
 
-    /// Who of those that want the bus has been without it for longest in the round.
+    /// Next agent in the round robin that wants the bus.
     fn choose(&self, ports: &Ports, parked: bool) -> Option<Agent> {
         let agents = 1 + self.cores.len();
         let last = match self.last_master {
@@ -321,7 +321,7 @@ impl<M: HostMemory> Bus<M> {
         let ad = flipped.map_or(ad, |(_, bit)| ad ^ 1 << bit);
         Cycle { number: self.now, grant: self.granted(), phase, ad, cbe, parity }
     }
-    /// Who may start: the arbiter's choice, or the bridge.
+    /// Agent that may start: the arbiter's choice, or the bridge.
     fn granted(&self) -> Agent {
         self.granting.map_or(Agent::Bridge, |(agent, _)| agent)
     }
@@ -339,7 +339,7 @@ impl<M: HostMemory> Bus<M> {
                 let decode = Step::Response(self.response_cycles(&t));
                 t.step = if pcix { Step::Attribute } else { decode };
                 let command = t.command();
-                // Conventional PCI tells the first byte by its enables; the lowest bits ask for a burst.
+                // Conventional PCI tells the first byte by its enables; the lowest bits request a burst.
                 let addr = if pcix { t.addr } else { t.addr & !3 };
                 self.cycle(Phase::Address { master: t.master, command }, addr, command.code())
             }
@@ -386,7 +386,7 @@ impl<M: HostMemory> Bus<M> {
         cycle
     }
 
-    /// What follows the decoding: data, or an end without.
+    /// Next step after the decoding: data, or an end without data.
     fn answer(&mut self, t: &mut Transaction, ports: &mut Ports) -> Step {
         let Some(target) = t.target else { return Step::End(Ending::MasterAbort) };
         if let (Agent::Device(slot), Kind::HostRead { enables, .. }) = (target, t.kind) {
@@ -415,7 +415,7 @@ impl<M: HostMemory> Bus<M> {
 
     fn answer_read(&mut self, t: &mut Transaction, slot: u8, tag: u8, ports: &mut Ports) -> Step {
         if self.params.protocol == Protocol::Pcix {
-            // The response without data stands in the next cycle.
+            // The response without data comes in the next cycle.
             if self.bridge.open_read(slot, tag, t.addr, t.bytes, self.now + 1) {
                 ports.ins[usize::from(slot)].accepted = true;
                 return Step::End(Ending::Split);
@@ -441,7 +441,8 @@ impl<M: HostMemory> Bus<M> {
         }
     }
 
-    /// Nobody has claimed the address: reads are all ones, writes are lost, and the master knows.
+    /// Ends a transaction whose address nobody has claimed: reads are all ones, writes are lost, and the
+    /// master knows.
     fn abort(&mut self, t: &Transaction, ports: &mut Ports) {
         match (t.master, t.kind) {
             (Agent::Device(slot), _) => {

@@ -33,13 +33,13 @@ pub struct WriteCombiner {
 }
 
 impl WriteCombiner {
-    /// With as many `buffers` of 64 bytes. With one, a store to another line flushes at once.
+    /// Combiner with `buffers` buffers of 64 bytes. With one, a store to another line flushes at once.
     pub fn new(buffers: usize) -> WriteCombiner {
         assert!(buffers > 0, "write combining needs a buffer");
         WriteCombiner { lines: Vec::with_capacity(buffers), buffers }
     }
 
-    /// A store of `bytes`, which may not cross an 8-byte boundary. What must leave now goes to `out`, in
+    /// A store of `bytes`, which may not cross an 8-byte boundary. Bytes that must leave now go to `out`, in
     /// order.
     pub fn store(&mut self, addr: u64, bytes: &[u8], out: &mut impl FnMut(Burst)) {
         let (base, lane) = (addr & !(LINE - 1), (addr % 8) as usize);

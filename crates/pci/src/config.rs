@@ -102,7 +102,7 @@ impl ConfigSpace {
         let claims = self.command & MEMORY_ENABLE != 0 && offset < u64::from(self.region);
         claims.then_some(offset as u32)
     }
-    /// True if the device may ask for the bus.
+    /// True if the device may request the bus.
     pub fn is_master(&self) -> bool {
         self.command & MASTER_ENABLE != 0
     }

@@ -1,4 +1,4 @@
-//! What a bus has been used for.
+//! Counters of a bus.
 
 /// Use of the bus so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub struct Counters {
     pub data_cycles: u64,
     /// Transactions that were begun.
     pub transactions: u64,
-    /// Of them, those that were retried,
+    /// Transactions that were retried.
     pub retries: u64,
-    /// answered with Split Response,
+    /// Transactions answered with Split Response.
     pub splits: u64,
-    /// ended before their last byte,
+    /// Transactions ended before their last byte.
     pub disconnects: u64,
-    /// and those that nobody claimed.
+    /// Transactions that nobody claimed.
     pub aborts: u64,
     /// Data phases whose parity was wrong.
     pub parity_errors: u64,

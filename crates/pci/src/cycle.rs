@@ -1,6 +1,6 @@
 //! One cycle of the bus, as an analyser on its pins would tell it.
 
-/// Who drives the bus, or answers.
+/// Agent that drives the bus, or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     /// The host bridge, which is also the arbiter.
@@ -51,34 +51,34 @@ pub enum Ending {
     Split,
     /// Ask again.
     Retry,
-    /// Nobody has claimed the address.
+    /// The address was not claimed.
     MasterAbort,
 }
 
-/// What a cycle is used for.
+/// Use of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Nothing.
     Idle,
     /// Address on AD, command on C/BE#.
     Address {
-        /// Whose transaction it is.
+        /// Master of the transaction.
         master: Agent,
-        /// What it is.
+        /// Command of the transaction.
         command: Command,
     },
     /// PCI-X: who asks, and for how much.
     Attribute {
-        /// Who has asked, or for a completion: who had asked.
+        /// Agent that requests; for a completion, the one that had requested.
         requester: Agent,
-        /// Which of its reads it is.
+        /// Tag of the read.
         tag: u8,
         /// Bytes of the sequence that are left.
         bytes: u16,
     },
     /// The target decodes; `target` once DEVSEL# is asserted.
     Response {
-        /// Who has claimed the transaction.
+        /// Agent that has claimed the transaction.
         target: Option<Agent>,
     },
     /// A data phase: bytes on AD, their lanes (low active on the bus) in `cbe`.
@@ -88,9 +88,9 @@ pub enum Phase {
         /// The transaction ends here.
         last: bool,
     },
-    /// The target answers without data, or nobody does.
+    /// The target answers without data, or there is no target.
     End(Ending),
-    /// Nobody drives.
+    /// No agent drives.
     TurnAround,
 }
 
@@ -99,7 +99,7 @@ pub enum Phase {
 pub struct Cycle {
     /// Number since the bus was switched on.
     pub number: u64,
-    /// Who may start next (GNT#).
+    /// Agent that may start next (GNT#).
     pub grant: Agent,
     /// Use.
     pub phase: Phase,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a data phase has moved.
+/// Contents of a data phase.
 struct Moved {
     ad: u64,
     lanes: u8,
@@ -43,7 +43,7 @@ impl<M: HostMemory> Bus<M> {
         cycle
     }
 
-    /// What arrives of what was driven in this cycle.
+    /// Data that arrive if `ad` is driven in this cycle.
     fn received(&self, ad: u64) -> u64 {
         self.cycle(Phase::Idle, ad, 0).ad
     }
@@ -92,7 +92,7 @@ impl<M: HostMemory> Bus<M> {
         let Some(Agent::Device(slot)) = t.target else {
             unreachable!("memory is not read over it")
         };
-        // A device keeps the word until it is asked for another: a 32-bit bus takes it in two halves.
+        // A device keeps the word until another is requested: a 32-bit bus takes it in two halves.
         let word = p.outs[usize::from(slot)].read_word;
         let data = self.received(word);
         let both = self.params.width == 4 && enables & 0x0F != 0 && enables & 0xF0 != 0;

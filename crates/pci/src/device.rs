@@ -1,6 +1,6 @@
 //! The user side of a device's PCI core: what the chip sees and wants in each cycle.
 
-/// A transfer that a device asks for as bus master: a run of bytes, wherever it begins and ends. What it does
+/// A transfer that a device requests as bus master: a run of bytes, wherever it begins and ends. What it does
 /// not reach of its first and last word has its byte enables off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -17,22 +17,24 @@ pub struct Request {
 /// Direction of a [`Request`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// From host memory.
+    /// Read from host memory.
     Read,
-    /// To host memory.
+    /// Write to host memory.
     Write,
 }
 
-/// What a chip drives in a cycle. All of it comes out of registers: it may not depend on the cycle's inputs.
+/// Outputs of a chip in a cycle. All of them come from registers: they may not depend on the cycle's
+/// inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOut {
     /// Stays until [`DeviceIn::accepted`] (reads) or [`DeviceIn::ended`] (writes).
     pub request: Option<Request>,
-    /// Next word of the write that is asked for: each byte in the lane of its address.
+    /// Next word of the requested write: each byte in the lane of its address.
     pub write_word: u64,
-    /// At a 128-byte boundary: the words up to the next one (or the end) are there, so the write may go on.
+    /// True at a 128-byte boundary if the words up to the next one (or the end) are there, so that the
+    /// write may go on.
     pub write_on: bool,
-    /// What was asked for in the cycle before by [`DeviceIn::read`].
+    /// Word requested in the cycle before by [`DeviceIn::read`].
     pub read_word: u64,
     /// Writes of the host are answered with Retry.
     pub busy: bool,
@@ -65,7 +67,7 @@ pub struct TargetRead {
 pub struct Completion {
     /// The read's tag.
     pub tag: u8,
-    /// Eight bytes, the lowest address in the lowest bits; those that were asked for are right.
+    /// Eight bytes, the lowest address in the lowest bits; the requested ones are right.
     pub data: u64,
     /// Last of the read.
     pub last: bool,
@@ -74,33 +76,33 @@ pub struct Completion {
 /// The end of a device's write transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Words that were moved, the first and the last maybe in part; fewer than asked for if it was
+    /// Words that were moved, the first and the last maybe in part; fewer than requested if it was
     /// disconnected.
     pub words: u16,
-    /// Nobody has claimed the address.
+    /// True if nobody has claimed the address.
     pub aborted: bool,
 }
 
-/// What the bus does to a chip in a cycle.
+/// Inputs of a chip in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceIn {
     /// The host writes.
     pub write: Option<TargetWrite>,
     /// The host reads; answered by [`DeviceOut::read_word`] in the next cycle.
     pub read: Option<TargetRead>,
-    /// The read that is asked for is taken; its data will come.
+    /// The requested read is taken; its data will come.
     pub accepted: bool,
     /// Data of a read.
     pub completion: Option<Completion>,
     /// [`DeviceOut::write_word`] has gone.
     pub took_word: bool,
-    /// The write that was asked for is over.
+    /// The requested write is over.
     pub ended: Option<Ended>,
 }
 
 /// A chip on the bus.
 pub trait Device {
-    /// What it drives in this cycle.
+    /// Its outputs in this cycle.
     fn outputs(&self) -> DeviceOut;
     /// The clock's edge at the end of the cycle.
     fn clock(&mut self, inputs: &DeviceIn);

@@ -14,7 +14,7 @@ const SUBSYSTEM: usize = 0x2C;
 const CAPABILITIES: usize = 0x34;
 const LINE: usize = 0x3C;
 const PIN: usize = 0x3D;
-/// Where the capability of message-signalled interrupts stands: control, address, data behind its two bytes.
+/// Offset of the capability of message-signalled interrupts: control, address, data behind its two bytes.
 const MSI: usize = 0x50;
 const MSI_CONTROL: usize = MSI + 2;
 const MSI_ADDRESS: usize = MSI + 4;
@@ -23,24 +23,24 @@ const MSI_DATA: usize = MSI + 8;
 const MEMORY: u8 = 1 << 1;
 const MASTER: u8 = 1 << 2;
 const PARITY: u8 = 1 << 6;
-/// In the second byte of the command: the pin is not used.
+/// Bit in the second byte of the command: the pin is not used.
 const NO_PIN: u8 = 1 << 2;
-/// In the status: there are capabilities; the pin is asserted.
+/// Bits in the status: there are capabilities; the pin is asserted.
 const HAS_CAPABILITIES: u8 = 1 << 4;
 const ASSERTED: u8 = 1 << 3;
 const MSI_ID: u8 = 5;
 const MSI_ENABLED: u8 = 1;
 
-/// What a device is.
+/// Identity of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Its maker and its kind.
+    /// Vendor.
     pub vendor: u16,
-    /// Of that maker.
+    /// Device, by the vendor's numbering.
     pub device: u16,
     /// Class, subclass and interface.
     pub class: u32,
-    /// Of the kind.
+    /// Revision.
     pub revision: u8,
 }
 
@@ -71,7 +71,7 @@ impl Function {
         function
     }
 
-    /// With a memory region of `size` bytes (a power of two, 16 at least) at base address `bar`.
+    /// Adds a memory region of `size` bytes (a power of two, 16 at least) at base address `bar`.
     pub fn with_region(mut self, bar: usize, size: u32) -> Function {
         assert!(size.is_power_of_two() && size >= 16 && bar < 6, "a region of a device");
         let writable = (!(size - 1)).to_le_bytes();
@@ -79,7 +79,7 @@ impl Function {
         self
     }
 
-    /// With message-signalled interrupts: one message.
+    /// Adds message-signalled interrupts: one message.
     pub fn with_msi(mut self) -> Function {
         self.put(CAPABILITIES, &[MSI as u8]);
         self.put(STATUS, &[HAS_CAPABILITIES]);
@@ -130,7 +130,7 @@ impl Function {
         (self.bytes[MSI_CONTROL] & MSI_ENABLED != 0).then_some(data)
     }
 
-    /// Whether the pin goes up with the level that the device has for it.
+    /// Level of the interrupt pin when the device drives `level`.
     pub fn pin(&mut self, level: bool) -> bool {
         let before = self.bytes[STATUS] & !ASSERTED;
         self.bytes[STATUS] = before | if level { ASSERTED } else { 0 };

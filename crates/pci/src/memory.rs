@@ -2,7 +2,7 @@
 
 use bus::{BusError, Memory};
 
-/// What the bridge reads and writes for the devices. Addresses are physical.
+/// Memory that the bridge reads and writes for the devices. Addresses are physical.
 pub trait HostMemory {
     /// True if `len` bytes at `addr` are memory: the bridge claims no other transaction.
     fn contains(&self, addr: u64, len: usize) -> bool;

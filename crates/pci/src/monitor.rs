@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Violation {
     /// The cycle.
     pub cycle: Cycle,
-    /// Which rule, as a sentence.
+    /// Rule, as a sentence.
     pub rule: &'static str,
 }
 
@@ -43,7 +43,7 @@ struct Seen {
     bytes: Option<u32>,
     moved: u32,
     phases: u16,
-    /// Cycles of decoding, and who has claimed.
+    /// Cycles of decoding, and the agent that has claimed.
     decode: u8,
     target: Option<Agent>,
     stage: Stage,

@@ -19,14 +19,14 @@ pub enum Protocol {
 /// attribute and response in them; linear between the two sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// For one word (marazakis2006 s2.6, the breakdown of Fig. 4a).
+    /// Cycles for one word (marazakis2006 s2.6, the breakdown of Fig. 4a).
     pub word_cycles: u16,
-    /// For 4 KB (marazakis2006 s2.6).
+    /// Cycles for 4 KB (marazakis2006 s2.6).
     pub page_cycles: u16,
 }
 
 impl Split {
-    /// For a read of `words` of 64 bits.
+    /// Cycles for a read of `words` of 64 bits.
     pub fn cycles(&self, words: u16) -> u64 {
         const PAGE_WORDS: u64 = 4096 / WORD;
         let (first, span) = (u64::from(self.word_cycles), self.page_cycles - self.word_cycles);
@@ -139,7 +139,7 @@ impl Params {
     }
 
     /// PCI, 32 bit at 33 MHz. Bursts of 16 words are calibrated on vorakosit2001's slope: 10 ns a byte of
-    /// programmed I/O are 1.33 cycles a word, and 5 cycles stand around a burst.
+    /// programmed I/O are 1.33 cycles a word, and 5 cycles surround a burst.
     pub fn pci_32_33() -> Params {
         Params { width: 4, burst_words: 16, ..Params::extender() }
     }

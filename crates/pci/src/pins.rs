@@ -2,7 +2,7 @@
 //!
 //! The transaction level ([`crate::Bus`]) decides; agents at the pins carry out what it has decided
 //! ([`Transfer`]: whose, where, how many data phases, how the target answers), each with memory or
-//! registers of its own, so that bytes move over AD or not at all. What stands on the lines becomes
+//! registers of its own, so that bytes move over AD or not at all. The levels on the lines become
 //! [`crate::Cycle`]s again ([`Analyser`]) for the one [`crate::Monitor`].
 //!
 //! ```text
@@ -11,7 +11,7 @@
 //!                                Agent ═╝    └────► Waves (VCD)
 //! ```
 //!
-//! A table of what is not like every card: targets are all as wide as the bus (ACK64# answers each REQ64#),
+//! Restrictions of these agents: targets are all as wide as the bus (ACK64# answers each REQ64#),
 //! there are no wait states after the first data phase, FRAME# is high in the last data phase also in PCI-X
 //! (whose masters release it a cycle before), a split completion carries the read's address and its
 //! requester as [`crate::Phase`] tells them, and an idle AD floats instead of being parked.

@@ -15,7 +15,7 @@ pub(crate) enum Step {
     TurnAround,
 }
 
-/// What the data phases are, for those who move them.
+/// Kind of the data phases, for the code that moves them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     HostWrite,
@@ -30,14 +30,14 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transaction {
     pub master: Agent,
-    /// Who claims the address; `None`: nobody.
+    /// Agent that claims the address, if any does.
     pub target: Option<Agent>,
     pub kind: Kind,
     /// Address of the next data phase.
     pub addr: u64,
     /// Bytes of the whole sequence that are announced.
     pub bytes: u16,
-    /// Who has asked, with which tag, for the attribute phase.
+    /// Agent that requests, and its tag, for the attribute phase.
     pub requester: Agent,
     pub tag: u8,
     pub step: Step,
@@ -49,7 +49,7 @@ pub(crate) struct Transaction {
     pub words: u16,
     /// Place of the read in the bridge, for a conventional device's.
     pub place: usize,
-    /// On a 32-bit bus: what came in the first half of a word, and its lanes.
+    /// First half of a word on a 32-bit bus, and its lanes.
     pub half: Option<(u32, u8)>,
     /// A core that ignores STOP# has not told its device of the end yet.
     pub ignores_stop: bool,

@@ -1,4 +1,4 @@
-//! Byte enables: a device's transfer moves the bytes that were asked for, and no others.
+//! Byte enables: a device's transfer moves the requested bytes, and no others.
 
 mod bench;
 
@@ -37,7 +37,7 @@ fn bytes_go_anywhere_and_their_neighbours_stay() {
                 let most = if random.below(2) == 0 { 12 } else { 1500 };
                 let (len, addr) = (1 + random.below(most) as u16, random.below(0x8000));
                 if random.below(2) == 0 {
-                    // What is read is not written.
+                    // Bytes that are read are not written.
                     let addr = addr + 0x8_0000;
                     bench.chips[0].read_bytes(addr, len, tag);
                     reads.push((tag, addr, usize::from(len)));

@@ -1,5 +1,5 @@
-//! The bus at its pins against the bus by transactions: the same bytes in the same cycles; and what is
-//! planted at the pins is found.
+//! The bus at its pins against the bus by transactions: the same bytes in the same cycles; and bugs
+//! planted at the pins are found.
 
 mod bench;
 
@@ -43,7 +43,7 @@ impl Played {
 }
 
 /// Transfers of two chips from and to anywhere, and the host's accesses in between: bursts, reads, some of
-/// nobody's address, some to a busy chip.
+/// an address that nobody has, some to a busy chip.
 fn play(params: Params, seed: u64) -> Played {
     let mut random = Random::new(seed);
     let mut bench = Bench::new(params, 2);
@@ -137,8 +137,8 @@ fn board(played: &Played) -> Board {
     board
 }
 
-/// Runs a board as long as the transactions took, and tells the cycles that its pins tell, and what is
-/// against the rules.
+/// Runs a board as long as the transactions took, and returns the cycles seen at its pins, and the
+/// violations of the rules.
 fn run(board: &mut Board, played: &Played) -> (Vec<Cycle>, Vec<Violation>) {
     let params = *played.bench.bus.params();
     let (mut analyser, mut monitor) = (Analyser::new(params), Monitor::new(params));
@@ -158,7 +158,7 @@ fn run(board: &mut Board, played: &Played) -> (Vec<Cycle>, Vec<Violation>) {
     (cycles, violations)
 }
 
-/// A cycle, but for what one of the levels does not tell: whose turn it may be next, lanes of AD that do not
+/// A cycle, except what one of the levels does not show: whose turn it may be next, lanes of AD that do not
 /// move, and the code of the attributes.
 fn essence(cycle: &Cycle) -> (u64, Phase, u64, u8) {
     let lanes = (0..8).filter(|lane| cycle.cbe >> lane & 1 == 1);

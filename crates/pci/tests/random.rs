@@ -1,5 +1,5 @@
 //! Random traffic on buses of all kinds: every cycle judged, every byte where it belongs; and the monitor
-//! finds what is planted.
+//! finds planted bugs.
 
 mod bench;
 
@@ -117,7 +117,7 @@ fn random_traffic_keeps_the_rules_and_every_byte() {
     }
 }
 
-/// From here on the chip reads.
+/// Address from which on the chip reads.
 const BLOCKS: u64 = 0x1000;
 
 /// Ways to spoil a cycle; `None` where there is nothing to spoil.

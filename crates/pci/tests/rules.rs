@@ -1,4 +1,4 @@
-//! What the bus does when things do not go smoothly.
+//! Error cases of the bus.
 
 mod bench;
 
@@ -209,7 +209,7 @@ fn a_write_to_nobody_does_not_lose_the_delayed_read_beside_it() {
     assert_eq!(bench.chips[0].completions.len(), 4);
 }
 
-/// From power on, cycles may be left out: the arbiter counts on as if they had been there.
+/// Cycles may be left out from power on: the arbiter counts on as if they had been there.
 #[test]
 fn cycles_left_out_at_power_on_are_as_those_that_pass() {
     for cycles in 0..8 {

@@ -1,5 +1,5 @@
-//! A node's PCI bus, for the models whose card stands on one: what the processor wants of it, in order; its
-//! clock, which stands still while nothing moves; and the judge of every cycle.
+//! A node's PCI bus, for the models whose card is on one: the processor's accesses, in order; its
+//! clock, which stops while nothing moves; and the judge of every cycle.
 
 #![forbid(unsafe_code)]
 
@@ -16,12 +16,12 @@ pub const REGION: u32 = 0xF000_0000;
 pub const CONFIG: u32 = 0xE000_0000;
 const SPACE: u64 = CONFIG as u64;
 
-/// A clock that may stand still.
+/// A clock that may be stopped.
 pub struct Domain {
     clock: Clock,
     /// Number of the next edge.
     pub next: u64,
-    /// Whether it runs.
+    /// True if it runs.
     pub runs: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct PciBus<M> {
 }
 
 impl<M: HostMemory> PciBus<M> {
-    /// With one device.
+    /// Bus with one device.
     pub fn new(params: Params, memory: M, space: ConfigSpace) -> PciBus<M> {
         PciBus {
             bus: Bus::new(params, memory, vec![space]),
@@ -85,7 +85,7 @@ impl<M: HostMemory> PciBus<M> {
         if addr >= REGION.into() {
             self.post(single(addr, data));
         } else if (SPACE..SPACE + 0x100).contains(&addr) {
-            // A register of one or two bytes stands at its lanes of the word.
+            // A register of one or two bytes is at its lanes of the word.
             let lane = (addr % 4) as usize;
             let len = data.len().min(4 - lane);
             let mut value = [0; 4];
@@ -115,7 +115,7 @@ impl<M: HostMemory> PciBus<M> {
         Some((value.data >> if upper { 32 } else { 0 }) as u32)
     }
 
-    /// Whether the processor waits for the bus to take something.
+    /// True if the processor waits for the bus to take something.
     pub fn is_wanted(&mut self) -> bool {
         self.accesses_max = self.accesses_max.max(self.accesses.len());
         !self.accesses.is_empty()
@@ -144,7 +144,7 @@ impl<M: HostMemory> PciBus<M> {
 
     // ---- the clock ---------------------------------------------------------------------------------------
 
-    /// Lets the clock run, if it stands: the cycles that were left out.
+    /// Starts the clock, if it is stopped; the number of cycles that were left out.
     pub fn start(&mut self, now: Time) -> Option<u64> {
         if self.clock.runs {
             return None;
@@ -220,7 +220,7 @@ fn single(addr: u64, data: &[u8]) -> Burst {
     burst
 }
 
-/// Of what a cycle of the bus did, for the trace hash.
+/// Digest of a cycle of the bus, for the trace hash.
 pub fn digest(cycle: &Cycle) -> u32 {
     let phase = match cycle.phase {
         Phase::Idle => 0,

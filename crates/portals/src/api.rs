@@ -1,5 +1,5 @@
-//! What a process calls. In generic mode every call enters the kernel, except that event queues, which are in
-//! the process's own memory, are read without it.
+//! Portals calls of a process. In generic mode every call enters the kernel, except that event queues,
+//! which are in the process's own memory, are read without it.
 
 mod moves;
 mod on_nic;
@@ -30,7 +30,7 @@ pub struct Polled {
     pub which: usize,
 }
 
-/// Where a put or get goes.
+/// Target of a put or get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The process.
@@ -39,7 +39,7 @@ pub struct Target {
     pub pt_index: u32,
     /// Its access control entry.
     pub ac_index: u32,
-    /// What its match entries are compared with.
+    /// Bits to compare with its match entries.
     pub match_bits: u64,
     /// Offset for memory descriptors that are managed remotely.
     pub offset: u64,
@@ -129,7 +129,7 @@ impl Ni {
         self.space
     }
 
-    /// What the interface can hold.
+    /// Limits of the interface.
     pub fn limits(&self) -> Limits {
         self.with(|interface| interface.limits())
     }
@@ -233,7 +233,7 @@ impl Ni {
         })
     }
 
-    /// Tells of a call. What a process's memory is, is its own affair: nobody judges `Segv`.
+    /// Reports a call. A process's memory is its own affair: `Segv` is not judged.
     fn tell<R: Copy + Into<Returned>>(
         &self,
         call: ObjectCall,
@@ -275,7 +275,7 @@ impl Ni {
         let mut memory = self.cpu.memory().borrow_mut();
         let mut probe = |va| memory.probe(self.space, va).map_err(|_| Error::Segv);
         probe(start)?;
-        // The ends stand for the middle: memory between them that is missing shows when it is used.
+        // The ends represent the middle: memory between them that is missing shows when it is used.
         if last / 4096 != start / 4096 {
             probe(last)?;
         }

@@ -8,7 +8,7 @@ pub enum Plant {
     HeadIsTail,
     /// Match bits are compared only where they should be ignored.
     IgnoresTheWrongBits,
-    /// A descriptor that truncates refuses what is too long all the same.
+    /// A descriptor that truncates refuses a message that is too long nevertheless.
     NeverTruncates,
     /// The local offset stays where it is.
     OffsetStays,
@@ -28,7 +28,7 @@ pub enum Plant {
     ReplyAtStart,
     /// An atomic add forgets the carry out of the lowest byte.
     LosesCarry,
-    /// What the kernel has stored for a process counts as not stored.
+    /// Stores of the kernel for a process are reported as failed.
     StoresInVain,
 }
 
@@ -37,7 +37,7 @@ thread_local! {
     static PLANTED: std::cell::Cell<Option<Plant>> = const { std::cell::Cell::new(None) };
 }
 
-/// From now on the libraries on this thread have this bug, or none.
+/// Gives the libraries on this thread this bug, or none.
 #[cfg(debug_assertions)]
 pub fn plant(bug: Option<Plant>) {
     PLANTED.set(bug);

@@ -44,7 +44,7 @@ pub const ROWS: [Row; 25] = [
     switch("ppc440.coherence_faults"),
 ];
 
-/// What a core is built from.
+/// Configuration of a core.
 pub fn config(p: &Parameters) -> ppc440::Config {
     let timing = timing(p);
     ppc440::Config {
@@ -83,7 +83,7 @@ fn timing(p: &Parameters) -> ppc440::Timing {
     }
 }
 
-/// A recorder that the processor tells what it does.
+/// A recorder as the processor's observer.
 pub struct Told<'a>(pub &'a mut Recorder);
 
 impl ppc440::Probe for Told<'_> {

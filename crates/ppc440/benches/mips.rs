@@ -60,7 +60,8 @@ fn firmware() -> Option<bus::Memory> {
     Some(memory)
 }
 
-/// From reset, through its boot code, into its main loop, which polls registers and SRAM and beats.
+/// Runs the firmware from reset, through its boot code, into its main loop, which polls registers and SRAM
+/// and beats.
 fn poll(memory: &bus::Memory) -> (f64, ppc440::Counters) {
     let mut core = support::core(0xffff_fffc);
     let mut flat = support::Flat::new(LOCAL.0, LOCAL.1);

@@ -1,5 +1,5 @@
-//! What happens between instructions, at a time that is known before: the end of a run, interrupts,
-//! timers, a write that is due.
+//! Events between instructions, at times known in advance: the end of a run, interrupts, timers, a write
+//! that is due.
 
 use crate::core::{Core, Flow, Stop};
 use crate::exception::Exception;
@@ -9,7 +9,7 @@ use crate::timing::Place;
 use bus::Bus;
 
 impl Core {
-    /// The clock has reached the limit: writes what is held and due, takes a pending interrupt,
+    /// The clock has reached the limit: writes a store that is held and due, takes a pending interrupt,
     /// wakes from the wait state. Says so if `run` must return.
     pub(crate) fn attend<B: Bus, P: Probe>(&mut self, bus: &mut B, probe: &mut P) -> Option<Stop> {
         if let Err(flow) = self.write_due(bus) {
@@ -69,11 +69,11 @@ impl Core {
         Ok(())
     }
 
-    /// After a fault: the bus still gets what was stored before.
+    /// Writes the earlier stores to the bus after a fault.
     pub(crate) fn write_last<B: Bus>(&mut self, bus: &mut B) {
         let fault = self.fault;
         if !self.unit.gather.is_empty() {
-            // It may have to wait for the horizon; nobody asks for a second fault.
+            // It may have to wait for the horizon; a second fault is not recorded.
             let _ = self.write_gathered(bus, self.unit.gather.due);
         }
         self.fault = fault.or(self.fault);

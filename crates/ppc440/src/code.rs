@@ -1,4 +1,4 @@
-//! Decoded instructions. What a word means depends on nothing but the word and the core's timing, so
+//! Decoded instructions. The meaning of a word depends only on the word and the core's timing, so
 //! cores that execute the same code share what was decoded: hundreds of nodes with one firmware need
 //! it once. They share the way to it, too (`Text`): what each has of its own is a bit a line.
 
@@ -48,7 +48,7 @@ pub struct Code {
 }
 
 /// Lines by their effective line number. The first one that any core has fetched at a number, modulo
-/// their count, stands there for good; others are not found here, which takes longer.
+/// their count, is kept there for good; others are not found here, which takes longer.
 #[derive(Debug)]
 pub(crate) struct Text(Box<[OnceLock<Placed>; Text::PLACES]>);
 
@@ -59,13 +59,13 @@ struct Placed {
 }
 
 impl Text {
-    /// As many as the instruction cache has lines: 32 KB of code.
+    /// Number of lines of the instruction cache: 32 KB of code.
     pub const PLACES: usize = 1 << 10;
 
     fn new() -> Text {
         Text(Box::new([const { OnceLock::new() }; Text::PLACES]))
     }
-    /// Where line `number` stands, if it does.
+    /// Index of the slot that line `number` would occupy.
     #[inline(always)]
     pub fn place(number: u32) -> usize {
         number as usize % Text::PLACES
@@ -76,7 +76,7 @@ impl Text {
         let placed = self.0[Text::place(number)].get()?;
         (placed.number == number).then_some(&placed.line)
     }
-    /// Puts a line there unless another one stands in its place. True if it is the one that stands there.
+    /// Puts a line there unless another one has its place. True if it is the one that is there.
     pub fn put(&self, number: u32, line: &Arc<Line>) -> bool {
         let place = &self.0[Text::place(number)];
         let placed = place.get_or_init(|| Placed { number, line: line.clone() });
@@ -127,7 +127,7 @@ impl Decoder {
         let nothing = code.line([0; WORDS]);
         Decoder { code: code.clone(), recent: vec![nothing; Self::RECENT].into() }
     }
-    /// The line of these words, which stand at line number `line`.
+    /// The line of these words, which have line number `line`.
     pub fn line(&mut self, line: u64, words: [u32; WORDS]) -> Arc<Line> {
         let recent = &mut self.recent[line as usize & (Self::RECENT - 1)];
         if recent.words != words {

@@ -17,20 +17,20 @@ use crate::translate::HOT;
 use crate::{Fault, FaultKind, Timing};
 use des::{Clock, Time};
 
-/// What a core is built from.
+/// Configuration of a core.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The core's clock.
     pub clock: Clock,
     /// Parameters of the timing model.
     pub timing: Timing,
-    /// A load of a stale byte, and a read of an unflushed one by somebody else, are faults.
+    /// A load of a stale byte, and a read of an unflushed one by others, are faults.
     pub coherence_faults: bool,
-    /// Where decoded instructions are kept. Cores that execute the same code should share one.
+    /// Store of decoded instructions. Cores that execute the same code should share one.
     pub code: Code,
 }
 
-/// Why [`Core::run`] returned.
+/// Reason for which [`Core::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// `now() >= until`, or the next instruction needs the bus at or after its horizon.
@@ -41,7 +41,7 @@ pub enum Stop {
     Halted,
 }
 
-/// What happened so far.
+/// Counts since the core was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
     /// Instructions completed.
@@ -68,7 +68,7 @@ pub struct Counters {
     pub exceptions: u64,
 }
 
-/// What comes after an instruction.
+/// Control flow after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// The next one.
@@ -96,7 +96,7 @@ pub(crate) enum State {
     Stopped,
 }
 
-/// One PowerPC 440 core. What most instructions need stands first and close together, here and in its
+/// One PowerPC 440 core. Fields that most instructions need come first and close together, here and in its
 /// parts (`repr(C)`): simulated nodes by the hundred share the caches of the machine that simulates.
 #[derive(Clone)]
 #[repr(C, align(64))]
@@ -107,9 +107,9 @@ pub struct Core {
     /// or an interrupt.
     pub(crate) until: u64,
     pub(crate) limit: Place,
-    /// The same but for a write that is held.
+    /// The same without a write that is held.
     pub(crate) calm_limit: Place,
-    /// When the next instruction, which needs the bus, can issue; the horizon did not allow it.
+    /// Earliest issue time of the next instruction, which needs the bus; the horizon did not allow it.
     pub(crate) blocked: Time,
     /// Cycle in which the current instruction issues.
     pub(crate) issue: u64,
@@ -127,9 +127,9 @@ pub struct Core {
     /// Level of the external interrupt line, and the cycle in which it rose.
     pub(crate) interrupt: bool,
     pub(crate) interrupt_at: u64,
-    /// How often something is executed before it is translated; 0 for never.
+    /// Executions of an address before it is translated; 0: never.
     pub(crate) hot: u32,
-    /// Where it has left translated code last.
+    /// Last exit from translated code.
     pub(crate) left: crate::translate::Stop,
     pub(crate) park: Park,
     pub(crate) unit: Unit,
@@ -191,9 +191,9 @@ impl Core {
             self.pipeline.stall(self.started);
         }
     }
-    /// When the core does something next: the next instruction can issue, or a write that waits for
-    /// others to join it is asked for. `Time::NEVER` in reset, after a fault, and while the core
-    /// waits (`MSR[WE]`) for something that is not due.
+    /// Time of the core's next action: the next instruction can issue, or a write that waits for others to
+    /// join it is requested. `Time::NEVER` in reset, after a fault, and while the core waits (`MSR[WE]`)
+    /// for something that is not due.
     pub fn now(&self) -> Time {
         let held = self.unit.gather.due;
         if self.state != State::Running {
@@ -211,7 +211,7 @@ impl Core {
             cycle => issue.min(self.edge(cycle)),
         }
     }
-    /// What stopped the core.
+    /// Fault that stopped the core, if any.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }

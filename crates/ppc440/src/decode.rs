@@ -1,4 +1,4 @@
-//! From an instruction word to an [`Op`]: fields taken apart once, so that execution need not.
+//! Decoder from an instruction word to an [`Op`]: fields are taken apart once, so that execution need not.
 
 use crate::instructions::{Kind, ROWS};
 use crate::registers::selector;
@@ -24,8 +24,8 @@ impl Row {
     }
 }
 
-/// A decoded instruction. What `rt`, `ra`, `rb` and `imm` hold depends on the [`Format`]; `rb` of a branch
-/// with a condition selects its bit (see `registers::selector`).
+/// A decoded instruction. The meaning of `rt`, `ra`, `rb` and `imm` depends on the [`Format`]; `rb` of a
+/// branch with a condition selects its bit (see `registers::selector`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     pub kind: Kind,
@@ -39,10 +39,10 @@ pub(crate) struct Op {
     pub source: [u8; 3],
     pub result: [u8; 2],
     pub pipe: Pipe,
-    /// From a slot to the next one in which it has issued, by the pipes that are taken (see
+    /// Distance from a slot to the next one in which it has issued, by the pipes that are taken (see
     /// `timing`); 0 if that needs care: it issues alone, or reads three registers and the divider.
     pub steps: u32,
-    /// From its slot to those in which its results are ready.
+    /// Distances from its slot to those in which its results are ready.
     pub latency: [u16; 2],
 }
 
@@ -57,7 +57,7 @@ pub(crate) const AA: u8 = 8;
 /// The static prediction of a branch with a condition is that it is taken.
 pub(crate) const GUESS: u8 = 16;
 
-/// Which field is what, which register is read and which written.
+/// Meaning of the fields of an instruction: registers read, registers written, immediate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// RT, RA|0, signed immediate.
@@ -217,7 +217,7 @@ pub fn mnemonic(word: u32) -> Option<&'static str> {
 }
 
 impl Op {
-    /// What an operation is made of; by itself it faults.
+    /// Base from which operations are built; executed as it is, it faults.
     const ILLEGAL: Op = Op {
         kind: Kind::Illegal,
         rt: 0,
@@ -251,8 +251,8 @@ pub(crate) fn decode(word: u32, latencies: &Latencies) -> Op {
     await_divider(op)
 }
 
-/// Whatever needs the I pipe also needs the divider: as its third source, or, of the few that have
-/// three, with the extra care of those that issue alone.
+/// Makes an instruction that needs the I pipe also need the divider: as its third source, or, for the few
+/// that have three, with the extra care of those that issue alone.
 fn await_divider(mut op: Op) -> Op {
     match (op.pipe, &mut op.source[2]) {
         (Pipe::I, source @ &mut reg::ZERO) => *source = reg::DIVIDER,
@@ -373,7 +373,7 @@ fn branch(op: &mut Op, format: Format, word: u32) {
     op.set(bi, imm, flags | guess, &[cr, counter, target], &[link, counted]);
 }
 
-/// The number of a special purpose register (its halves stand swapped in the word) and how it is
+/// The number of a special purpose register (its halves are swapped in the word) and how it is
 /// tracked.
 fn special(word: u32) -> (u32, u8) {
     let number = word >> 16 & 31 | word >> 6 & 0x3e0;

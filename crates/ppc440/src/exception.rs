@@ -5,7 +5,7 @@ use crate::core::{Core, Flow};
 use crate::registers::{MSR_CE, MSR_DE, MSR_EE, MSR_ME};
 use crate::special::{TCR_DIE, TCR_FIE, TSR_DIS, TSR_FIS};
 
-/// What happened, with what the handler is told.
+/// Exception, with the values that its handler is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exception {
     DataStorage { addr: u32, store: bool },
@@ -44,7 +44,7 @@ impl Exception {
             Exception::InstructionMiss => 14,
         }
     }
-    /// What ESR gets; `None` leaves it.
+    /// New value of ESR; `None` leaves ESR unchanged.
     fn syndrome(self) -> Option<u32> {
         match self {
             Exception::DataStorage { store, .. }

@@ -1,10 +1,10 @@
-//! What stops the core for good: a wrong the program did that no firmware here handles.
+//! Faults that stop the core for good: program errors that no firmware here handles.
 
 use bus::BusError;
 use des::Time;
 use std::fmt;
 
-/// Why the core stopped.
+/// Kind of fault that stopped the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// An instruction word that the 440 does not have (or an FP instruction: there is no FPU).
@@ -24,13 +24,13 @@ pub enum FaultKind {
     },
     /// A bus transaction of the core that nobody answered.
     Bus(BusError),
-    /// A load of a byte in the data cache that somebody else has written in memory since.
+    /// A load of a byte in the data cache that others have written in memory since.
     Stale {
         /// Its real address.
         addr: u64,
     },
-    /// Somebody else read a byte from memory whose value stands in the data cache only. The fault's
-    /// instruction is where the core stood then.
+    /// A byte was read from memory by others although its value is in the data cache only. The fault's
+    /// instruction is the one at which the core was then.
     Unflushed {
         /// Its real address.
         addr: u64,
@@ -40,11 +40,11 @@ pub enum FaultKind {
 /// A recorded fault. The core is stopped and stays as it was before the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// When the instruction issued.
+    /// Issue time of the instruction.
     pub at: Time,
     /// Its address.
     pub pc: u32,
-    /// What it did wrong.
+    /// Kind of the error.
     pub kind: FaultKind,
     /// Real address of the bus transaction, if there was one.
     pub addr: Option<u64>,

@@ -2,12 +2,12 @@
 //! page, into the line fetch buffer, which holds the line until another one is fetched or the
 //! context is synchronised.
 //!
-//! A line is asked for when nothing of the line before is left to issue, with the word that is
+//! A line is requested when nothing of the line before is left to issue, with the word that is
 //! needed first; execution goes on when that is there (PPC440x5 manual, ICC operations). That the
 //! rest of the line follows in time is assumed: it comes a beat of the bus later, and two pairs of
 //! instructions are there to issue.
 //!
-//! After a line that missed the cache asks for up to three lines behind it, `CCR0[ICSLC]` of them, of
+//! After a line that missed the cache requests up to three lines behind it, `CCR0[ICSLC]` of them, of
 //! cacheable pages (PPC440x5 manual, speculative prefetch). They wait in `Ahead` until they are
 //! needed or another line misses. That one abandons what has not begun to arrive; with `CCR0[ICSLT]`
 //! 0 the first such line is completed. Assumed: the lines stay within a kilobyte, the smallest
@@ -32,7 +32,7 @@ pub(crate) struct Ahead {
     count: usize,
 }
 
-/// One of them: its virtual tag, its instructions, and when it is there.
+/// One of them: its virtual tag, its instructions, and the cycle of its arrival.
 #[derive(Clone, Copy, Hash, Default)]
 struct Line {
     tag: u64,
@@ -58,7 +58,7 @@ impl Ahead {
 }
 
 impl Core {
-    /// The line of the next instruction, if it is one of the text that stands in the cache.
+    /// The line of the next instruction, if it is one of the text and in the cache.
     #[inline(always)]
     pub(crate) fn fetched<'a>(&self, text: &'a Text) -> Option<&'a code::Line> {
         self.icache.fetched(text, self.tlb.fetch_generation, self.registers.pc >> 5)
@@ -130,7 +130,7 @@ impl Core {
         self.icache.install(line.tag, line.words)
     }
 
-    /// Another line misses: lines ahead that are there go to the cache, others nowhere.
+    /// Another line misses: lines ahead that have arrived go to the cache, others are dropped.
     fn abandon(&mut self) {
         let cycle = self.pipeline.cycle();
         let mut complete = self.special.ccr0 & CCR0_ICSLT == 0;
@@ -154,8 +154,8 @@ impl Core {
         Ok(())
     }
 
-    /// Reads the eight instructions of a line from the bus, in the page's byte order, and says when
-    /// they are there.
+    /// Reads the eight instructions of a line from the bus, in the page's byte order, and returns the cycle
+    /// of their arrival.
     pub(crate) fn read_line<B: Bus>(
         &mut self,
         bus: &mut B,

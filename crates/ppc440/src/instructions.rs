@@ -97,7 +97,7 @@ macro_rules! instructions {
         $kind:ident $name:literal $encoding:expr, $format:ident $pipe:ident $class:ident
         $how:ident $f:expr;
     )*) => {
-        /// Which instruction an [`Op`] is.
+        /// Instruction of an [`Op`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Kind {

@@ -20,11 +20,11 @@
 //! | `storage::coherence` | what others do to memory behind the data cache |
 //! | `storage::gather`, `slots` | stores that become one write; transactions under way |
 //! | `timing`, `timing::predictor` | when instructions issue; branch prediction |
-//! | `timing::stance` | where the stream of issue stands, without saying when |
-//! | `translate` | what is executed often, as code of the host's own; `untranslated` where there is none |
+//! | `timing::stance` | pipeline state relative to the present cycle |
+//! | `translate` | frequent code, translated to the host's; `untranslated` where there is none |
 //! | `park` | polling loops that are skipped instead of executed, exactly: their `turn` and its `analysis` |
-//! | `core`, `run`, `attend`, `clock` | state; main loop; what is up between instructions; cycles and time |
-//! | `outside::probe` | what an observer is told: where every cycle went; nothing if there is none |
+//! | `core`, `run`, `attend`, `clock` | state; main loop; events between instructions; cycles and time |
+//! | `outside::probe` | observers: the cause of every cycle |
 //! | `outside::debug` | what a debugger stops before, and how it sees memory |
 //! | `outside::inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |
 //!
@@ -33,7 +33,7 @@
 //!
 //! # Caches are where code and data come from
 //!
-//! Decoded instructions stand in the line of the instruction cache that holds their words, and go
+//! Decoded instructions are kept in the line of the instruction cache that holds their words, and go
 //! with it: `icbi`, `iccci`, a replaced line or [`Core::memory_changed`] forget both at once, and
 //! nothing else does. So code that was changed in memory is executed in its old form until it is
 //! invalidated, as on the machine. The instruction cache has virtual tags (address space, process

@@ -6,7 +6,7 @@
 //! the core arrives at the head and everything that the turn depends on is as it was, the turn
 //! would be executed in the same cycles with the same transactions, and so would the next one:
 //! as many as fit before anything else can happen on the node are booked at once (`Core::skip`).
-//! The last, partial turn is executed. So nobody can see the difference, whenever he looks.
+//! The last, partial turn is executed. So no observer can see the difference at any time.
 //!
 //! Where something is due that the core cannot see (`Bus::passes`) it need not even do that: it stays
 //! at the head, *waiting* (`Core::is_waiting`), and the turns are booked when something is due that it
@@ -42,11 +42,11 @@ const PAUSE_MAX: u32 = 1024;
 /// A run without an end is not skipped to its end.
 const FOREVER: u64 = 1 << 60;
 
-/// What parking knows.
+/// State of the idle-loop fast-forward.
 #[derive(Clone)]
 pub(crate) struct Park {
     pub enabled: bool,
-    /// Where turns begin; 1, no address, if it is not known.
+    /// Address at which turns begin; 1, which is no address, if it is not known.
     pub head: u32,
     /// Lines to execute without an arrival before another head is tried.
     pub lines: u32,
@@ -60,7 +60,7 @@ pub(crate) struct Park {
     /// Arrivals until the next attempt to learn, and how long the pause after the next failure is.
     pause: u32,
     pause_next: u32,
-    /// The core stands at the head, and turn follows turn until something concerns it.
+    /// The core is at the head, and turn follows turn until something concerns it.
     pub waiting: bool,
     /// Turns that were not executed.
     pub skipped: u64,
@@ -92,7 +92,7 @@ impl Park {
         self.record.is_some()
     }
 
-    /// A probe was told this: it belongs to the turn that is being recorded.
+    /// Notes an observation reported to a probe: it belongs to the turn that is being recorded.
     #[inline(always)]
     pub fn tell(&mut self, what: Observation) {
         if let Some(Record { told: Some(told), .. }) = self.record.as_deref_mut() {
@@ -107,7 +107,7 @@ pub(crate) struct Record {
     /// The core as it was at the head, without its arrays.
     pub start: Start,
     pub steps: Vec<Step>,
-    /// What a probe was told, if there is one.
+    /// Observations reported to a probe, if there is one.
     pub told: Option<Vec<Observation>>,
 }
 
@@ -117,7 +117,7 @@ thread_local! {
     static SPARE: Cell<Option<Box<Record>>> = const { Cell::new(None) };
 }
 
-/// What a turn may change of the core, as it was at the head.
+/// Parts of the core that a turn may change, as they were at the head.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub registers: crate::registers::Snapshot,
@@ -155,7 +155,7 @@ impl Core {
         self.park.waiting
     }
 
-    /// The core itself is changed from outside: what comes next is to be found out anew.
+    /// The core itself is changed from outside: the present turn is no longer known.
     pub(crate) fn disturb(&mut self) {
         self.park.waiting = false;
     }
@@ -197,7 +197,7 @@ impl Core {
         }
     }
 
-    /// At the head: skips turns if that is possible, or learns. True if the core waits.
+    /// Handles an arrival at the head: skips turns if that is possible, or learns. True if the core waits.
     #[inline(never)]
     fn arrive<B: Bus, P: Probe>(&mut self, bus: &mut B, text: &Text, probe: &mut P) -> bool {
         self.park.lines = if self.park.turn.is_some() { LOST_KNOWN } else { LOST };
@@ -214,11 +214,11 @@ impl Core {
         }
         let waited = std::mem::take(&mut self.park.waiting);
         let steady = waited || self.count_turn();
-        // A turn that was learnt without a probe cannot be told to one.
+        // A turn that was learnt without a probe cannot be reported to one.
         let turn = self.park.turn.take().filter(|turn| !P::ON || turn.told().is_some());
         if let Some(mut turn) = turn {
             let turns = room / turn.period();
-            // A probe is told of turns when they would be executed, whatever is known of them.
+            // Turns are reported to a probe when they would be executed, whatever is known of them.
             let passes = !P::ON && bus.passes() && self.timer_cycle() == u64::MAX;
             let goes_on = (turns > 0 || passes) && (waited || turn.is_next(self, bus, text));
             if goes_on && passes {
@@ -253,7 +253,7 @@ impl Core {
         self.park.arrived = self.here();
     }
 
-    /// At the end of a turn: true if it was as long as the one before, or as the one that is known.
+    /// Counts a turn at its end: true if it was as long as the one before, or as the one that is known.
     fn count_turn(&mut self) -> bool {
         let (now, then) = (self.here(), self.park.arrived);
         let turn = (now.0 - then.0, now.1 - then.1);
@@ -296,14 +296,14 @@ impl Core {
         });
     }
 
-    /// A line was fetched the long way: it can only be part of a turn if it stands in text and cache now.
+    /// A line was fetched the long way: it can only be part of a turn if it is in text and cache now.
     pub(crate) fn expect_known(&mut self, text: &Text) {
         if self.park.recording() && self.fetched(text).is_none() {
             self.failed();
         }
     }
 
-    /// Before each instruction of a line while a turn is recorded.
+    /// Records an instruction of a line, before its execution.
     pub(crate) fn record(&mut self, op: &Op) {
         let step = self.next_step(op);
         match (&mut self.park.record, step) {

@@ -26,7 +26,7 @@ pub(crate) const LT: u8 = 8;
 pub(crate) const GT: u8 = 4;
 pub(crate) const EQ: u8 = 2;
 
-/// User registers, program counter and MSR. Index 32 of `gpr` always holds 0 and stands for "RA =
+/// User registers, program counter and MSR. Index 32 of `gpr` always holds 0 and represents "RA =
 /// 0"; the array is as long as an index can be, so that none needs a check.
 #[derive(Clone, Hash)]
 #[repr(C)]
@@ -42,12 +42,12 @@ pub(crate) struct Registers {
     pub ctr: u32,
     pub pc: u32,
     pub msr: u32,
-    /// A reservation of lwarx stands.
+    /// A reservation of lwarx is held.
     pub reserved: bool,
     pub gpr: [u32; 256],
 }
 
-/// What a program sees, as it was at some instant.
+/// State visible to a program at some instant.
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     gpr: [u32; 32],
@@ -63,8 +63,8 @@ impl Snapshot {
     }
 }
 
-/// Selects a bit (0 is the leftmost) of the condition register, quickly: its field, and where in that it
-/// stands.
+/// Selects a bit (0 is the leftmost) of the condition register, quickly: its field, and the bit
+/// in the field.
 pub(crate) fn selector(index: u8) -> u8 {
     index >> 2 << 4 | 8 >> (index & 3)
 }
@@ -74,7 +74,7 @@ impl Registers {
         let gpr = *self.gpr.first_chunk().expect("there are more than 32");
         Snapshot { gpr, others: self.others() }
     }
-    /// Equal but for the general registers.
+    /// True if all except the general registers are equal.
     pub fn equal_others(&self, snapshot: &Snapshot) -> bool {
         self.others() == snapshot.others
     }
@@ -93,7 +93,7 @@ impl Registers {
             && (reg::CR..).zip(cr.iter().zip(&self.cr)).all(|(r, (a, b))| a == b || !names(r))
             && (0..).zip(snapshot.gpr.iter().zip(&self.gpr)).all(|(r, (a, b))| a == b || !names(r))
     }
-    /// As they were then.
+    /// Restores the registers of a snapshot.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         self.gpr[..32].copy_from_slice(&snapshot.gpr);
         let (pc, msr, cr, lr, ctr, xer, reserved) = snapshot.others;

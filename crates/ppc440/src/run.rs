@@ -40,7 +40,7 @@ impl Core {
         if P::ON {
             self.resume_account();
         }
-        // What is executed stands beside the core, which changes.
+        // The code is kept beside the core, which changes.
         let Some(text) = self.icache.text.take() else { unreachable!("only one call at a time") };
         let watched = P::ON || P::STEPS;
         let mut pieces = if watched { None } else { Translator::take(self, &text) };
@@ -82,7 +82,7 @@ impl Core {
         match self.go_through(bus, own, text, code?) {
             Ran::With(_, Flow::Retry) => Some(Stop::Until),
             Ran::With(op, flow) => {
-                // SAFETY: it stands in the text, which is there.
+                // SAFETY: it lies in the text, which is held here.
                 let op = unsafe { &*op };
                 let place = self.pipeline.place(op, self.pipeline.next());
                 self.leave(self.registers.pc, op, place, flow, probe)
@@ -159,7 +159,7 @@ impl Core {
         }
     }
 
-    /// The same as `run_lines`, by pieces where there are any: only of lines of the text that stand in
+    /// The same as `run_lines`, by pieces where there are any: only of lines of the text that are in
     /// the cache.
     #[inline(always)]
     fn run_quickly<'a, B: Bus, P: Probe>(
@@ -180,7 +180,7 @@ impl Core {
             match ran {
                 Ran::Enough => return None,
                 Ran::With(op, flow) => {
-                    // SAFETY: it stands in the text, which is there.
+                    // SAFETY: it lies in the text, which is held here.
                     let op = unsafe { &*op };
                     let place = self.pipeline.place(op, self.pipeline.next());
                     return self.leave(self.registers.pc, op, place, flow, probe);
@@ -193,7 +193,7 @@ impl Core {
             }
             let number = self.registers.pc >> 5;
             let stop = self.run_lines::<B, P, false>(bus, text, line, one, probe);
-            // Where another line begins there may be more to do.
+            // At the beginning of another line there may be more to do.
             let same_line = one && self.registers.pc >> 5 == number;
             if stop.is_some() || !same_line || self.pipeline.next() >= self.limit {
                 return stop;
@@ -214,7 +214,7 @@ impl Core {
     }
 
     /// Executes instructions of a line, and of those that follow, until something is up or a line is not
-    /// at hand. If somebody watches, of one line; or just `one` instruction.
+    /// at hand. With an observer, of one line; or just `one` instruction.
     #[inline(always)]
     fn run_lines<'a, B: Bus, P: Probe, const RECORD: bool>(
         &mut self,
@@ -224,7 +224,7 @@ impl Core {
         one: bool,
         probe: &mut P,
     ) -> Option<Stop> {
-        // What each instruction needs of the one before stands in registers of the host.
+        // Values that an instruction needs of the one before are kept in registers of the host.
         let mut last = self.pipeline.next();
         loop {
             let start = self.registers.pc & !31;
@@ -262,11 +262,11 @@ impl Core {
                     last = self.pipeline.next();
                     self.registers.pc = self.registers.pc.wrapping_add(4);
                 } else {
-                    // The program counter may stand elsewhere already.
+                    // The program counter may already be elsewhere.
                     let pc = start + 4 * (WORDS - 1 - ops.len()) as u32;
                     return self.leave(pc, op, place, flow, probe);
                 }
-                // The head of a turn that is recorded may stand anywhere in a line.
+                // The head of a turn that is recorded may be anywhere in a line.
                 let arrived = RECORD && self.registers.pc == self.park.head;
                 if P::STEPS || arrived || one || last >= self.limit {
                     return None;

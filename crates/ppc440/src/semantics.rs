@@ -1,4 +1,4 @@
-//! What instructions do: the functions that the rows of [`crate::instructions`] name.
+//! Semantics of instructions: the functions that the rows of [`crate::instructions`] name.
 
 pub(crate) mod caches;
 pub(crate) mod flow;

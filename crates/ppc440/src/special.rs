@@ -127,7 +127,7 @@ impl Special {
     fn fit_bit(&self) -> u64 {
         1 << (12 + 4 * (self.tcr >> 24 & 3))
     }
-    /// How often that bit has become 1 when the time base has counted up to `time_base`.
+    /// Number of times that bit has become 1 when the time base has counted up to `time_base`.
     fn fit_rises(&self, time_base: u64) -> u64 {
         time_base.wrapping_add(self.fit_bit()) / (2 * self.fit_bit())
     }
@@ -245,7 +245,7 @@ impl Core {
                 s.dec_armed = value != 0;
             }
             spr::DECAR => {
-                // What has reloaded so far did so with the value before.
+                // Earlier reloads used the old value.
                 s.update_timers(cycle);
                 s.decar = value;
             }

@@ -1,4 +1,4 @@
-//! From an effective address to bytes: translation, the cache arrays, the load and store unit.
+//! Path from an effective address to bytes: translation, the cache arrays, the load and store unit.
 
 pub(crate) mod arrays;
 pub(crate) mod coherence;

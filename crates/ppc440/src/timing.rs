@@ -1,11 +1,11 @@
-//! When instructions issue: the one place of the timing rules.
+//! Timing of instruction issue: the one place of the timing rules.
 //!
 //! The core issues in order, up to two instructions a cycle, each to a pipe of its own: I (complex
 //! integer, branches, everything that touches CR, XER or the system), J (simple integer) and L
 //! (loads and stores). An instruction issues when its sources are ready and a pipe is free. A
 //! result is ready a latency after the issue, the latency being that of the instruction's class; a
 //! load that misses says so itself (`Pipeline::late`). The I pipe is blocked while it divides.
-//! Fetch never limits, but for cache misses, taken and mispredicted branches. Not modelled, because
+//! Fetch never limits, except in cache misses, taken and mispredicted branches. Not modelled, because
 //! nothing public tells their rules: the J pipe's refusal of instructions that follow an I-pipe
 //! stall, and conflicts on the result buses.
 
@@ -26,11 +26,11 @@ pub struct Timing {
     pub load: u8,
     /// Latency of the updated base register of a load or store with update.
     pub update: u8,
-    /// From a compare, a record form or a CR operation to a use of the condition register field.
+    /// Cycles from a compare, a record form or a CR operation to a use of the condition register field.
     pub compare: u8,
-    /// From a record form of a 16-bit multiplication or multiply-accumulate to a use of CR0.
+    /// Cycles from a record form of a 16-bit multiplication or multiply-accumulate to a use of CR0.
     pub record_half: u8,
-    /// From a record form of a 32-bit multiplication or division, stwcx. or tlbsx. to a use of CR0.
+    /// Cycles from a record form of a 32-bit multiplication or division, stwcx. or tlbsx. to a use of CR0.
     pub record_long: u8,
     /// Result latency of a 32 x 32 bit multiplication.
     pub multiply: u8,
@@ -40,20 +40,20 @@ pub struct Timing {
     pub divide: u8,
     /// Cycles for which a division occupies the I pipe.
     pub divide_busy: u8,
-    /// From a move to LR or CTR to a use.
+    /// Cycles from a move to LR or CTR to a use.
     pub move_to_branch: u8,
-    /// From a move from LR, CTR, CR, XER, MSR or another SPR to a use.
+    /// Cycles from a move from LR, CTR, CR, XER, MSR or another SPR to a use.
     pub move_from_special: u8,
-    /// From mtcrf to a use of the condition register.
+    /// Cycles from mtcrf to a use of the condition register.
     pub move_to_cr: u8,
-    /// From a taken branch, predicted right, to the next instruction, beyond the one cycle of its
+    /// Cycles from a taken branch, predicted right, to the next instruction, beyond the one cycle of its
     /// issue.
     pub taken: u8,
     /// The same if the BTAC holds the branch.
     pub taken_btac: u8,
-    /// From the issue of a mispredicted branch to the issue of the next instruction.
+    /// Cycles from the issue of a mispredicted branch to the issue of the next instruction.
     pub mispredict: u8,
-    /// From the issue of a context-synchronising instruction, or an exception, to the next
+    /// Cycles from the issue of a context-synchronising instruction, or an exception, to the next
     /// instruction.
     pub synchronise: u8,
     /// Entries of the branch history table; a power of two.
@@ -66,7 +66,7 @@ pub struct Timing {
     pub load_slots: u8,
     /// Writes on the bus that can be outstanding before the next one waits, 1 to 8.
     pub write_slots: u8,
-    /// From a store that goes to the bus to the request for its write, which others can join until
+    /// Cycles from a store that goes to the bus to the request for its write, which others can join until
     /// then; 0 for no gathering.
     pub gather: u8,
 }
@@ -100,7 +100,7 @@ impl Timing {
     };
 }
 
-/// Where an instruction can execute.
+/// Pipes in which an instruction can execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Pipe {
@@ -157,15 +157,15 @@ const I: u64 = 1;
 const J: u64 = 2;
 const L: u64 = 4;
 
-/// Where in the stream of issue: eight times the cycle, and the pipes taken in it. The later of two
-/// places is their maximum, and one in which a result gets ready has no pipe taken.
+/// Position in the stream of issue: eight times the cycle, plus the pipes taken in it. The later of two
+/// positions is their maximum; a position in which a result becomes ready has no pipe taken.
 type Slot = u64;
 
 const fn slot(cycle: u64) -> Slot {
     cycle << 3
 }
 
-/// From a slot, by the pipes taken in it (four bits each), to the first one after it in which an
+/// Distances from a slot, by the pipes taken in it (four bits each), to the first one after it in which an
 /// instruction for `pipe` has issued. 0 for one that issues alone: it waits for everything first.
 pub(crate) const fn steps(pipe: Pipe) -> u32 {
     match pipe {
@@ -197,7 +197,7 @@ const STEPS: [u32; 4] = {
     steps
 };
 
-/// To `pipe` if it is free, or to the pipe `else_later` in the next cycle.
+/// Distance to `pipe` if it is free, or to the pipe `else_later` in the next cycle.
 const fn step(used: u64, pipe: u64, full: bool, else_later: u64) -> u64 {
     if full || used & pipe != 0 {
         slot(1) + else_later - used
@@ -206,7 +206,7 @@ const fn step(used: u64, pipe: u64, full: bool, else_later: u64) -> u64 {
     }
 }
 
-/// By class: latency of the result and of the second result, in slots.
+/// Latencies of the result and of the second result, by class, in slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Latencies([[u16; 2]; 16]);
 
@@ -241,7 +241,7 @@ impl Latencies {
 pub(crate) struct Place(pub Slot);
 
 impl Place {
-    /// The first one of a cycle, or of the last one that can be told (`u64::MAX`: never).
+    /// The first one of a cycle, or of the last one that can be represented (`u64::MAX`: never).
     pub const fn first_of(cycle: u64) -> Place {
         Place(if cycle >> 61 == 0 { slot(cycle) } else { Slot::MAX })
     }
@@ -265,7 +265,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where a pipeline stood at some instant.
+/// Snapshot of a pipeline at some instant.
 #[derive(Clone)]
 pub(crate) struct Phase {
     slot: Slot,
@@ -288,16 +288,16 @@ pub(crate) struct Pipeline {
     pub slot: Slot,
     /// Registers that may not be ready yet, a bit each: all others are.
     late: u64,
-    /// What `ready` and `late` have not been told yet: registers that are not ready as of this cycle.
+    /// Changes that `ready` and `late` do not contain yet: registers that are not ready as of this cycle.
     owed: (u64, Stance),
     divide_busy: u8,
-    /// When each register is ready (see `reg`). As long as an index can be, so that none needs a
-    /// check.
+    /// Slot in which each register is ready (see `reg`). The array is as long as an index can be, so that
+    /// no index needs a check.
     ready: [Slot; 256],
 }
 
 impl Hash for Pipeline {
-    /// Of a register that is ready it does not matter since when.
+    /// Ignores how long a register that is ready has been ready.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut settled = self.clone();
         settled.settle();
@@ -327,7 +327,7 @@ impl Pipeline {
     pub fn next(&self) -> Place {
         Place(self.slot)
     }
-    /// Where `op` would issue after `last`. Changes nothing, so that an instruction that must wait
+    /// Place in which `op` would issue after `last`. Changes nothing, so that an instruction that must wait
     /// for the bench can be placed again.
     #[inline(always)]
     pub fn place(&self, op: &Op, last: Place) -> Place {
@@ -358,7 +358,7 @@ impl Pipeline {
     fn ready(&self, register: u8) -> Slot {
         self.ready[usize::from(register)]
     }
-    /// When a register is ready.
+    /// Cycle in which a register is ready.
     pub fn ready_at(&self, register: u8) -> u64 {
         self.ready(register) >> 3
     }
@@ -391,15 +391,15 @@ impl Pipeline {
         let ready = &mut self.ready[usize::from(register)];
         *ready = (*ready).max(slot(cycle));
     }
-    /// Where it stands.
+    /// Snapshot of the pipeline.
     pub fn phase(&self) -> Phase {
         let ready = self.ready[..WRITTEN].try_into().expect("fewer than all indices");
         Phase { slot: self.slot, late: self.late, ready }
     }
-    /// What issues next, and waits for no other `registers` (a bit each), would issue after the same
-    /// waits as from `phase`.
+    /// True if an instruction that issues next and waits for no register except `registers` (a bit each)
+    /// would wait as long as from `phase`.
     pub fn same_phase(&self, phase: &Phase, registers: u64) -> bool {
-        // What is ready is ready.
+        // A register that is ready stays ready.
         let registers = registers & (self.late | phase.late);
         let (mine, others) = (slot(self.cycle()), slot(phase.cycle()));
         let same = |register: usize| {
@@ -408,11 +408,11 @@ impl Pipeline {
         };
         (self.slot ^ phase.slot) & 7 == 0 && bits(registers).all(same)
     }
-    /// What ended in `end`, and wrote `registers` (a bit each), has happened again, to end in
+    /// Repeats a sequence that ended in `end` and wrote `registers` (a bit each), so that it ends in
     /// `cycle`.
     pub fn repeat(&mut self, end: &Phase, registers: u64, cycle: u64) {
         let shift = slot(cycle).wrapping_sub(slot(end.cycle()));
-        // Of all others it does not matter since when they are ready.
+        // For all others it does not matter how long they have been ready.
         for register in bits(registers & (self.late | end.late)) {
             self.late |= u64::from(end.ready[register] > end.slot) << register;
             self.ready[register] = end.ready[register].wrapping_add(shift);
@@ -425,7 +425,7 @@ impl Pipeline {
             self.slot = slot(cycle) + L;
         }
     }
-    /// What is on its way, as seen from the present cycle; `None` if that is too much to be told.
+    /// Pipeline state as seen from the present cycle; `None` if it does not fit into a [`Stance`].
     #[inline]
     pub fn stance(&mut self) -> Option<Stance> {
         let (now, ready) = (slot(self.cycle()), &self.ready);
@@ -435,7 +435,7 @@ impl Pipeline {
     }
     /// Registers for which an instruction may wait.
     const AWAITED: u64 = (1 << READ) - 1;
-    /// All of it is there.
+    /// True if all of it is there.
     #[inline]
     pub fn forget(&mut self) {
         for register in bits(self.late) {
@@ -444,20 +444,20 @@ impl Pipeline {
         self.late = 0;
         self.owed.1 = Stance::NONE;
     }
-    /// In `cycle` it stands so; nothing else is on its way. Nobody is told before `settle`.
+    /// Sets the state in `cycle`; nothing else is on its way. It takes effect with `settle`.
     #[inline]
     pub fn assume_later(&mut self, cycle: u64, stance: Stance) {
         self.slot = slot(cycle) + stance.pipes();
         self.owed = (cycle, stance);
     }
-    /// Whoever wants to know of registers can.
+    /// Brings `ready` and `late` up to date, so that registers can be read.
     #[inline]
     pub fn settle(&mut self) {
         let (cycle, stance) = std::mem::replace(&mut self.owed, (0, Stance::NONE));
         self.late |= stance.late();
         stance.each(|register, wait| self.ready[register] = slot(cycle + wait));
     }
-    /// In `cycle` it stands so; nothing else is on its way.
+    /// Sets the state in `cycle`; nothing else is on its way.
     #[inline]
     pub fn assume(&mut self, cycle: u64, stance: Stance) {
         self.slot = slot(cycle) + stance.pipes();

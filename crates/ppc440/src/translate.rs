@@ -5,7 +5,7 @@
 //! seen from its first cycle. So all of its timing is known when it is made, and it holds no more of it
 //! than how many cycles it takes. Its ends lead to other pieces, made for the stance that it leaves.
 //!
-//! Pieces do what is quick in the interpreter as well: registers, branches that are predicted and teach
+//! Pieces do what is fast in the interpreter as well: registers, branches that are predicted and teach
 //! nothing, loads and stores that hit in the data cache. Everything else they leave to it, an instruction
 //! at a time (`Then::Interpret`), as they do at every point at which the interpreter would look up: at
 //! the limit, and where a line begins that is not in the instruction cache, or a turn (`park`). So nothing
@@ -35,12 +35,12 @@ mod arena;
 mod emit;
 mod gate;
 
-/// How a stretch of pieces has ended.
+/// Outcome of a run of pieces.
 #[derive(Clone, Copy)]
 pub(crate) enum Ran {
-    /// The next instruction is to be interpreted.
+    /// The next instruction must be interpreted.
     Up,
-    /// A load or store has ended in an unusual way. It stands in the text.
+    /// A load or store has ended in an unusual way. Its operation is in the text.
     With(*const Op, Flow),
     /// Something may be up.
     Enough,
@@ -48,7 +48,7 @@ pub(crate) enum Ran {
     Cold,
 }
 
-/// How often a piece is asked for before it is made.
+/// Requests for a piece before it is made.
 pub(crate) const HOT: u32 = 16;
 /// Most starts and stances that are remembered: more than firmware has.
 const MOST: usize = 1 << 16;
@@ -62,17 +62,17 @@ type Enter = extern "sysv64" fn(
     visit: *mut (),
 ) -> Left;
 
-/// How pieces were left: the number of the exit, and slots that were left to the limit.
+/// Exit from pieces: its number, and the slots that were left to the limit.
 #[repr(C)]
 struct Left {
     exit: u64,
     slots: u64,
 }
 
-/// What begins at an address, in a stance.
+/// Code that begins at an address, in a stance.
 #[derive(Clone, Copy)]
 enum Start {
-    /// Nothing yet; it has been asked for so often.
+    /// Nothing yet; it has been requested so often.
     Asked(u32),
     /// An instruction that pieces do not do.
     Interpret,
@@ -97,7 +97,7 @@ impl Quick {
     fn key(pc: u32, stance: u32) -> u64 {
         u64::from(stance) << 32 | u64::from(pc)
     }
-    /// What of a stance's number counts for the place.
+    /// Part of a stance's number that the index uses.
     fn mix(stance: u32) -> u32 {
         stance.wrapping_mul(0x2f1)
     }
@@ -118,7 +118,7 @@ struct Lately {
 const LATELY: usize = 1 << 10;
 
 impl Lately {
-    /// No instruction stands there.
+    /// There is no instruction at that address.
     const NONE: Lately = Lately { stance: Stance::NONE, pc: 1, start: Start::Interpret };
 
     fn place(pc: u32, stance: Stance) -> usize {
@@ -137,7 +137,7 @@ impl Numbers {
     }
 }
 
-/// Where a core has left pieces: by which exit, and how it stood then.
+/// Last exit of a core from pieces, and the core's state then.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Stop {
     /// The translator's serial number.
@@ -152,7 +152,7 @@ fn next_serial() -> u64 {
     SERIAL.fetch_add(1, Ordering::Relaxed) // it only has to differ
 }
 
-/// What one thread has translated of one text.
+/// Translations that one thread has made of one text.
 pub(crate) struct Translator {
     text: Arc<Text>,
     piece_bits: u32,
@@ -161,10 +161,10 @@ pub(crate) struct Translator {
     /// It must forget all before it is used again.
     full: bool,
     enter: Enter,
-    /// Where it begins, and its parts.
+    /// Entry point, and addresses of its parts.
     gate: *const u8,
     places: Places,
-    /// Where an access goes on that leaves.
+    /// Address at which an access goes on that leaves.
     left: *const u8,
     quick: Box<[Quick; QUICK]>,
     lately: Box<[Lately; LATELY]>,
@@ -172,7 +172,7 @@ pub(crate) struct Translator {
     numbers: Numbers,
     starts: FxHashMap<u64, Start>,
     arena: Arena,
-    /// Behind the code that enters and leaves.
+    /// Address behind the code that enters and leaves.
     begin: *const u8,
 }
 
@@ -251,7 +251,7 @@ impl Translator {
             full: false,
             begin: arena.next(),
             arena,
-            // SAFETY: what stands there is a function of this kind.
+            // SAFETY: there is a function of this kind there.
             enter: unsafe { std::mem::transmute::<*const u8, Enter>(enter) },
             gate: enter,
             left: enter.wrapping_add(gate.places.left),
@@ -266,7 +266,7 @@ impl Translator {
     fn serves(&self, core: &Core, text: &Arc<Text>) -> bool {
         Arc::ptr_eq(&self.text, text) && self.piece_bits == core.tlb.piece_bits
     }
-    /// What begins at `pc`; made if it is asked for often.
+    /// Code that begins at `pc`; made if it is often requested.
     #[inline]
     fn start(&mut self, core: &Core, pc: u32, stance: Stance) -> Start {
         let lately = &self.lately[Lately::place(pc, stance)];
@@ -319,7 +319,7 @@ impl Translator {
         };
         self.starts.insert(Quick::key(pc, number), start);
     }
-    /// Forgets all pieces. Not while one runs, which may ask for others.
+    /// Forgets all pieces. Not while one runs, which may request others.
     #[cold]
     fn forget(&mut self) {
         self.serial = next_serial();
@@ -335,7 +335,7 @@ impl Translator {
     #[cold]
     fn know(&mut self, left: Stop, code: *const u8) {
         if let Some(exit) = self.exits.get_mut(left.exit).filter(|_| left.of == self.serial) {
-            // Where a return leads is not always the same.
+            // A return does not always have the same target.
             if exit.pc.is_some() {
                 exit.code = code;
             }
@@ -355,13 +355,13 @@ impl Translator {
 }
 
 impl Core {
-    /// What has been executed `times` times is translated, or nothing for 0. It changes nothing but the
-    /// speed of the simulation.
+    /// Sets the number of executions after which code is translated; 0: never. It changes only the speed of
+    /// the simulation.
     pub fn set_translation(&mut self, times: u32) {
         self.hot = times;
     }
 
-    /// Runs pieces from the next instruction on, whose line stands in the text and the cache.
+    /// Runs pieces from the next instruction on, whose line is in the text and the cache.
     pub(crate) fn run_pieces<B: Bus>(
         &mut self,
         bus: &mut B,
@@ -388,19 +388,19 @@ impl Core {
             }
         }
     }
-    /// It has left pieces where a line begins, as somebody wants to know of it.
+    /// True if it has left pieces where a line begins, because an observer needs to know of it.
     pub(crate) fn has_come_to_line(&self) -> bool {
         let Stop { pc, slot, .. } = self.left;
         let left = slot == self.pipeline.slot && pc == self.registers.pc;
         left && self.pipeline.next() < self.limit
     }
-    /// It stands where it has left this translator's pieces.
+    /// True if the core is where it left this translator's pieces.
     #[inline]
     fn stands(&self, own: &Translator) -> bool {
         let Stop { of, pc, slot, .. } = self.left;
         slot == self.pipeline.slot && pc == self.registers.pc && of == own.serial
     }
-    /// The piece that goes on where it stands, if it has left pieces there and that is known.
+    /// The piece that goes on where the core is, if it has left pieces there and that is known.
     #[inline]
     pub(crate) fn left_at(&self, own: &Translator) -> Option<*const u8> {
         let quiet = self.unit.replay.count == 0 && self.unit.filled <= self.pipeline.cycle();
@@ -411,7 +411,7 @@ impl Core {
         (!code.is_null()).then_some(code)
     }
     /// Runs pieces from `code` on, and what they leave to the load and store unit (`access`). The pipeline
-    /// stands still meanwhile: it is told at the end where it stands.
+    /// is not updated meanwhile: it gets its state at the end.
     #[inline]
     pub(crate) fn go_through<B: Bus>(
         &mut self,

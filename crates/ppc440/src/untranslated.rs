@@ -1,5 +1,4 @@
-//! What stands for `translate` where there are no pieces: on hosts of other architectures and systems than
-//! x86-64 with Linux.
+//! Substitute for `translate` without pieces: for hosts other than x86-64 with Linux.
 
 use crate::code::Text;
 use crate::core::{Core, Flow};
@@ -35,11 +34,11 @@ impl Translator {
     }
 }
 
-/// On this host nothing is ever translated.
+/// Does nothing: on this host nothing is ever translated.
 pub fn set_room_for_translations(_bytes: usize) {}
 
 impl Core {
-    /// On this host nothing is ever translated.
+    /// Does nothing: on this host nothing is ever translated.
     pub fn set_translation(&mut self, _times: u32) {}
 
     pub(crate) fn has_come_to_line(&self) -> bool {

@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// A program that computes for this long without a call is named: real time, no part of the simulation.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Where simulated time ends: 64 bits of picoseconds are little more.
+/// Limit of simulated time, in days: 64 bits of picoseconds are little more.
 const DAYS_MAX: u64 = 213;
 const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
 
@@ -32,7 +32,7 @@ const SPIN_MAX: Duration = Duration(10_000_000);
 /// Longest lease: what the library has done by itself is done again before anything else.
 const LEASE_MAX: Duration = Duration(1_000_000_000);
 
-/// What the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
+/// Costs that the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// Reading a clock, and falling asleep.
@@ -43,7 +43,7 @@ pub struct Costs {
     pub sockets: sockets::Costs,
 }
 
-/// Is told what the agent does; takes no simulated time.
+/// Observer of the agent; takes no simulated time.
 pub trait Observer {
     /// The program's call has reached the library.
     fn call_entered(&self, at: Time, function: Function) {
@@ -69,7 +69,7 @@ pub trait Observer {
     fn computes_for_ever(&self) {}
 }
 
-/// Tells nobody.
+/// No observer.
 impl Observer for () {}
 
 /// Runs a rank's process: for its agent, and for the functions of the program that MPI calls back.
@@ -81,17 +81,18 @@ pub struct Runner {
     bridge: Option<Rc<Bridge>>,
     /// Its way to a card with verbs, if it has one.
     verbs: Option<Rc<dyn Verbs>>,
-    /// Looks at a clock one after the other: since when, and how many.
+    /// Consecutive looks at a clock: time of the first, and their number.
     spin: Cell<(Time, u32)>,
     /// The calls made last, if they only look whether something has come.
     looks: Cell<Looks>,
-    /// What the program computes takes time: the simulator must see each look at the clock.
+    /// True if the program's computation takes simulated time: the simulator must then see each look at the
+    /// clock.
     measures: bool,
-    /// How the rank ended, if it did so in a function that MPI had called back.
+    /// End of the rank, if it ended in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
 
-/// What a demand leads to.
+/// Outcome of a demand.
 enum Step {
     /// It is done.
     Done,
@@ -166,7 +167,7 @@ impl Runner {
         let mut process = self.process.borrow_mut();
         let until = self.cpu.undisturbed_until().min(self.cpu.now() + LEASE_MAX);
         let repeat_cost = self.looks.get().repeat_cost();
-        // What looks at a clock take is not told to the library where it grows.
+        // The library is not told the cost of a look at a clock if that grows.
         let alone = !self.measures && self.verbs.is_none();
         process.lease(if !alone { Lease::default() } else { Lease { until, repeat_cost } });
         process
@@ -259,7 +260,7 @@ impl Runner {
         Step::Done
     }
 
-    /// What a look at a clock takes.
+    /// Cost of a look at a clock.
     fn look_at_clock(&self) -> Duration {
         let (now, cost) = (self.cpu.now(), self.costs.clock_read);
         let (since, looks) = match self.spin.get() {
@@ -358,7 +359,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Tells the program what became of its call, or ends it.
+    /// Gives the program the result of its call, or ends it.
     fn answer(&self, function: Function, posted: bool, outcome: Outcome) -> Step {
         let mut process = self.process();
         let ending = match outcome {

@@ -1,4 +1,4 @@
-//! Libraries of a program's own that come before MPI's: tools that stand between the two (MPI 5.0, 15.2), or
+//! Libraries of a program's own that come before MPI's: tools between the two (MPI 5.0, 15.2), or
 //! that replace clocks.
 //!
 //! Ours is preloaded, because only so it is the one that is meant by its name, whatever paths the program has
@@ -20,7 +20,7 @@ pub fn ahead_of_mpi(program: &Path, args: &[OsString], ours: &Path) -> io::Resul
     let launched = || args.iter().map(Path::new).find(is_mpi);
     let program = if is_mpi(&program) { program } else { launched().unwrap_or(program) };
     let data = std::fs::read(program)?;
-    // Whoever may not be run is refused elsewhere.
+    // A file that may not be run is refused elsewhere.
     let Ok(Links { needed, loader: Some(loader), .. }) = inspect::links(&data) else {
         return Ok(Vec::new());
     };
@@ -61,14 +61,15 @@ fn list(loader: &Path, program: &Path, ours: &Path) -> io::Result<Vec<(String, P
     Ok(output.stdout.split(|byte| *byte == b'\n').filter_map(entry).collect())
 }
 
-/// Of a line as `libm.so.6 => /lib/libm.so.6 (0x00007f...)`, or with a path alone; none if nothing was found.
+/// Name and path in a line as `libm.so.6 => /lib/libm.so.6 (0x00007f...)`, or with a path alone; `None` if
+/// nothing was found.
 fn entry(line: &[u8]) -> Option<(String, PathBuf)> {
     let line = line.trim_ascii();
     let at = line.windows(3).rposition(|part| part == b" (0")?;
     let named = &line[..at];
     let arrow = named.windows(4).position(|part| part == b" => ");
     let (name, path) = arrow.map_or((named, named), |at| (&named[..at], &named[at + 4..]));
-    // The name stands for a path if the program names it by one.
+    // The name is a path if the program names it by one.
     let name = Path::new(OsStr::from_bytes(name)).file_name()?;
     Some((name.to_string_lossy().into_owned(), PathBuf::from(OsStr::from_bytes(path))))
 }

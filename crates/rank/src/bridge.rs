@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Who takes part in a run, as Portals processes know one another.
+/// Processes of a run, by the ids that Portals uses.
 #[derive(Clone, Debug)]
 pub struct Party {
     /// This process's rank.
@@ -23,7 +23,7 @@ pub struct Party {
     pub map: Arc<[ProcessId]>,
 }
 
-/// Where the events of one queue go first.
+/// Function that gets the events of one queue first.
 struct Handler {
     queue: u32,
     /// Address of a function of the program.
@@ -60,8 +60,8 @@ pub(crate) fn missing(rank: u32, function: Function) -> String {
 type Answer = Result<(), i32>;
 
 impl Bridge {
-    /// For the program in `space`, whose calls come from the fibre of `cpu`. `waiting` tells what the rank
-    /// waits for.
+    /// Bridge of the program in `space`, whose calls come from the fibre of `cpu`. `waiting` tells what the
+    /// rank waits for.
     pub fn new(
         cpu: Cpu,
         kernel: Rc<Kernel>,
@@ -77,7 +77,7 @@ impl Bridge {
         self.dispatch(function, args).err().unwrap_or(code::OK)
     }
 
-    /// Closes the interface, when the operations under way have ended. What still arrives is dropped.
+    /// Closes the interface, when the operations under way have ended. Later messages are dropped.
     pub fn close(&self) {
         let ni = std::mem::take(&mut *self.state.borrow_mut()).ni;
         if let Some(ni) = ni.and_then(|ni| Rc::try_unwrap(ni).ok()) {

@@ -8,7 +8,7 @@ use mpi::{Error, Op, Process, Result};
 use std::ffi::OsString;
 use std::fmt::Write;
 
-/// What a program's name begins with to mean one of these.
+/// Prefix of a program's name that means one of these.
 pub const PREFIX: &str = "builtin:";
 
 /// A workload with its arguments.
@@ -94,7 +94,7 @@ impl Builtin {
         Ok(Builtin { kind, bytes, times })
     }
 
-    /// Runs it as one rank, from MPI_Init to MPI_Finalize. What rank 0 prints is in the result.
+    /// Runs it as one rank, from MPI_Init to MPI_Finalize. The result is rank 0's output.
     /// `observer` is told of its calls.
     pub fn run(&self, mpi: &mut Process, observer: &dyn Observer) -> Result<String> {
         let (rank, ranks) = (mpi.world().rank, mpi.world().size);
@@ -147,14 +147,14 @@ struct Task<'a> {
     ranks: u32,
     bytes: u64,
     times: u32,
-    /// Times done so far: what is sent differs from time to time.
+    /// Turns done so far: the data sent differ from turn to turn.
     turns: u32,
-    /// For what is sent, and what has come.
+    /// Buffers of sent and received data.
     buffers: [Vec<u8>; 2],
 }
 
 impl Task<'_> {
-    /// Does a call, and tells of it.
+    /// Does a call, and reports it.
     fn call<R>(
         &mut self,
         function: Function,
@@ -165,7 +165,7 @@ impl Task<'_> {
         self.observer.call_returned(self.mpi.now(), function);
         result
     }
-    /// What `from` sends to `to` this time, into a buffer.
+    /// Fills a buffer with the bytes that `from` sends to `to` this time.
     fn pattern_into(&self, from: u32, to: u32, bytes: &mut Vec<u8>) {
         let seed = from.wrapping_mul(31) ^ to.wrapping_mul(17) ^ self.turns.wrapping_mul(101);
         bytes.resize(self.bytes as usize, 0);
@@ -196,7 +196,7 @@ impl Task<'_> {
         self.read_into(va, &mut buffer);
         buffer
     }
-    /// What has come from `from`, at `va`, is what it sent.
+    /// Checks that the bytes from `from`, at `va`, are those that it sent.
     fn check(&mut self, va: u64, from: u32) -> Result<()> {
         let mut buffers = std::mem::take(&mut self.buffers);
         let [sent, came] = &mut buffers;
@@ -330,7 +330,7 @@ fn halo(task: &mut Task) -> Result<()> {
         let mut requests = Vec::with_capacity(2 * WAYS as usize);
         for (way, &peer) in (0..).zip(&neighbours) {
             task.write_pattern(out + way * bytes, peer);
-            // What comes from that side was sent towards the opposite one.
+            // Data from that side were sent towards the opposite one.
             let (va, tag) = (into + way * bytes, (way ^ 1) as i32);
             requests.push(task.call(Function::Irecv, |mpi| {
                 mpi.irecv(va, bytes, peer as i32, tag, Process::WORLD)
@@ -366,7 +366,7 @@ fn exchange(task: &mut Task) -> Result<()> {
     })
 }
 
-/// Everybody sends two messages of any length up to the given one to anybody, at once.
+/// Each rank sends two messages, of any length up to the given one, to any rank, at once.
 fn traffic(task: &mut Task) -> Result<()> {
     const EACH: u32 = 2;
     let (rank, ranks, bytes) = (task.rank, task.ranks, task.bytes);

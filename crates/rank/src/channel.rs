@@ -19,7 +19,7 @@ pub(crate) const RECORD_ARGUMENTS: usize = (layout::Record::SIZE - record::ARGUM
 pub(crate) const OVERWRITTEN: &str = "the program has overwritten its MPI library's memory";
 const _: () = assert!(ARGUMENTS_MAX <= RECORD_ARGUMENTS, "a call fits in a record");
 
-/// The mapped channel of one rank. The program can write all of it at any time: what stands there is read
+/// The mapped channel of one rank. The program can write all of it at any time: its contents are read
 /// once, checked, and then used, and what the simulator must be sure of it keeps here.
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -36,20 +36,20 @@ pub(crate) struct Channel {
     pub(crate) robbed: AtomicBool,
 }
 
-/// Who may go on.
+/// Side that may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// The program runs.
     Process,
     /// The program waits.
     Simulator,
-    /// Nobody any more: the process has ended.
+    /// Neither: the process has ended.
     Dead,
     /// No library says such a thing: the program has overwritten the channel.
     Overwritten,
 }
 
-/// What there was to be taken out of the ring.
+/// Result of taking a record out of the ring.
 pub(crate) enum Taken {
     /// The oldest record.
     Record(Record),
@@ -65,7 +65,7 @@ unsafe impl Send for Channel {}
 // SAFETY: as above.
 unsafe impl Sync for Channel {}
 
-/// A record as it stood in the ring.
+/// A record as it was in the ring.
 pub(crate) struct Record {
     pub kind: u16,
     pub function: u16,
@@ -138,7 +138,7 @@ impl Channel {
         unsafe { AtomicU8::from_ptr(self.base.add(offset)) }
     }
 
-    /// Who may go on.
+    /// Side that may run.
     pub fn turn(&self) -> Turn {
         if self.dead.load(Ordering::Acquire) {
             return Turn::Dead;
@@ -160,7 +160,7 @@ impl Channel {
         self.word(at::STATE).load(Ordering::Acquire)
     }
 
-    /// Why the library has ended the process, if it has.
+    /// Fault for which the library has ended the process, if it has.
     pub fn fault(&self) -> Option<String> {
         if self.state() & layout::state::FAULTED == 0 {
             return None;
@@ -235,7 +235,8 @@ impl Channel {
         self.long(at::REQUEST).load(Ordering::Relaxed)
     }
 
-    /// What it has done by itself since the process went on; to be asked once, not while the process runs.
+    /// Calls that the library has answered by itself since the process was resumed; take them once, and not
+    /// while the process runs.
     pub fn take_deeds(&self) -> Option<Deeds> {
         let rows = self.word(at::DEED_ROWS);
         if rows.load(Ordering::Relaxed) == 0 {
@@ -295,7 +296,7 @@ impl Channel {
         }
     }
 
-    /// The process has ended: whoever waits for it goes on.
+    /// The process has ended: a thread that waits for it goes on.
     pub fn declare_dead(&self) {
         self.dead.store(true, Ordering::Release);
         self.word(at::TURN).store(turn::DEAD, Ordering::Release);

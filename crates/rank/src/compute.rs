@@ -1,4 +1,4 @@
-//! What a program's own computation costs in simulated time.
+//! Cost of a program's own computation, in simulated time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ const PARTS: f64 = 1e6;
 /// Largest factor.
 const MAX: f64 = 1e6;
 
-/// How long computation between calls takes.
+/// Rule for the simulated time of computation between calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Compute {
     /// No simulated time, unless the program says so itself (`sunstar.h`): runs are deterministic.

@@ -1,4 +1,4 @@
-//! Ranks that serve others: when all others have ended, or have come to MPI_Finalize where all ranks wait for
+//! Ranks that serve others: when all others have ended, or have reached MPI_Finalize where all ranks wait for
 //! one another, they are told so, as a launcher tells them, with SIGTERM.
 
 use crate::life::Life;
@@ -14,9 +14,9 @@ const PATIENCE_MS: i32 = 2000;
 pub struct Crowd {
     all: u32,
     ended: AtomicU32,
-    /// When the last one of those that have ended did so, in picoseconds.
+    /// Time of the last end among those that have ended, in picoseconds.
     last: AtomicU64,
-    /// How long it takes until everybody knows of it, in picoseconds.
+    /// Time until everybody knows of it, in picoseconds.
     notice: AtomicU64,
 }
 
@@ -32,7 +32,7 @@ impl Crowd {
         self.notice.store(notice.0, Ordering::Relaxed);
     }
 
-    /// One of them has ended, or come to its end.
+    /// One of them has ended, or reached its end.
     pub fn end(&self, now: Time) {
         self.last.fetch_max(now.0, Ordering::AcqRel);
         self.ended.fetch_add(1, Ordering::AcqRel);

@@ -1,4 +1,4 @@
-//! What a rank's process demands.
+//! Demands of a rank's process.
 
 use crate::channel::RECORD_ARGUMENTS;
 use crate::exit::ExitStatus;
@@ -8,8 +8,8 @@ use abi::mpi::{Function, ARGUMENTS_MAX};
 use des::Duration;
 use mpi::CALLBACK_ARGUMENTS;
 
-/// What a process demands. All but `Exited`, `Computed`, `Did`, `CallbackLeft` and posted calls must be
-/// answered before the next one is asked for; after `Nothing` there is none.
+/// Demand of a process. All but `Exited`, `Computed`, `Did`, `CallbackLeft` and posted calls must be
+/// answered before the next one is requested; after `Nothing` there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// An MPI call.
@@ -29,7 +29,7 @@ pub enum Demand {
         /// Its raw C arguments: pointers and handles as they are, process ids node first.
         args: [u64; RECORD_ARGUMENTS],
     },
-    /// The time is asked for: [`crate::Process::reply_with_time`].
+    /// A request for the time: [`crate::Process::reply_with_time`].
     Clock,
     /// The library has done this without asking, by the lease that the last answer gave: do the same, and
     /// give no answer.
@@ -44,12 +44,12 @@ pub enum Demand {
     CallbackReturned {
         /// Its result register: use as many bits as its result type has.
         result: u64,
-        /// Its arguments as it left them: what it has stored through an indirect one stands there.
+        /// Its arguments as it left them, including what it has stored through an indirect one.
         arguments: [u64; CALLBACK_ARGUMENTS],
     },
     /// A call of verbs; it waits for its answer.
     Verbs {
-        /// Which.
+        /// Number of the call.
         call: u32,
         /// Its raw arguments.
         args: [u64; RECORD_ARGUMENTS],
@@ -59,6 +59,6 @@ pub enum Demand {
     CallbackLeft,
     /// The program is in a loop that nothing ends. Its process was stopped.
     Nothing,
-    /// The process has ended. Calls that it had posted and nobody had asked for are lost with it.
+    /// The process has ended. Calls that it had posted and nobody had waited for are lost with it.
     Exited(ExitStatus),
 }

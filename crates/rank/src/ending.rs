@@ -1,12 +1,12 @@
-//! How a rank ends, and what that says to a shell.
+//! End of a rank, and the exit code that a shell gets.
 
 use crate::exit::ExitStatus;
 use abi::mpi::Function;
 
-/// With this the system's loader ends a program, and a shell that does not find one.
+/// Exit code of a program that the system's loader ends, and of a shell that does not find one.
 const NOT_LOADED: i32 = 127;
 
-/// How a rank ended.
+/// Kind of a rank's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Its process ended by itself.
@@ -29,7 +29,7 @@ fn abort_status(code: i32) -> i32 {
 }
 
 impl Ending {
-    /// Of a process that its library may have ended for a fault.
+    /// End of a process that its library may have ended for a fault.
     pub(crate) fn of(status: ExitStatus, fault: Option<String>) -> Ending {
         fault.map_or(Ending::Exited(status), Ending::Fatal)
     }

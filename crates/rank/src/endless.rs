@@ -21,14 +21,14 @@ const FIRST_MEASURED: Duration = Duration::from_secs(10);
 /// Instructions of a loop, at most.
 const TURN_MAX: usize = 10_000;
 
-/// Those after which it is begun to look for a state that comes again.
+/// Instructions after which the search for a state that comes again begins.
 const FIRST_STEPS: usize = 100;
 
 /// Bytes of memory of its own that a program has, at most: all are read.
 const MEMORY_MAX: u64 = 1 << 30;
 const PIECE: usize = 1 << 20;
 
-/// Time after which somebody who does nothing looks whether it was woken; any would do.
+/// Time after which a process that does nothing looks whether it was woken; any would do.
 const REST: des::Duration = des::Duration(1_000_000);
 
 /// Does nothing until the run ends: the node goes on without this fibre.
@@ -106,7 +106,7 @@ fn is_alone(pid: libc::pid_t) -> bool {
 }
 
 /// True if a status (proc(5)) is that of a process which uses a processor, or could. Its name, which may hold
-/// anything, stands in parentheses.
+/// anything, is in parentheses.
 fn is_running(status: &str) -> bool {
     status.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R'))
 }

@@ -1,8 +1,8 @@
-//! How a process ended.
+//! End of a process.
 
 use std::fmt;
 
-/// How a process ended, and how far its rank had come.
+/// End of a process, and the phase that its rank had reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitStatus {
     /// Exit code, if it was not killed.
@@ -18,7 +18,7 @@ pub struct ExitStatus {
 }
 
 impl ExitStatus {
-    /// Of a rank that has done everything.
+    /// Status of a rank that has done everything.
     pub const FINISHED: ExitStatus = ExitStatus {
         code: Some(0),
         signal: None,
@@ -29,7 +29,7 @@ impl ExitStatus {
 }
 
 impl fmt::Display for ExitStatus {
-    /// As a sentence's end: `exited with code 3`.
+    /// Formats the end of a sentence: `exited with code 3`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.code, self.signal) {
             (_, Some(signal)) => write!(f, "was killed by {}", signal_name(signal)),

@@ -1,5 +1,5 @@
 //! The process that is the rank, if it is not the one that the simulator has started: a launcher (env, a
-//! script, a debugger) stands before it, and has started it in turn.
+//! script, a debugger) comes before it, and has started it in turn.
 
 use std::fs;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -33,7 +33,7 @@ fn descends(mut process: libc::pid_t, root: libc::pid_t) -> bool {
     false
 }
 
-/// The parent of a process (proc(5)). Its name, which may hold anything, stands in parentheses.
+/// The parent of a process (proc(5)). Its name, which may hold anything, is in parentheses.
 fn parent(process: libc::pid_t) -> Option<libc::pid_t> {
     let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     status.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()

@@ -12,7 +12,7 @@ pub(crate) const LIBRARY: &str = "libmpi_abi.so.1";
 /// MPI for Fortran, which needs that library itself.
 pub(crate) const FORTRAN_LIBRARY: &str = "libmpi_fortran.so.1";
 pub(crate) const PORTALS: &str = "libportals.so";
-/// What every compiler links: a program that needs nothing else has no way to get at MPI, unless it loads
+/// Libraries that every compiler links: a program that needs nothing else cannot reach MPI, unless it loads
 /// libraries while it runs.
 const RUNTIME: [&str; 11] = [
     "libc.so",
@@ -28,7 +28,7 @@ const RUNTIME: [&str; 11] = [
     "ld-linux",
 ];
 
-/// What a program is.
+/// Kind of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It links the library of the MPI 5.0 ABI, and perhaps that of Portals.
@@ -42,7 +42,7 @@ pub enum Kind {
     Launcher,
 }
 
-/// Why a file cannot be run as a rank.
+/// Reason for which a file cannot be run as a rank.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
     /// It cannot be read.
@@ -75,7 +75,7 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
     Ok(kind)
 }
 
-/// Of an executable file. The error says why it is none of ours.
+/// Kind of an executable file. The error says why it cannot be run.
 fn kind_of(data: &[u8]) -> Result<Kind, String> {
     let Links { needed, loads, .. } = links(data)?;
     let needs = |library: &str| needed.iter().any(|name| name == library);
@@ -95,7 +95,7 @@ fn kind_of(data: &[u8]) -> Result<Kind, String> {
 /// needs that of MPI.
 pub(crate) fn loads_nothing_else(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    // With the rights of somebody else it loads what is preloaded only from the system's folders.
+    // With the rights of another user it loads preloaded libraries only from the system's folders.
     let plain = std::fs::metadata(path).is_ok_and(|facts| facts.mode() & 0o6000 == 0);
     let data = if plain { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
     let ours = |name: &String| [LIBRARY, FORTRAN_LIBRARY, PORTALS].contains(&name.as_str());
@@ -119,7 +119,7 @@ fn is_program(endian: Endianness, entries: &[elf::Dyn64<Endianness>]) -> bool {
     flags.any(|entry| entry.d_val(endian) & u64::from(elf::DF_1_PIE) != 0)
 }
 
-/// What a program for this machine gets from others.
+/// Dependencies of a program for this machine.
 #[derive(Default)]
 pub(crate) struct Links {
     /// Names of the shared libraries that it needs.

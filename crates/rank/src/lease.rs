@@ -1,22 +1,22 @@
-//! What a rank's library answers by itself: before a time until which nothing else happens on its node it
-//! knows what time it is, and that a call which was in vain is in vain again. The simulator does the same
-//! afterwards, so that nothing simulated depends on it (docs/decisions/0054).
+//! Calls that a rank's library answers by itself: before a time until which nothing else happens on its
+//! node, it knows the time, and that a call which found nothing finds nothing again. The simulator does the
+//! same afterwards, so that nothing simulated depends on it (docs/decisions/0054).
 
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use abi::rank::DEED_ROWS;
 use des::{Duration, Time};
 
-/// What the library may do.
+/// Permission for the library to answer calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lease {
-    /// Before this time nothing else happens on the node.
+    /// Time before which nothing else happens on the node.
     pub until: Time,
-    /// What the call that was answered last takes if it is made again, in vain; nothing if that is unknown.
+    /// Cost of the call that was answered last if it is repeated and finds nothing; 0 if that is unknown.
     pub repeat_cost: Duration,
 }
 
-/// What the library has done: how often it told the time, then how often the last call was repeated, and so
-/// on in turn.
+/// Calls that the library has answered: the number of times it told the time, then the number of times the
+/// last call was repeated, and so on in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deeds(pub [u32; DEED_ROWS as usize]);
 
@@ -26,7 +26,8 @@ impl Deeds {
         self.0.iter().enumerate().map(|(at, count)| (at % 2 == 1, *count))
     }
 
-    /// How long all of them take; `None` if that is too long for any lease, or calls were not to be repeated.
+    /// Time that all of them take; `None` if that is too long for any lease, or calls were not to be
+    /// repeated.
     pub fn time(&self, clock_read: Duration, repeat_cost: Duration) -> Option<Duration> {
         let add = |sum: Duration, (calls, count): (bool, u32)| {
             let each = if calls { repeat_cost } else { clock_read };
@@ -45,15 +46,15 @@ pub type Call = (Function, [u64; ARGUMENTS_MAX]);
 #[derive(Clone, Copy, Default)]
 pub struct Looks {
     call: Option<Call>,
-    /// How long one takes that finds nothing to do: as long as another of its kind.
+    /// Time of a call that finds nothing to do: two of its kind took as long.
     steady: Duration,
-    /// How long the last one took; nothing if other things happened meanwhile, which it may have missed.
+    /// Time of the last call; 0 if other things happened meanwhile, which it may have missed.
     took: Duration,
     ready: bool,
 }
 
 impl Looks {
-    /// With one more call, during which nothing else happened on the node if it was `alone`.
+    /// Adds a call, during which nothing else happened on the node if it was `alone`.
     pub fn after(self, function: Function, args: &Call, took: Duration, alone: bool) -> Looks {
         if !matches!(function, Function::Test | Function::Iprobe) {
             return Looks::default();
@@ -75,7 +76,7 @@ impl Looks {
         self.call.filter(|_| self.ready)
     }
 
-    /// How long the next one takes, if nothing happens before; nothing if that is not known.
+    /// Time of the next call, if nothing happens before; 0 if that is not known.
     pub fn repeat_cost(&self) -> Duration {
         if self.ready {
             self.took

@@ -26,7 +26,7 @@ pub(crate) struct Life {
     gone: AtomicBool,
     /// Held while that becomes so.
     going: Mutex<()>,
-    /// What the library has done by itself is done again: address of the request; 1 if there is none.
+    /// Address of the request while the library's own calls are repeated, 1 if they have none; else 0.
     repeats: AtomicU64,
     /// Microseconds of processor time outside of the kernel, of it and what it has waited for.
     computed: AtomicU64,
@@ -51,7 +51,7 @@ impl Life {
         self.repeats.load(Ordering::Relaxed) != 0
     }
 
-    /// The request, if that is done and it stands there.
+    /// The request, if such calls are repeated and it is at `at`.
     pub fn repeated(&self, at: u64) -> Option<u64> {
         (at != 0 && self.repeats.load(Ordering::Relaxed) == at).then(|| self.channel.request())
     }
@@ -83,7 +83,7 @@ impl Life {
         self.gone.load(Ordering::Relaxed)
     }
 
-    /// What its library has ended it for, as [`crate::Process::fault`] tells it.
+    /// Fault for which its library has ended it, as [`crate::Process::fault`] reports it.
     pub fn fault(&self) -> Option<String> {
         self.channel.fault().map(|fault| format!("rank {}: {fault}", self.rank))
     }
@@ -91,7 +91,7 @@ impl Life {
     /// Waits until it has ended; to be called once.
     pub fn wait(&self) -> ExitStatus {
         self.wait_with(libc::WEXITED | libc::WNOWAIT);
-        // What it has left unfinished nobody waits for.
+        // Nobody waits for calls that it has left unfinished.
         if self.channel.state() & state::FINALIZED == 0 {
             self.kill_heir();
         }
@@ -110,7 +110,7 @@ impl Life {
     /// Kills the process; nothing happens if it has ended.
     pub fn kill(&self) {
         self.kill_first();
-        // Not before a launcher that would tell of it.
+        // Not before a launcher that would report it.
         self.kill_heir();
     }
 
@@ -151,7 +151,7 @@ impl Life {
         missed
     }
 
-    /// How it ended, if that was noticed because its memory was missed: whatever has failed since is a
+    /// End of the process, if it was noticed because its memory was missing: whatever has failed since is a
     /// consequence.
     pub fn end_if_missed(&self) -> Option<ExitStatus> {
         let missed = self.missed.load(Ordering::Relaxed) && !self.is_over();

@@ -1,4 +1,4 @@
-//! What the system allows a simulator that has a descriptor for each of many ranks and stacks for each of
+//! Limits of the system on a simulator that has a descriptor for each of many ranks and stacks for each of
 //! many nodes.
 
 use std::io;
@@ -35,7 +35,7 @@ pub fn allow_ranks(ranks: u32) -> Result<(), String> {
     ))
 }
 
-/// Mappings beside those that are asked for: code, heap, threads.
+/// Mappings beside those that are requested: code, heap, threads.
 const OTHER_MAPPINGS: u64 = 1024;
 
 /// Finds out whether the system allows the simulator `mappings` of memory for `nodes` nodes. The error is a
@@ -62,7 +62,7 @@ pub(crate) fn of_programs() -> Option<libc::rlimit> {
     BEFORE.get().copied()
 }
 
-/// What to do about a process that the system refuses.
+/// Advice about a process that the system refuses.
 pub(crate) fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => {

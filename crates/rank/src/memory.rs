@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The address space of a rank's process. Stays valid, but answers nothing, when the process has ended.
 #[derive(Clone, Debug)]
 pub struct ProcessMemory {
-    /// What stands in its channel is read, and left to be stored, without the kernel.
+    /// Process whose channel holds memory that is read, and stores that are left to it, without the kernel.
     pub(crate) life: Arc<Life>,
 }
 
@@ -38,13 +38,13 @@ const NO_SUCH_CALL: &str =
 const ENDED: &str = "the program has ended";
 
 impl ProcessMemory {
-    /// Rank and end of the process, if it had ended by itself (or was killed) when something was to be read
+    /// Rank and end of the process, if it had ended by itself (or was killed) when something was read
     /// or written here: it is why that, and whatever followed, has failed.
     pub fn ending(&self) -> Option<(u32, Ending)> {
         Some((self.life.rank, Ending::of(self.life.end_if_missed()?, self.life.fault())))
     }
 
-    /// What was left for the process to store reaches it now: whoever looks next goes through the kernel.
+    /// Stores into the process what was left for it to store: the next access goes through the kernel.
     fn flush(&self) -> Result<(), BusError> {
         for (va, data) in self.life.channel.take_log() {
             self.store(va, &data)?;
@@ -52,7 +52,7 @@ impl ProcessMemory {
         Ok(())
     }
 
-    /// What the last error means.
+    /// Meaning of the last error.
     fn why(&self, no_memory: &'static str) -> &'static str {
         let error = std::io::Error::last_os_error().raw_os_error();
         if self.life.miss(error == Some(libc::ESRCH)) {
@@ -68,7 +68,7 @@ impl ProcessMemory {
     /// Reads pieces with one call of the kernel, which looks for a page once if several lie in it. False if
     /// not all were read.
     fn load_together(&self, pieces: &[(u64, usize)], buf: &mut [u8]) -> bool {
-        // Between pieces of a page is what nobody wants.
+        // The bytes between pieces of a page are not wanted.
         let mut unwanted = [0u8; PAGE as usize];
         let (mut local, mut remote) = (Vec::new(), Vec::<(u64, u64)>::new());
         let (mut at, mut all) = (buf.as_mut_ptr(), 0);

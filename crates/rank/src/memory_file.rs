@@ -4,7 +4,7 @@ use crate::channel::SIZE;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// As the system shows one among what a process has mapped.
+/// Name under which the system shows one among a process's mappings.
 pub(crate) const SHOWN: &str = "/memfd:sunstar-rank";
 
 /// A new one with room for so many channels, all zeros. Closed on exec unless told otherwise. Its size stays
@@ -34,7 +34,7 @@ pub(crate) fn new(channels: u32) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Where a channel begins.
+/// Offset of a channel.
 pub(crate) fn at(channel: u32) -> libc::off_t {
     libc::off_t::from(channel) * SIZE as libc::off_t
 }

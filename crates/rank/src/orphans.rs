@@ -1,11 +1,11 @@
-//! What ranks have started themselves, and leave behind when they are killed.
+//! Processes that ranks have started themselves, and leave behind when they are killed.
 //!
-//! It becomes the simulator's where a rank ends before it, and so can be found and ended with the run,
-//! whatever groups and sessions it has made.
+//! They become the simulator's children if a rank ends before them, and so can be found and ended with the
+//! run, whatever groups and sessions they have made.
 
 use std::fs;
 
-/// From now on processes whose parent has ended, and that descend from this process, become its children.
+/// Makes processes whose parent has ended, and that descend from this process, its children from now on.
 /// Where the system refuses this they outlive a run.
 pub fn adopt_orphans() {
     // SAFETY: sets an attribute of this process; no memory is touched.
@@ -14,7 +14,7 @@ pub fn adopt_orphans() {
 
 /// Kills all children of this process, and what becomes its child by that, until there is none. Only where
 /// nothing that the command has started itself is wanted any more; ranks must have been waited for, or be
-/// nobody's concern.
+/// of no concern.
 pub fn end_orphans() {
     loop {
         let children = children();

@@ -1,4 +1,4 @@
-//! Where what ranks print goes: where the simulator's output goes, there with their numbers, or to files.
+//! Output of ranks: to the simulator's output, there with their numbers, or to files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,20 +10,21 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Stands for the rank in the name of a file.
+/// Placeholder of the rank in the name of a file.
 const RANK: &str = "%r";
 /// Milliseconds between looks whether new ranks print, or the run is over.
 const LOOK_MS: i32 = 20;
 
-/// Where the output of the ranks of a program goes.
+/// Destination of the output of a program's ranks.
 #[derive(Clone, Debug, Default)]
 pub enum Output {
-    /// Where the simulator's goes.
+    /// The simulator's output.
     #[default]
     Shared,
     /// The same, each line behind its rank.
     Labelled(Arc<Labels>),
-    /// Into a file each, in whose name `%r` stands for the rank; if it does not occur, the rank follows.
+    /// A file for each rank, in whose name `%r` is replaced by the rank; if it does not occur, the rank
+    /// follows.
     Files(PathBuf),
 }
 
@@ -104,7 +105,8 @@ impl Labels {
         Ok(Arc::new(Labels { ranks: Some(sender).into(), reader: Some(reader).into() }))
     }
 
-    /// Prints what is left of ranks that have ended. What others print that they have left behind is lost.
+    /// Prints the rest of the output of ranks that have ended. Output of processes that they have left
+    /// behind is lost.
     pub fn finish(&self) {
         drop(self.ranks.lock().unwrap_or_else(PoisonError::into_inner).take());
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();

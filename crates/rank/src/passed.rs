@@ -1,5 +1,5 @@
 //! The process's memory without the kernel, as far as the channel has it: what a call reads travels with the
-//! call, and what is stored while the process waits travels with the answer (`libmpi_abi/memory.c`).
+//! call, and data stored while the process waits travel with the answer (`libmpi_abi/memory.c`).
 
 use crate::channel::{Channel, Turn};
 use abi::rank::{channel as at, CHANNEL_SIZE};
@@ -11,7 +11,7 @@ const PIECE_HEAD: usize = 16;
 const RANGES: usize = 3;
 
 impl Channel {
-    /// Fills `buf` with what the process has at `va`, if all of that stands in the channel; else does nothing
+    /// Fills `buf` with what the process has at `va`, if all of that is in the channel; else does nothing
     /// and returns false.
     pub fn read_passed(&self, va: u64, buf: &mut [u8]) -> bool {
         let base = self.long(at::BASE).load(Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl Channel {
         true
     }
 
-    /// What the call has brought is no longer believed.
+    /// Discards the data that the call carried.
     pub fn forget_carried(&self) {
         self.word(at::CARRIED_BYTES).store(0, Ordering::Relaxed);
     }
@@ -57,7 +57,7 @@ impl Channel {
     pub fn take_log(&self) -> Vec<(u64, Vec<u8>)> {
         let end = self.logged.swap(0, Ordering::Relaxed) as usize;
         let (mut pieces, mut start) = (Vec::new(), 0);
-        // A program that overwrites the channel must not lead us out of it: what is left of a piece counts.
+        // A program that overwrites the channel must not lead us out of it: the rest of a piece counts.
         while start + PIECE_HEAD <= end {
             let place = at::LOG + start;
             let va = self.long(place).load(Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl Channel {
         pieces
     }
 
-    /// What the call has brought: its address in the process, and its bytes.
+    /// Data that the call carried: its address in the process, and its bytes.
     fn carried(&self) -> (u64, usize) {
         let bytes = self.word(at::CARRIED_BYTES).load(Ordering::Relaxed) as usize;
         (self.long(at::CARRIED_AT).load(Ordering::Relaxed), bytes.min(at::CARRIED_SIZE))

@@ -1,6 +1,6 @@
 //! System calls that a filter may refuse (seccomp, as containers and services have one): each that there is
-//! no way around is tried before a run, so that what is refused is named, and not what fails later because of
-//! it.
+//! no way around is tried before a run, so that the refused call is named, and not what fails later because
+//! of it.
 
 use std::io;
 use std::ptr::null_mut;
@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 /// A system call that runs need.
 struct Needed {
     name: &'static str,
-    /// What it is for, as the end of "without it ...".
+    /// Purpose, as the end of "without it ...".
     purpose: &'static str,
     /// Only ranks with processes need it.
     processes: bool,
@@ -17,7 +17,7 @@ struct Needed {
     attempt: fn() -> i64,
 }
 
-/// All of them, in the order in which a run comes to them.
+/// All of them, in the order in which a run makes them.
 const NEEDED: [Needed; 15] = [
     Needed {
         name: "mmap",
@@ -131,7 +131,7 @@ pub fn permitted(processes: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// What the user can do about it.
+/// Advice to the user.
 const WHAT_TO_DO: &str =
     "let the filter of system calls (seccomp) of this container or service allow it";
 
@@ -142,7 +142,7 @@ pub(crate) fn is_refusal(error: &io::Error) -> bool {
 
 fn call(number: libc::c_long, arguments: [usize; 5]) -> i64 {
     let [a, b, c, d, e] = arguments;
-    // SAFETY: every caller asks for what the system cannot do (nothing at address 0, no descriptor of the
+    // SAFETY: every caller requests what the system cannot do (nothing at address 0, no descriptor of the
     // highest number) or what is nothing (no bytes, nobody to wake).
     unsafe { libc::syscall(number, a, b, c, d, e, 0) }
 }
@@ -174,7 +174,7 @@ fn mapping(protection: libc::c_int, what: fn(*mut libc::c_void) -> i64) -> i64 {
 }
 
 fn protect(page: *mut libc::c_void) -> i64 {
-    // SAFETY: a page of ours in which nothing stands.
+    // SAFETY: an empty page of ours.
     unsafe { libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) }.into()
 }
 
@@ -187,7 +187,7 @@ fn unmap(page: *mut libc::c_void) -> i64 {
 mod tests {
     use super::*;
 
-    /// Where nothing is refused each of them answers, and with no answer of a filter.
+    /// Each attempt is answered if nothing is refused, and not with the answer of a filter.
     #[test]
     fn what_is_tried_is_no_refusal_by_itself() {
         for needed in &NEEDED {

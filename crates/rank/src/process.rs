@@ -28,7 +28,7 @@ use std::time::Instant;
 /// Real time that a process gets to write out what it has printed, before it is killed.
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Said of a process that nobody knows.
+/// Error for an unknown process.
 const LOST: &str = "the process that uses MPI is not among those that the program has started (is \
                     there a launcher with a PID namespace, as unshare -p? that is not supported)";
 
@@ -37,7 +37,7 @@ const LOST: &str = "the process that uses MPI is not among those that the progra
 const WORK_MIN: std::time::Duration = std::time::Duration::from_millis(10);
 const BEGINNING_MIN: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Real time after which it is seen that nobody has woken the simulator, though the turn is its own: the
+/// Real time after which it is noticed that nothing has woken the simulator, though the turn is its own: the
 /// program has overwritten who sleeps.
 pub(crate) const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
 
@@ -47,20 +47,20 @@ pub struct Process {
     life: Arc<Life>,
     pub(crate) channel: Arc<Channel>,
     follower: Follower,
-    /// What the watcher knows it by.
+    /// Key under which the watcher knows it.
     watch: Option<u64>,
-    /// How it ended, once it was waited for.
+    /// End of the process, once it was waited for.
     ended: Option<ExitStatus>,
     /// It has demanded what no library demands.
     corrupt: bool,
     /// It says that it is the rank, and is none of those that were started for that.
     lost: bool,
-    /// Callbacks that it was told to run and that have not returned.
+    /// Callbacks in progress.
     callbacks: u32,
-    /// What its library may do by itself.
+    /// Calls that its library may answer by itself.
     lease: Lease,
     measures: bool,
-    /// When it got the turn, if it has it.
+    /// Real time at which it got the turn, if it has it.
     went_on: Option<Instant>,
     /// Real time in which it has had the turn, and whether it has demanded anything yet.
     worked: std::time::Duration,
@@ -131,12 +131,12 @@ impl Process {
         Ok(process)
     }
 
-    /// What it computes takes simulated time.
+    /// True if its computation takes simulated time.
     pub fn measures(&self) -> bool {
         self.measures
     }
 
-    /// A server whose others have ended is told so, once. How it has ended, if it has by that.
+    /// Tells a server, once, that all others have ended. Its end, if it has ended by that.
     pub(crate) fn tell(&mut self, now: Time) -> Option<ExitStatus> {
         let Surroundings { server, crowd, .. } = &*self.surroundings;
         if !server || self.told || !crowd.is_over(now) {
@@ -146,14 +146,14 @@ impl Process {
         crowd::terminate(&self.life).then(|| self.wait())
     }
 
-    /// It needs no server any more: it has ended, or has come to MPI_Finalize.
+    /// It needs no server any more: it has ended, or has reached MPI_Finalize.
     pub(crate) fn retire(&mut self, now: Time) {
         if !std::mem::replace(&mut self.retired, true) && !self.surroundings.server {
             self.surroundings.crowd.end(now);
         }
     }
 
-    /// Its end, as the run sees it: whoever was told to end has not failed.
+    /// Its end, as the run sees it: a rank that was told to end has not failed.
     pub(crate) fn excuse(&self, ending: Ending) -> Ending {
         match ending {
             Ending::Exited(_) if self.told => Ending::Exited(ExitStatus::FINISHED),
@@ -180,8 +180,8 @@ impl Process {
         self.life.rank
     }
 
-    /// What the program did wrong, if its library has ended it for that: "rank 3: MPI_Send was
-    /// called before MPI_Init".
+    /// Error of the program, if its library has ended it for that: "rank 3: MPI_Send was called before
+    /// MPI_Init".
     pub fn fault(&self) -> Option<String> {
         let rank = self.life.rank;
         let corrupt = || format!("rank {rank}: {OVERWRITTEN}");
@@ -190,8 +190,8 @@ impl Process {
         self.life.fault().or_else(own)
     }
 
-    /// How it ended, if it did so while it waited for an answer and its memory was missed: what the call came
-    /// to is a consequence.
+    /// End of the process, if it ended while it waited for an answer and its memory was missing: the
+    /// outcome of the call is a consequence.
     pub fn end_if_missed(&self) -> Option<ExitStatus> {
         self.life.end_if_missed()
     }
@@ -255,7 +255,7 @@ impl Process {
         }
     }
 
-    /// What the library has done by itself comes before all that it says now.
+    /// Calls that the library has answered by itself: they come before its present demand.
     fn did(&mut self, turn: Turn) -> Option<Demand> {
         if self.lease == Lease::default() || turn == Turn::Process {
             return None;
@@ -265,7 +265,7 @@ impl Process {
     }
 
     /// While it says so, the program's memory is as it was when the library has repeated a call: there is the
-    /// request at `at`, and what is written there already.
+    /// request at `at`, and what has already been written there.
     pub(crate) fn repeat(&self, at: Option<u64>) {
         self.life.repeat(at);
     }
@@ -296,7 +296,7 @@ impl Process {
         self.follower.sent_to()
     }
 
-    /// Who puts the records. False if that is no process of the rank's.
+    /// Notes the process that writes the records. False if it is not a process of the rank's.
     fn knows_owner(&mut self) -> bool {
         let owner = self.channel.owner() as libc::pid_t;
         if owner == self.life.rank_pid() {

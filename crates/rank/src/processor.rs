@@ -1,4 +1,4 @@
-//! Which of the workstation's processors simulator and ranks run on: a hand-over is several times as cheap
+//! Placement of simulator and ranks on the workstation's processors: a hand-over is several times as cheap
 //! when both are on the same. Nothing simulated depends on it (docs/decisions/0028).
 
 use libc::{c_int, cpu_set_t, pid_t};
@@ -74,17 +74,17 @@ pub(crate) fn take_turns_at_once() {
 #[derive(Debug)]
 pub(crate) struct Follower {
     pid: pid_t,
-    /// Where it was sent last; `None`: it goes where the system wants.
+    /// Processor to which it was last sent; `None`: the system chooses.
     sent_to: Option<c_int>,
 }
 
 impl Follower {
-    /// For a process that was started on `processor`, if it is to follow.
+    /// Follower of a process that was started on `processor`, if it must follow.
     pub fn new(pid: pid_t, processor: Option<c_int>) -> Follower {
         Follower { pid, sent_to: processor }
     }
 
-    /// Where it was sent last.
+    /// Processor to which it was last sent.
     pub fn sent_to(&self) -> Option<c_int> {
         self.sent_to
     }
@@ -99,12 +99,12 @@ impl Follower {
         self.sent_to = None;
     }
 
-    /// To be called before the process gets the turn, which it sleeps for: it wakes where the caller runs.
+    /// Moves the process to the caller's processor, before it gets the turn for which it sleeps.
     pub fn follow(&mut self) {
         let Some(sent_to) = self.sent_to else { return };
         match now() {
             Some(here) if here != sent_to => {
-                // Who is refused once (by a control group, for example) does not ask again.
+                // After one refusal (by a control group, for example) it does not ask again.
                 self.sent_to = keep_on(self.pid, here).then_some(here);
             }
             _ => {}

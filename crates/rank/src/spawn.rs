@@ -15,14 +15,14 @@ use std::sync::Arc;
 /// Name of the thin library.
 const LIBRARY: &str = "libmpi_abi.so.1";
 /// Descriptor of the channel in every rank. Always the same, because the environment names it and
-/// stands in the program's memory: its length shall not move the program's stack from run to run.
+/// is in the program's memory: its length shall not move the program's stack from run to run.
 const CHANNEL_FD: RawFd = 3;
 /// The child needs little stack: it only makes system calls.
 const STACK_SIZE: usize = 64 << 10;
 /// Largest standard signal: real-time signals are nobody's here.
 const LAST_SIGNAL: i32 = 31;
 
-/// What standard input a rank reads.
+/// Standard input of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stdin {
     /// None: it reads an end of file at once.
@@ -33,7 +33,7 @@ pub enum Stdin {
     Inherit,
 }
 
-/// What a rank's process is.
+/// Description of a rank's process.
 #[derive(Clone, Debug, Default)]
 pub struct SpawnOptions {
     /// The executable: a path, not a name to be searched for.
@@ -48,17 +48,17 @@ pub struct SpawnOptions {
     pub size: u32,
     /// Folder that holds `libmpi_abi.so.1`.
     pub library_dir: PathBuf,
-    /// What it reads.
+    /// Standard input.
     pub stdin: Stdin,
-    /// What its own computation costs.
+    /// Cost of its own computation.
     pub compute: Compute,
     /// Keep it on one processor, the one on which the simulator's thread runs that hands over to it.
     pub follow: bool,
     /// Leave address randomisation on: to show that nothing depends on addresses.
     pub randomize: bool,
-    /// Those of the run, which may have loaded the program already.
+    /// Templates of the run, which may have loaded the program already.
     pub templates: Option<Arc<Templates>>,
-    /// Where it stands among the other ranks.
+    /// Place among the other ranks.
     pub place: Place,
     /// Simulated time at which it begins.
     pub now: Time,
@@ -66,13 +66,13 @@ pub struct SpawnOptions {
     pub clock_read: Duration,
     /// Hertz of the processor of its node.
     pub frequency: u64,
-    /// What it finds around itself.
+    /// Environment, folder, date and output.
     pub surroundings: Arc<Surroundings>,
     /// Libraries of the program's own that come before ours ([`crate::ahead_of_mpi`]).
     pub ahead: Arc<[PathBuf]>,
 }
 
-/// Why a process could not be started.
+/// Reason for which a process could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// The system refuses memory or descriptors for the channel.
@@ -84,7 +84,7 @@ pub enum SpawnError {
     /// The system refuses a process.
     #[error("cannot start a process for {0}: {1}{hint}", hint = limits::advice(.1))]
     Process(PathBuf, io::Error),
-    /// What it prints cannot go where it is to.
+    /// Its output cannot be opened.
     #[error("cannot open the output of rank {0}: {1}")]
     Output(u32, io::Error),
     /// The program cannot be executed.
@@ -118,7 +118,7 @@ struct Plan {
     null: Option<RawFd>,
     /// Standard output and standard error, where they are not the simulator's.
     streams: [Option<RawFd>; 2],
-    /// Where to begin.
+    /// Folder in which it starts.
     folder: Option<CString>,
     /// Ctrl-C at a terminal reaches only the simulator, which then ends its ranks.
     own_group: bool,
@@ -284,7 +284,7 @@ fn clone(plan: &mut Plan) -> io::Result<Child> {
     Ok(Child { pid, pidfd, processor: plan.processor })
 }
 
-/// What the child does. It shares the parent's memory: only system calls, no allocation, no locks.
+/// Code of the child. It shares the parent's memory: only system calls, no allocation, no locks.
 extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
     let plan = plan.cast::<Plan>();
     // SAFETY: the parent sleeps and its plan is alive; nothing else refers to it.
@@ -302,7 +302,7 @@ extern "C" fn child(plan: *mut libc::c_void) -> libc::c_int {
             libc::_exit(1); // The simulator died before we asked to die with it.
         }
         if !plan.randomize {
-            // Where the system forbids this, addresses differ from run to run; nothing depends on them.
+            // If the system forbids this, addresses differ from run to run; nothing depends on them.
             let old = libc::personality(0xFFFF_FFFF);
             libc::personality(old as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
         }

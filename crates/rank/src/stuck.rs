@@ -1,7 +1,7 @@
 //! Processes that wait for the simulator while it waits for them.
 //!
 //! A program can map other memory where its library has the channel. The library then gives the turn to
-//! nobody, and sleeps. How it sleeps tells that it is the library that does.
+//! nobody, and sleeps. The way in which it sleeps shows that it is the library.
 
 use abi::rank::{turn, SLEEP_MARK};
 
@@ -16,7 +16,7 @@ pub(crate) fn waits_for_simulator(pid: libc::pid_t) -> bool {
 }
 
 /// True if a status (proc(5)) is that of a thread which sleeps: one that is stopped goes on some day. Its
-/// name, which may hold anything, stands in parentheses.
+/// name, which may hold anything, is in parentheses.
 fn sleeps(status: &str) -> bool {
     status.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
 }

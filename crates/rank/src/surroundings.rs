@@ -1,4 +1,4 @@
-//! What a program's processes find around them: environment, folder, date, where their output goes.
+//! Surroundings of a program's processes: environment, folder, date, destination of their output.
 
 use crate::crowd::Crowd;
 use crate::output::Output;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of all ranks of a program.
+/// Surroundings of all ranks of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// Variables that they have beside the simulator's.
@@ -19,19 +19,19 @@ pub struct Surroundings {
     pub folder: Option<PathBuf>,
     /// Seconds since 1970 at which their calendar begins: at the start of the machine.
     pub date: u64,
-    /// Where what they print goes.
+    /// Destination of their output.
     pub output: Output,
     /// They serve the other ranks: SIGTERM ends them when all others have ended.
     pub server: bool,
-    /// Those others, the same for all programs of a run.
+    /// The other ranks, the same for all programs of a run.
     pub crowd: Arc<Crowd>,
-    /// What their sockets go through, the same for all programs of a run.
+    /// Network of their sockets, the same for all programs of a run.
     pub network: Arc<Network>,
-    /// What is noted of them, by all programs of a run in one place.
+    /// Notes on them, in one place for all programs of a run.
     pub notes: Arc<Notes>,
 }
 
-/// What processes do outside of the simulation.
+/// Work of processes outside of the simulation.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// Nanoseconds of real time.
@@ -96,11 +96,11 @@ pub(crate) fn variables(options: &SpawnOptions) -> Vec<(&'static str, String)> {
     ];
     let numbers = numbers.into_iter().map(|(name, number)| (name, number.to_string()));
     let all = numbers.chain([("SLURMD_NODENAME", format!("nid{node:05}"))]);
-    // What the user has set stays.
+    // Variables that the user has set stay.
     all.filter(|(name, _)| !surroundings.env.iter().any(|(own, _)| own == name)).collect()
 }
 
-/// Where a rank stands among the others.
+/// Place of a rank among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Number of its node.

@@ -17,7 +17,7 @@ use std::time::Instant;
 const RANKS_MIN: u32 = 4;
 /// Real time that a template gets to load the program.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-/// Variables that let the loader load more than the program asks for.
+/// Variables that let the loader load more than the program requests.
 const LOADERS: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
 
 /// The templates of a run: one for each thread that starts processes, which die with the thread that does.
@@ -27,22 +27,22 @@ pub struct Templates {
     of_threads: Mutex<HashMap<ThreadId, Option<Template>>>,
 }
 
-/// A process that has loaded the program and stands before it.
+/// A process that has loaded the program and has not started it.
 #[derive(Debug)]
 struct Template {
     /// Its channel is the first in its memory file.
     process: Process,
     file: OwnedFd,
-    /// What it has loaded, as rank 0 of `options.size`.
+    /// Options with which it was loaded, as rank 0 of `options.size`.
     options: SpawnOptions,
     /// Number of the next channel.
     next: u32,
 }
 
 impl Templates {
-    /// For a run of `program` on `ranks` ranks; `None` if each rank shall load it for itself. So it is unless
-    /// all that is loaded before the program begins is known to do nothing that a rank could tell from the
-    /// same done once for all: the compiler's own libraries and ours.
+    /// Templates of a run of `program` on `ranks` ranks; `None` if each rank must load it for itself. They
+    /// exist only if everything that is loaded before the program begins is known to do nothing that a rank
+    /// could tell from the same done once for all: the compiler's own libraries and ours.
     pub fn of(program: &Path, ranks: u32) -> Option<Arc<Templates>> {
         let added = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let plain = !LOADERS.iter().any(|name| added(name)) && inspect::loads_nothing_else(program);
@@ -52,7 +52,7 @@ impl Templates {
 
     /// Forks a rank and makes its channel. `None` if it must be started as others are.
     pub(crate) fn fork(&self, options: &SpawnOptions) -> Option<(Channel, Child)> {
-        // Who has streams of its own has another.
+        // A rank with streams of its own is started otherwise.
         let own = options.stdin != Stdin::Null || !options.surroundings.output.is_shared();
         if own || options.randomize {
             return None;
@@ -95,7 +95,7 @@ impl Template {
         // nobody has waited, so the number is still its own.
         let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         let Some(pidfd) = i32::try_from(pidfd).ok().filter(|pidfd| *pidfd >= 0) else {
-            // Nobody would notice its end, so it has none to live for. Ranks are started singly then.
+            // Nobody would notice its end, so it is ended at once. Ranks are started singly then.
             // SAFETY: as above; no memory is touched.
             unsafe {
                 libc::kill(pid, libc::SIGKILL);
@@ -109,7 +109,7 @@ impl Template {
     }
 }
 
-/// True if processes of these options are the same but for their rank.
+/// True if processes of these options differ only in their rank.
 fn same(a: &SpawnOptions, b: &SpawnOptions) -> bool {
     (&a.program, &a.library_dir) == (&b.program, &b.library_dir)
         && (&a.args, &a.env) == (&b.args, &b.env)

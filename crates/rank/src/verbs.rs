@@ -1,14 +1,14 @@
-//! A program's verbs, as its library asks for them.
+//! A program's calls of verbs, as its library makes them.
 
 /// Words that an answer tells beside its code.
 pub const WORDS: usize = 6;
 
-/// What a call of verbs comes to.
+/// Result of a call of verbs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerbsAnswer {
     /// 0, the status of a completion, or a negative error number.
     pub code: i32,
-    /// What it tells.
+    /// Further results.
     pub words: [u64; WORDS],
 }
 
@@ -23,7 +23,7 @@ impl VerbsAnswer {
     }
 }
 
-/// Who carries out a program's verbs, in the fibre of its rank.
+/// Executor of a program's verbs, in the fibre of its rank.
 pub trait Verbs {
     /// Carries out a call (`abi::rank::verbs_call`) with its arguments.
     fn call(&self, call: u32, arguments: &[u64]) -> VerbsAnswer;

@@ -63,7 +63,7 @@ impl Watcher {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on the death of the process makes its channel dead. Returns what to [`Watcher::forget`].
+    /// Watches the process: its death makes its channel dead. Returns the key for [`Watcher::forget`].
     pub fn watch(&self, process: Arc<Life>) -> io::Result<u64> {
         let mut registry = self.lock();
         let id = registry.next_id;

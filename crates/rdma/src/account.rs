@@ -20,7 +20,7 @@ pub struct Account {
     last: Option<Use>,
 }
 
-/// Whose a transaction is.
+/// Owner of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Host,

@@ -18,7 +18,7 @@ const BURST_DESCRIPTORS: usize = 4;
 /// Words of a packet that are freed with its header: two of header, of which the FIFO holds one entry.
 const HEADER_WORDS: u16 = 2;
 
-/// What the bus's half has counted.
+/// Counters of the bus's half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
     /// Messages whose source has been read.
@@ -42,7 +42,7 @@ struct Events {
     interrupts_wanted: u64,
 }
 
-/// Whose transfer stands at the bus.
+/// Owner of the transfer on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Nobody,

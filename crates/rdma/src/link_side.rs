@@ -8,7 +8,7 @@ use crate::params::{Bug, Params};
 use abi::forth::{credit_counts, lane_status, state, trace_bit, trace_point, PACKET_OVERHEAD};
 use serial::{crc32, Credit, LinkRx, LinkTx, Symbols, Word};
 
-/// What the lanes' half has counted.
+/// Counters of the lanes' half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Payload words sent.
@@ -62,7 +62,7 @@ pub(crate) struct LinkSide {
     credits: CreditSender,
     freed: CreditReceiver,
     counters: LinkCounters,
-    /// What was sent in the last cycle, for loop-back.
+    /// Word sent in the last cycle, for loop-back.
     looped: Option<Word>,
     events: Events,
     /// What has left the sending FIFO with this edge.
@@ -207,7 +207,7 @@ impl LinkSide {
         crossing.limits.read_edge(limit.is_some());
     }
 
-    /// What the DMA engine has taken out of the receiving FIFO.
+    /// Takes over the words that the DMA engine has taken out of the receiving FIFO.
     fn take_freed(&mut self, crossing: &mut Crossing) {
         let freed = crossing.freed.front().filter(|(flow, _)| self.freed.takes(*flow));
         if let Some((flow, words)) = freed {

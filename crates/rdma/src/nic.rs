@@ -13,7 +13,7 @@ use serial::{Symbols, Word};
 /// Messages, limits and freed words that can cross at a time (assumed).
 const SMALL_FIFO: usize = 8;
 
-/// What crosses between the clocks.
+/// Signals that cross between the clocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
     /// Words of messages, and the messages whose words are all there.
@@ -25,7 +25,7 @@ pub(crate) struct Crossing {
     pub freed: Fifo<(u8, u16)>,
     /// Limits of flows, at start-up.
     pub limits: Fifo<(u8, u16)>,
-    /// What the bus's half tells the lanes', and what that sees of it.
+    /// Levels from the bus's half to the lanes', and the levels as that sees them.
     pub levels: Levels,
     pub levels_seen: Sync<Levels>,
     /// The lanes' half has found an error that freezes the card; it stays until it is frozen.
@@ -49,7 +49,7 @@ pub(crate) struct Levels {
 /// A packet that has been written to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What it was.
+    /// Header of the packet.
     pub header: Header,
     /// False if its payload's CRC was wrong: then no interrupt comes of it.
     pub good: bool,

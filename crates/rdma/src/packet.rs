@@ -3,7 +3,7 @@
 use abi::forth::{packet_flag, PacketHeader, WORDS_MAX};
 use serial::{crc16, crc32, Word};
 
-/// What a packet says of itself, checked: only legal ones exist.
+/// Contents of a packet's header, checked: only legal ones exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Physical address at the receiver, a multiple of 8.
@@ -60,7 +60,7 @@ impl Header {
     }
 }
 
-/// What a packet puts into the receiver's FIFO.
+/// Entry of the receiver's FIFO, made from a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A packet begins.

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 pub struct Message {
     /// Physical address at the receiver.
     pub addr: u32,
-    /// What its source held when it was posted; the program leaves it so until it is sent.
+    /// Contents of its source when it was posted; the program leaves them so until it is sent.
     pub data: Vec<u64>,
     /// Local notification wanted.
     pub notify: bool,

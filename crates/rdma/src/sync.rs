@@ -1,6 +1,6 @@
 //! Two flip-flops that bring a level into another clock, as `rtl/rdma/rdma_sync.sv`.
 
-/// What stands in them.
+/// Their contents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sync<T> {
     first: T,

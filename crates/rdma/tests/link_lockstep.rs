@@ -16,7 +16,7 @@ struct In {
     unused: [u8; 5],
 }
 
-/// What stands at the outputs after the edge.
+/// Outputs after the edge.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Out {

@@ -106,12 +106,12 @@ fn dma_read() -> (u64, u64) {
 struct Published {
     id: String,
     value: f64,
-    /// What the paper leaves open: otherwise 5 % of the value.
+    /// Range that the paper leaves open: otherwise 5 % of the value.
     range: [f64; 2],
     role: String,
 }
 
-/// What misses, and why.
+/// Numbers that are missed, with reasons.
 const EXPLAINED: &[(&str, &str)] = &[(
     "marazakis2006.double-initiation",
     "the paper's own 110 ns of 875 ns are 12.6 %; it prints 12",

@@ -116,14 +116,14 @@ fn odd() -> Params {
     }
 }
 
-/// What a world does, by chance. Most messages are short: edges are dear.
+/// Random actions of a world. Most messages are short: edges are expensive.
 struct Program {
     random: Random,
     params: Params,
     longest: u64,
     /// Bits are turned on the lanes.
     faults: bool,
-    /// What each card's CONTROL has.
+    /// Value of each card's CONTROL.
     modes: [u32; 2],
     /// Destinations are handles: for each card its bindings, as flow and page, and whether they are valid.
     handles: Option<[[(u8, u32, bool); 5]; 2]>,

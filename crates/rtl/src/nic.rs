@@ -6,7 +6,7 @@ use serial::{Symbol, Symbols};
 use std::ffi::c_void;
 use verilated::{Design, Library, Place, Unbuilt};
 
-/// What the bus does to the chip, as shim/nic.cpp has it.
+/// Inputs of the chip from the bus, as declared in shim/nic.cpp.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct BusIn {
@@ -25,7 +25,7 @@ struct BusIn {
     unused: [u8; 4],
 }
 
-/// What the chip drives.
+/// Outputs of the chip.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct BusOut {
@@ -81,12 +81,12 @@ pub struct NicDesign {
 }
 
 impl NicDesign {
-    /// For `params`, whose source and estimate each NIC has for itself.
+    /// Builds the design for `params`, whose source and estimate each NIC has for itself.
     pub fn build(place: &Place, params: &Params) -> Result<NicDesign, Unbuilt> {
         NicDesign::of(place, "rtl/rdma", params)
     }
 
-    /// From sources in another folder below the place's root.
+    /// Builds the design from sources in another folder below the place's root.
     pub fn of(place: &Place, folder: &str, params: &Params) -> Result<NicDesign, Unbuilt> {
         let library = Library::build(
             place,
@@ -131,7 +131,7 @@ pub struct Nic {
 }
 
 impl Nic {
-    /// After reset. `params` are those of its design.
+    /// NIC after reset. `params` are those of its design.
     pub fn new(design: NicDesign, params: &Params) -> Nic {
         let slack = match params.estimate {
             Estimate::Fine => 0,
@@ -210,11 +210,11 @@ impl Nic {
     pub fn is_frozen(&self) -> bool {
         self.out.frozen == 1
     }
-    /// As [`rdma::Nic::bus_rests`].
+    /// The same as [`rdma::Nic::bus_rests`].
     pub fn bus_rests(&self) -> bool {
         self.out.bus_rests == 1
     }
-    /// As [`rdma::Nic::lanes_rest`].
+    /// The same as [`rdma::Nic::lanes_rest`].
     pub fn lanes_rest(&self) -> bool {
         self.out.link_rests == 1
     }

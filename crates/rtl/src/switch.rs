@@ -13,7 +13,7 @@ struct Symbols {
     control: [u8; PORTS_MAX],
 }
 
-/// What a crosspoint has counted.
+/// Counters of a crosspoint.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
@@ -34,7 +34,7 @@ pub struct SwitchDesign {
 }
 
 impl SwitchDesign {
-    /// For `params`.
+    /// Builds the design for `params`.
     pub fn build(place: &Place, params: &Params) -> Result<SwitchDesign, Unbuilt> {
         let library = Library::build(
             place,
@@ -74,7 +74,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// After reset.
+    /// Switch after reset.
     pub fn new(design: SwitchDesign) -> Switch {
         // SAFETY: the design's functions may be called at any time; the unit lives until drop.
         let unit = unsafe { (design.new)() };
@@ -92,7 +92,7 @@ impl Switch {
         std::array::from_fn(|port| Symbol { bytes: out.bytes[port], control: out.control[port] })
     }
 
-    /// As [`crossbar::Switch::rests`].
+    /// The same as [`crossbar::Switch::rests`].
     pub fn rests(&self) -> bool {
         self.rests
     }
@@ -107,7 +107,7 @@ impl Switch {
     pub fn bond_errors(&self) -> u64 {
         self.errors()[3]
     }
-    /// What was counted.
+    /// Counters of the switch.
     pub fn counters(&self) -> Counters {
         let ports = self.design.params.ports;
         let [header_errors, credit_errors, overflows, _] = self.errors();

@@ -23,7 +23,7 @@ struct In {
     unused: [u8; 3],
 }
 
-/// What stands at the outputs of a unit in a cycle.
+/// Outputs of a unit in a cycle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pins {
@@ -95,7 +95,8 @@ pub struct UnitDesign {
 }
 
 impl UnitDesign {
-    /// From the sources in `folder`, `rtl/alpu` if none. `traced`: its units can write waveforms.
+    /// Builds a design from the sources in `folder`, `rtl/alpu` if none. `traced`: its units can write
+    /// waveforms.
     pub fn build(
         place: &Place,
         folder: Option<&Path>,
@@ -160,7 +161,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// After reset.
+    /// Unit after reset.
     pub fn new(design: UnitDesign) -> Unit {
         let mut pins = Pins::default();
         // SAFETY: the design's functions may be called at any time; the unit lives until drop.
@@ -172,7 +173,7 @@ impl Unit {
         Unit { design, unit, pins, rests: false, handshakes: 0 }
     }
 
-    /// What stands at the outputs in this cycle.
+    /// Outputs in this cycle.
     pub fn pins(&self) -> Pins {
         Pins { combinational: 0, failed: 0, ..self.pins }
     }
@@ -214,7 +215,7 @@ impl Unit {
         self.rests = false;
     }
 
-    /// As many cycles in which nobody pushes or pops.
+    /// Passes cycles in which nobody pushes or pops.
     pub fn advance(&mut self, cycles: u64) {
         if self.rests || cycles == 0 {
             return;
@@ -225,13 +226,13 @@ impl Unit {
         self.rests = rests == 1;
     }
 
-    /// Whether an edge has changed nothing since somebody pushed or popped.
+    /// True if an edge has changed nothing since the last push or pop.
     pub fn is_at_rest(&self) -> bool {
         self.rests
     }
 
-    /// A cycle's inputs at the ports. What is not valid is noise, so that a unit which looks at it is found
-    /// out; it stays the same from handshake to handshake, so that a unit can come to rest.
+    /// A cycle's inputs at the ports. Inputs that are not valid are noise, so that a unit which looks at them
+    /// is found out; they stay the same from handshake to handshake, so that a unit can come to rest.
     fn input(&self, inputs: &Inputs) -> In {
         let config = &self.design.config;
         let (bits, tags) = (config.match_bits(), config.tag_bits());

@@ -15,7 +15,7 @@ pub struct Aligner {
 }
 
 impl Aligner {
-    /// For symbols of `width` bytes: 4, or 2 where four lanes share a word.
+    /// Aligner for symbols of `width` bytes: 4, or 2 where four lanes share a word.
     pub fn new(width: u8) -> Aligner {
         Aligner { width, previous: Symbol::default(), shift: None, out: None }
     }

@@ -19,7 +19,7 @@ pub struct LinkTx {
 }
 
 impl LinkTx {
-    /// Over one lane, two or four.
+    /// Transmitter over one lane, two or four.
     pub fn new(lanes: u8) -> LinkTx {
         assert!(is_count(lanes), "a link has one lane, two or four");
         LinkTx { lanes, held: None }
@@ -47,7 +47,7 @@ impl LinkTx {
     }
 }
 
-/// The receiving side: aligns each lane, drops idle symbols, and pairs what is left by its order.
+/// The receiving side: aligns each lane, drops idle symbols, and pairs the others by their order.
 #[derive(Clone, Debug)]
 pub struct LinkRx {
     lanes: u8,
@@ -68,7 +68,7 @@ pub struct LinkRx {
 }
 
 impl LinkRx {
-    /// Over one lane, two or four.
+    /// Receiver over one lane, two or four.
     pub fn new(lanes: u8) -> LinkRx {
         assert!(is_count(lanes), "a link has one lane, two or four");
         LinkRx {
@@ -186,8 +186,8 @@ mod tests {
     use super::*;
     use crate::Shifter;
 
-    /// What was sent comes, in order, whatever the shifts of the lanes. The last lane is late, and by some
-    /// cycles.
+    /// Checks that the words sent arrive, in order, for any shifts of the lanes. The last lane is late by
+    /// `late` cycles.
     fn check(lanes: u8, shifts: [u8; 4], late: usize) {
         let (mut tx, mut rx) = (LinkTx::new(lanes), LinkRx::new(lanes));
         let sent: Vec<Word> = (0..40).map(|n| Word::Data(n * 0x0101_0203_0509)).collect();

@@ -1,7 +1,7 @@
 //! A lane from transmitter to receiver: latency, drift of two clocks, clock correction, shifted bytes,
 //! faults.
 //!
-//! Behavioural: it stands for two transceivers and a cable, whose insides are the manufacturer's.
+//! Behavioural: it models two transceivers and a cable, whose insides are the manufacturer's.
 
 use crate::lanes::lane_bytes;
 use crate::{Shifter, Symbol, Word};
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// Settings of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelParams {
-    /// From the transmitter's input to the receiver's elastic buffer.
+    /// Time from the transmitter's input to the receiver's elastic buffer.
     pub latency: Duration,
     /// Lanes of the link: of four each carries two bytes in a cycle, else four.
     pub lanes: u8,
@@ -60,7 +60,7 @@ impl Default for ChannelParams {
 /// A fault on the wire: turns bits of one symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which symbol, counted from switching on.
+    /// Number of the symbol, counted from switching on.
     pub nth: u64,
     /// Bits that are turned.
     pub bits: u32,
@@ -74,7 +74,7 @@ pub struct Elastic {
     symbols: VecDeque<Symbol>,
     /// The receiver has begun to take symbols.
     running: bool,
-    /// The transmitter sends idle symbols of which nobody tells.
+    /// The transmitter sends idle symbols that are not reported.
     resting: bool,
     last: Symbol,
     shifter: Shifter,
@@ -91,7 +91,7 @@ pub struct Elastic {
 }
 
 impl Elastic {
-    /// Of lane `lane` of a link.
+    /// Buffer of lane `lane` of a link.
     pub fn new(params: ChannelParams, lane: u8) -> Elastic {
         assert!(params.fill + 1 < params.depth, "a lane's settings");
         let idle = Word::Idle.part(params.lanes, lane);
@@ -129,7 +129,7 @@ impl Elastic {
         self.symbols.iter().all(Symbol::is_idle)
     }
 
-    /// From now on idle symbols come without [`Elastic::arrive`], until that is called again: clock
+    /// Takes idle symbols without [`Elastic::arrive`], until that is called again: clock
     /// correction holds the buffer at its fill meanwhile. As many idle symbols have come as it holds.
     pub fn rest(&mut self) {
         debug_assert!(self.is_idle(), "only idle symbols are skipped");
@@ -151,7 +151,7 @@ impl Elastic {
         self.symbols.push_back(symbol);
     }
 
-    /// The receiver's edge: what stands at its output.
+    /// The receiver's edge; returns its output.
     pub fn receive(&mut self) -> Symbol {
         self.running |= self.symbols.len() >= self.params.fill;
         let take = self.running && !self.resting;
@@ -215,7 +215,7 @@ impl Elastic {
 #[derive(Clone, Debug)]
 pub struct Channel {
     latency: Duration,
-    /// On the way, with the time of arrival.
+    /// Symbols on the way, with the time of arrival.
     flying: VecDeque<(Time, Symbol)>,
     elastic: Elastic,
     sent: u64,
@@ -251,7 +251,7 @@ impl Channel {
         self.flying.push_back((now + self.latency, symbol));
     }
 
-    /// The receiver's edge at `now`: what stands at its output.
+    /// The receiver's edge at `now`; returns its output.
     pub fn receive(&mut self, now: Time) -> Symbol {
         while self.flying.front().is_some_and(|(time, _)| *time <= now) {
             if let Some((_, symbol)) = self.flying.pop_front() {

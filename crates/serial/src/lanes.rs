@@ -2,7 +2,7 @@
 
 use crate::Symbol;
 
-/// What all lanes of a link carry in a cycle: 64 bits with their flags. Each of two lanes has a symbol, a
+/// Symbols of all lanes of a link in a cycle: 64 bits with their flags. Each of two lanes has a symbol, a
 /// single one has the first, and each of four has half of one, two bytes: lanes 0 and 1 the first.
 pub type Symbols = [Symbol; 2];
 
@@ -20,7 +20,7 @@ pub fn lane_bytes(lanes: u8) -> u8 {
     }
 }
 
-/// What lane `lane` of `lanes` carries.
+/// Symbol of lane `lane` of `lanes`.
 pub fn lane(symbols: &Symbols, lanes: u8, lane: u8) -> Symbol {
     if lanes < 4 {
         return symbols[usize::from(lane)];

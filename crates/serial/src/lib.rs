@@ -1,4 +1,4 @@
-//! Serial lanes that carry 64-bit words: what stands between the NICs of marazakis2006, and their crossbar.
+//! Serial lanes that carry 64-bit words: the links between the NICs of marazakis2006, and their crossbar.
 //!
 //! ```text
 //! Word ─► LinkTx ─► Channel (transceivers, cable, clock correction) ─► LinkRx ─► Word

@@ -2,7 +2,7 @@
 
 use crate::Symbol;
 
-/// Gives what stands at a receiver that has locked on some bytes beside the beginning of words.
+/// Models the output of a receiver that has locked some bytes beside the beginning of words.
 #[derive(Clone, Copy, Debug)]
 pub struct Shifter {
     /// Bytes of a symbol, and those by which words are late.
@@ -12,7 +12,7 @@ pub struct Shifter {
 }
 
 impl Shifter {
-    /// For symbols of `width` bytes, late by less than that.
+    /// Shifter for symbols of `width` bytes, late by less than that.
     pub fn new(width: u8, late: u8) -> Shifter {
         assert!(late < width, "a lane is late by less than a symbol");
         Shifter { width, late, before: Symbol::default() }

@@ -2,8 +2,8 @@
 
 use abi::forth::mark;
 
-/// What a lane carries in a cycle: four bytes, the lowest first on the wire, and for each whether it is a
-/// control character (K) of the 8b/10b code. Where four lanes share a word it is the lower two.
+/// Symbol of a lane in a cycle: four bytes, the lowest first on the wire, and for each a flag if it is a
+/// control character (K) of the 8b/10b code. If four lanes share a word, a symbol has only the lower two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symbol {
     /// The bytes.
@@ -34,7 +34,7 @@ impl Credit {
     }
 }
 
-/// What the bonded lanes carry in a cycle.
+/// Word of the bonded lanes in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Nothing.
@@ -63,7 +63,8 @@ impl Symbol {
 }
 
 impl Word {
-    /// What lane `lane` of a link of `lanes` carries of it. A single lane carries both halves in turn.
+    /// Part of the word that lane `lane` of a link of `lanes` carries. A single lane carries both halves in
+    /// turn.
     pub fn part(&self, lanes: u8, lane: u8) -> Symbol {
         if lanes == 4 {
             self.quarter(lane)
@@ -72,8 +73,8 @@ impl Word {
         }
     }
 
-    /// What lane 0 to 3 of four carries of it: two bytes. Marks tell their lane, but for those of a credit,
-    /// whose second bytes are what it says; the last of these tells its lane.
+    /// Part of the word that lane 0 to 3 of four carries: two bytes. The second byte of a mark is its lane,
+    /// except for a credit: there the second bytes of lanes 0 to 2 are the flow and the count.
     pub fn quarter(&self, lane: u8) -> Symbol {
         let control = |mark: u8, second: u8| Symbol {
             bytes: u32::from(second) << 8 | u32::from(mark),
@@ -117,7 +118,7 @@ impl Word {
         }
     }
 
-    /// What the even (0) or odd (1) lane carries of it. Bytes are dealt to the lanes in turn.
+    /// Part of the word that the even (0) or odd (1) lane carries. Bytes are dealt to the lanes in turn.
     pub fn half(&self, lane: u8) -> Symbol {
         match self {
             Word::Idle => Symbol::control(mark::IDLE, lane, 0xB5B5),

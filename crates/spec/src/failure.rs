@@ -1,11 +1,11 @@
-//! Which operations may fail: those that the network or the program itself has spoilt.
+//! Operations that may fail: those that the network or the program itself has spoilt.
 
 use crate::judge::{read, Judge};
 use crate::ledger::Message;
 use crate::types::{same, Wrong};
 
 impl Judge {
-    /// Whether an operation may fail: something must have happened to its message.
+    /// Checks that an operation may fail: something must have happened to its message.
     pub(crate) fn check_failure(
         &self,
         seat: usize,

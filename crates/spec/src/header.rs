@@ -1,10 +1,10 @@
-//! What travels in a message's header, and what it must say.
+//! Contents of a message's header, and their rules.
 
 use crate::ledger::{Message, What};
 use crate::types::{Id, Kind, Wrong};
 use abi::MessageId;
 
-/// What a header says, without its encoding.
+/// Contents of a header, without their encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The standard's words, as in `Request` and `Response`.
 pub struct Header {
@@ -28,7 +28,7 @@ pub struct Header {
     pub failed: bool,
 }
 
-/// What a header is of.
+/// Kind of message that a header belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// A request.

@@ -28,7 +28,7 @@ pub trait Memory {
     fn refused(&self, space: u32, va: u64, length: u64) -> bool;
 }
 
-/// What the kernel made of a message.
+/// Outcome of a message in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// No process has that id.
@@ -37,7 +37,7 @@ pub enum Fate {
     Handed {
         /// The process.
         seat: usize,
-        /// Who takes it; an acknowledgement needs nobody.
+        /// Descriptor that takes it; an acknowledgement needs none.
         grant: Option<Grant>,
         /// Events that were posted.
         events: u32,
@@ -55,7 +55,7 @@ impl Fate {
     }
 }
 
-/// How an operation was answered.
+/// Answer to an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// By a message.
@@ -80,14 +80,14 @@ pub(crate) struct Going {
     pub again: bool,
 }
 
-/// What the target of a message, or of a reply, has under way.
+/// Operation in progress at the target of a message, or of a reply.
 pub(crate) struct Open {
     pub message: Arc<Message>,
     pub grant: Grant,
     /// The acknowledgement or reply, once it was sent.
     pub answer: Option<Arc<Message>>,
     pub answered: bool,
-    /// What an atomic operation found.
+    /// Bytes that an atomic operation found.
     pub found: Vec<u8>,
     /// What it left, if the firmware performed it.
     pub left: Option<Vec<u8>>,
@@ -112,7 +112,7 @@ pub struct Judge {
     pub(crate) tally: Tally,
 }
 
-/// Who is judged: for the report.
+/// Subject of the judgement: for the report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct About {
     pub pid: Option<u32>,
@@ -163,7 +163,7 @@ impl Judge {
         self.verdict = Some(Disagreement { nid: self.nid, pid, at, message, since, wrong });
     }
 
-    /// What has been compared so far.
+    /// Comparisons so far.
     pub fn tally(&self) -> Tally {
         Tally { silent: u64::from(self.blind && self.verdict.is_none()), ..self.tally }
     }

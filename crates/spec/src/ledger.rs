@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What a message is.
+/// Kind of message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     Request(Request),
@@ -18,7 +18,7 @@ pub(crate) enum What {
     Reply(Response),
 }
 
-/// How far a message has come.
+/// Progress of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// Its process has asked for it.
@@ -32,7 +32,7 @@ pub(crate) enum Stage {
     Done,
 }
 
-/// What changes of a message.
+/// State of a message.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub stage: Stage,
@@ -48,7 +48,7 @@ pub(crate) struct State {
     pub source_done: bool,
 }
 
-/// What a message is.
+/// Facts of a message.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub id: MessageId,
@@ -59,13 +59,13 @@ pub(crate) struct Facts {
     pub travels: bool,
     /// Payload bytes.
     pub length: u64,
-    /// Where the payload is read; empty if it comes out of the kernel.
+    /// Places from which the payload is read; empty if it comes out of the kernel.
     pub pieces: Vec<(u64, u64)>,
     /// The initiator's descriptor that an answer is for.
     pub answer_to: Descriptor,
-    /// Where in it a reply goes.
+    /// Offset in it at which a reply goes.
     pub local_offset: u64,
-    /// When it was asked for, in picoseconds.
+    /// Time of the request, in picoseconds.
     pub at: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Where payloads are read and written: what the DMA engines do, and what stands in memory when an operation
-//! ends. A payload is what was read at its source, where and when the engine read it; so it does not matter
-//! what a program does to memory before or after.
+//! Addresses at which payloads are read and written: by the DMA engines, and the contents of memory when an
+//! operation ends. A payload is the bytes read at its source, where and when the engine read them; so it
+//! does not matter what a program does to memory before or after.
 
 use crate::judge::{read, About, Going, Judge, Open};
 use crate::ledger::{Facts, Message, Stage};

@@ -256,8 +256,8 @@ impl Process {
     }
 }
 
-/// What the standard lets a process see of a description: a descriptor that the initiator manages has no
-/// `max_size` (s3.10.1).
+/// Part of a description that the standard lets a process see: a descriptor that the initiator manages has
+/// no `max_size` (s3.10.1).
 fn visible(md: &Md) -> Md {
     let ignored = if md.options & option::MANAGE_REMOTE != 0 { option::MAX_SIZE } else { 0 };
     Md { options: md.options & !ignored, regions: Vec::new(), ..md.clone() }
@@ -295,7 +295,7 @@ fn compare_events(expected: &Event, got: &Event) -> Result<(), Wrong> {
     same(CLAUSE, || named("md"), &visible(&expected.md), &visible(&got.md))
 }
 
-/// What of a grant differs.
+/// Compares two grants.
 pub(crate) fn compare_grants(
     clause: &'static str,
     message: &str,

@@ -1,6 +1,6 @@
-//! How much has been compared.
+//! Number of comparisons.
 
-/// What has been compared.
+/// Comparisons so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Calls that concern objects, and operations.

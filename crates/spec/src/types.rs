@@ -70,7 +70,7 @@ pub struct Md {
     pub regions: Vec<(u64, u64)>,
 }
 
-/// What a match entry accepts (s3.9).
+/// Messages that a match entry accepts (s3.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Criteria {
     /// Initiators; wildcards allowed.
@@ -94,7 +94,7 @@ pub struct Access {
     pub portal: u32,
 }
 
-/// What an interface can hold (s3.5).
+/// Limits of an interface (s3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The standard's own names.
 pub struct Limits {
@@ -147,9 +147,9 @@ impl EventKind {
 /// An event (s3.11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What happened.
+    /// Kind of event.
     pub kind: EventKind,
-    /// Who caused it.
+    /// Process that caused it.
     pub initiator: Id,
     /// User of the initiator.
     pub uid: u32,
@@ -163,7 +163,7 @@ pub struct Event {
     pub rlength: u64,
     /// Bytes moved.
     pub mlength: u64,
-    /// Where in the descriptor.
+    /// Offset in the descriptor.
     pub offset: u64,
     /// The descriptor's handle.
     pub md_handle: u32,
@@ -197,7 +197,7 @@ impl Atomic {
         whole && length <= max.into()
     }
 
-    /// What stands in memory afterwards.
+    /// Contents of memory after the operation.
     pub fn result(self, found: &[u8], operand: &[u8], condition: u64) -> Vec<u8> {
         let number =
             |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
@@ -259,7 +259,7 @@ impl Kind {
 /// A request as its initiator meant it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked for.
+    /// Kind of the request.
     pub kind: Kind,
     /// By whom.
     pub from: Id,
@@ -317,7 +317,7 @@ pub struct Response {
     pub message: MessageId,
 }
 
-/// Where the bytes of an operation are.
+/// Location of an operation's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The descriptor's handle.
@@ -332,7 +332,7 @@ pub struct Grant {
     pub ack: bool,
 }
 
-/// What a counter of the interface counts (s3.5).
+/// Counter of the interface (s3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The standard's own names.
 pub enum Register {
@@ -429,7 +429,7 @@ impl Call {
     }
 }
 
-/// What such a call returns when it succeeds.
+/// Result of such a call when it succeeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Nothing.
@@ -451,13 +451,13 @@ pub enum Value {
 /// Library or firmware did not do what the standard says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Where the standard says it.
+    /// Clause of the standard.
     pub clause: &'static str,
-    /// What is wrong.
+    /// Description of the error.
     pub what: String,
-    /// What it should be.
+    /// Expected value.
     pub expected: String,
-    /// What it is.
+    /// Actual value.
     pub got: String,
 }
 

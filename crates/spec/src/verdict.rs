@@ -12,13 +12,13 @@ pub struct Disagreement {
     pub nid: u32,
     /// Process, if it is one's.
     pub pid: Option<u32>,
-    /// When, in picoseconds of simulated time.
+    /// Time, in picoseconds of simulated time.
     pub at: u64,
     /// The message, if it is about one.
     pub message: Option<MessageId>,
-    /// When the message was asked for, in picoseconds.
+    /// Time at which the message was requested, in picoseconds.
     pub since: Option<u64>,
-    /// What is wrong.
+    /// Description of the error.
     pub wrong: Wrong,
 }
 

@@ -34,17 +34,17 @@ pub struct Library {
     path: PathBuf,
 }
 
-// SAFETY: the handle of a library is only looked up in; what is behind its symbols is their user's affair.
+// SAFETY: the handle of a library is only looked up in; what is behind its symbols is up to their user.
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
 
-/// Where sources are, and what is built of them.
+/// Folders of sources, and of libraries built from them.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The folder with `rtl/` and the shims.
     pub root: PathBuf,
-    /// For libraries, which may be thrown away at any time.
+    /// Folder of libraries, which may be thrown away at any time.
     pub built: PathBuf,
 }
 
@@ -64,7 +64,7 @@ pub enum Unbuilt {
     NoVerilator(String),
     /// Files cannot be read or written.
     Files(String),
-    /// What Verilator says of the design.
+    /// Verilator's message about the design.
     Refused(String),
 }
 
@@ -139,7 +139,7 @@ fn sources(place: &Place, design: &Design<'_>) -> Result<Vec<PathBuf>, Unbuilt> 
         }
     }
     sources.retain(|path| is_verilog(path));
-    // By name: wherever a folder stands, the same design is compiled once.
+    // By name: wherever a folder is, the same design is compiled once.
     sources.sort_by_key(|path| {
         let name = path.file_name().unwrap_or_default().to_owned();
         (!name.to_string_lossy().ends_with("_pkg.sv"), name, path.clone())
@@ -215,7 +215,7 @@ fn build(place: &Place, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
     Ok(library)
 }
 
-/// How Verilator and the compiler are called for any design.
+/// Flags of Verilator and the compiler for any design.
 const FLAGS: [&str; 14] = [
     "--cc",
     "--build",

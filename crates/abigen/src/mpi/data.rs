@@ -1,4 +1,4 @@
-//! Loads `abi/mpi/` and gives each argument the way in which it crosses the seam.
+//! Loads `abi/mpi/` and decides how each argument is passed to the simulator.
 
 use super::fortran::{Fortran, Procedure};
 use crate::LayoutError;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::path::Path;
 use toml::Table;
 
-/// Functions that change a request instead of making one, though they look alike.
+/// Functions that change a request instead of making one, although they look alike.
 const CHANGE_A_REQUEST: [&str; 3] = ["MPI_Cancel", "MPI_Request_free", "MPI_Start"];
 
 /// The ABI.
@@ -35,15 +35,16 @@ pub struct Function {
     pub parameters: String,
     /// The parameters one by one, without an ellipsis.
     pub arguments: Vec<Argument>,
-    /// The library may post it without waiting for an answer.
+    /// True if the library may post it without waiting for an answer.
     pub posted: bool,
-    /// A blocking send whose payload, if it is short, travels in the record, so that it can be posted.
+    /// True for a blocking send whose payload, if it is short, travels in the record, so that it can be
+    /// posted.
     pub carried: bool,
-    /// Written by hand in the library.
+    /// True if it is written by hand in the library.
     pub local: bool,
-    /// May be called before `MPI_Init` and after `MPI_Finalize`.
+    /// True if it may be called before `MPI_Init` and after `MPI_Finalize`.
     pub any_time: bool,
-    /// Its last argument is a request that it makes, under a handle that the library has chosen.
+    /// True if its last argument is a request that it makes, under a handle that the library has chosen.
     pub makes_request: bool,
 }
 
@@ -56,7 +57,7 @@ pub struct Argument {
     pub is_pointer: bool,
 }
 
-/// What `constants.toml` holds.
+/// Contents of `constants.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constants {
@@ -66,7 +67,7 @@ pub struct Constants {
     pub aliases: Table,
     /// Pointers with a meaning: name to C type and value.
     pub pointers: Table,
-    /// Integers that may stand in preprocessor conditions.
+    /// Integers that may be used in preprocessor conditions.
     pub macros: Table,
     /// Constants of type `MPI_Offset`.
     pub offsets: Table,
@@ -104,7 +105,7 @@ struct FunctionsFile {
 }
 
 impl Mpi {
-    /// Reads `mpi/` below `folder`, and of `rank/` what belongs to the fingerprint.
+    /// Reads `mpi/` below `folder`, and the part of `rank/` that belongs to the fingerprint.
     pub fn load(folder: &Path) -> Result<Mpi, LayoutError> {
         let mut channel = String::new();
         for name in ["rank/channel.toml", "portals/functions.toml", "portals/types.toml"] {
@@ -134,7 +135,7 @@ impl Mpi {
         self.functions.iter().map(|f| f.arguments.len()).max().unwrap_or(0)
     }
 
-    /// A number that changes with the functions and with the channel: library and simulator compare it.
+    /// Fingerprint, which changes with the functions and with the channel: library and simulator compare it.
     pub fn fingerprint(&self) -> u32 {
         let functions = self.functions.iter();
         let names = functions.flat_map(|f| [f.name.as_str(), f.parameters.as_str()]);
@@ -194,7 +195,7 @@ fn function(file: &FunctionsFile, constants: &Constants, name: &str, list: &str)
     }
 }
 
-/// Takes `const int counts[]` apart.
+/// Parses `const int counts[]`.
 fn argument(constants: &Constants, parameter: &str) -> Argument {
     let plain = parameter.split('[').next().unwrap_or_default().trim();
     let start = plain.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);

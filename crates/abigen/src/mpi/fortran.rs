@@ -1,7 +1,7 @@
 //! Fortran: how each argument of a procedure becomes one of its C function.
 //!
-//! The rules stand in `abi/mpi/fortran.toml`. [`c`] spells the procedures as a library in C,
-//! [`interface`] what programs include and use.
+//! The rules are in `abi/mpi/fortran.toml`. [`c`] generates the procedures as a library in C, [`interface`]
+//! the files that programs include and use.
 
 mod c;
 mod interface;
@@ -14,7 +14,7 @@ use crate::LayoutError;
 use serde::Deserialize;
 use toml::Table;
 
-/// What `fortran.toml` holds.
+/// Contents of `fortran.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fortran {
@@ -51,7 +51,7 @@ enum Number {
     Count,
 }
 
-/// How many there are of something.
+/// Number of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Scalar,
@@ -60,7 +60,7 @@ enum Shape {
     Triples,
 }
 
-/// What an argument is.
+/// Kind of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// Data of any type.
@@ -75,7 +75,7 @@ enum Kind {
     Place(Number, Shape),
     /// A handle, by its type.
     Handle(String),
-    /// A handle that the function stores; `true`: it also reads what was there.
+    /// A handle that the function stores; `true`: it also reads the old value.
     HandlePlace(String, bool),
     /// An array of handles that the function reads; `true`: and stores.
     Handles(String, bool),
@@ -87,7 +87,7 @@ enum Kind {
     TextOut(String),
     /// A function of the program, by its type.
     Callback(String),
-    /// Not there in Fortran.
+    /// Argument that Fortran does not have.
     Nothing,
 }
 
@@ -103,7 +103,7 @@ struct Dummy {
 pub struct Procedure {
     /// Name of the function with `MPI_`.
     pub name: String,
-    /// Type of the result in Fortran; none: a subroutine that tells its error code.
+    /// Type of the result in Fortran; none: a subroutine that returns its error code as an argument.
     result: Option<String>,
     dummies: Vec<Dummy>,
     by_hand: bool,
@@ -233,7 +233,7 @@ impl Fortran {
         })
     }
 
-    /// Callbacks with a meaning, and what they are: `copy` or `delete`.
+    /// Callbacks with a meaning, and their role: `copy` or `delete`.
     fn callbacks(&self) -> impl Iterator<Item = (&str, &str)> {
         strings(&self.callbacks)
     }

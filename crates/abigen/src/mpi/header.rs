@@ -1,4 +1,4 @@
-//! Spells the ABI as `mpi.h`, the header that users' programs include.
+//! Generates `mpi.h`, the header that users' programs include.
 
 use super::data::{numbers, strings, text, Mpi};
 use std::fmt::Write;
@@ -119,8 +119,8 @@ typedef struct MPI_Status {
 } MPI_Status;
 ";
 
-/// Functions that left the standard, where no new name has the same arguments. In C of 1989: programs are
-/// compiled as that, too.
+/// Functions that left the standard, where no new name has the same arguments. They are in C of 1989, because
+/// programs may be compiled as that.
 const OLD_FUNCTIONS: &str = "
 #define MPI_STATUS_SIZE MPI_F_STATUS_SIZE
 static __inline int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)

@@ -1,4 +1,4 @@
-//! Spells the ABI in Rust: the functions' numbers, and all constants without their `MPI_`.
+//! Generates the ABI in Rust: the functions' numbers, and all constants without their `MPI_`.
 
 use super::data::{numbers, strings, Mpi};
 use crate::rust::camel;

@@ -1,4 +1,4 @@
-//! Spells the library's side of the seam in C: each function packs its arguments and hands them over.
+//! Generates the library's functions in C: each one packs its arguments and passes them to the simulator.
 
 use super::data::{Function, Mpi};
 use std::fmt::Write;
@@ -80,7 +80,7 @@ fn stub(out: &mut String, f: &Function) {
     *out += "}\n";
 }
 
-/// What a function that waits for its answer reads of the program's memory, if one can say so beforehand:
+/// Memory of the program that a function which waits for its answer reads, if it can be given beforehand:
 /// address and bytes in C.
 fn read_at_once(f: &Function) -> Option<(&str, String)> {
     let place = |names: &[&str]| f.arguments.iter().position(|a| names.contains(&a.name.as_str()));

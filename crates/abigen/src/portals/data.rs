@@ -1,4 +1,4 @@
-//! Loads `abi/portals/` and lays out its structures as the machine's compilers do.
+//! Loads `abi/portals/` and computes the layouts of its structures as the machine's compilers do.
 
 use crate::LayoutError;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use std::path::Path;
 /// The API.
 #[derive(Debug)]
 pub struct Portals {
-    /// Functions; the order of those that are no `local` ones gives their numbers.
+    /// Functions; the order of those that are not `local` gives their numbers.
     pub functions: Vec<Function>,
     /// Types.
     pub types: Types,
@@ -23,22 +23,22 @@ pub struct Portals {
 pub struct Function {
     /// Name.
     pub name: String,
-    /// Where it is specified.
+    /// Section of the specification.
     pub section: String,
     /// Result type in C; a return code if not given.
     #[serde(default = "int")]
     pub result: String,
-    /// What it does.
+    /// Description.
     pub doc: String,
     /// Type, name, meaning.
     pub parameters: Vec<[String; 3]>,
     /// Return codes of its own.
     #[serde(default)]
     pub errors: Vec<String>,
-    /// Written by hand in the library.
+    /// True if it is written by hand in the library.
     #[serde(default)]
     pub written: bool,
-    /// Never reaches the simulator.
+    /// True if it never reaches the simulator.
     #[serde(default)]
     pub local: bool,
 }
@@ -47,7 +47,7 @@ fn int() -> String {
     "int".into()
 }
 
-/// What `types.toml` holds.
+/// Contents of `types.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Types {
@@ -57,7 +57,7 @@ pub struct Types {
     /// Structures.
     #[serde(rename = "struct")]
     pub structs: Vec<Structure>,
-    /// Functions that programs hand over.
+    /// Callbacks of programs.
     #[serde(rename = "callback")]
     pub callbacks: Vec<Callback>,
 }
@@ -68,12 +68,12 @@ pub struct Types {
 pub struct Scalar {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Type.
     #[serde(rename = "type")]
     pub kind: String,
     /// Meaning.
     pub doc: String,
-    /// Where it is specified.
+    /// Section of the specification.
     pub source: String,
 }
 
@@ -85,7 +85,7 @@ pub struct Structure {
     pub name: String,
     /// Meaning.
     pub doc: String,
-    /// Where it is specified.
+    /// Section of the specification.
     pub source: String,
     /// Type, name, meaning.
     pub fields: Vec<[String; 3]>,
@@ -101,9 +101,9 @@ pub struct Callback {
     pub result: String,
     /// Parameters.
     pub parameters: String,
-    /// When it runs.
+    /// Event at which it runs.
     pub doc: String,
-    /// Where it is specified.
+    /// Section of the specification.
     pub source: String,
 }
 
@@ -113,7 +113,7 @@ pub struct Callback {
 pub struct Group {
     /// The purpose.
     pub doc: String,
-    /// Where they are specified.
+    /// Section of the specification.
     pub source: String,
     /// Module in Rust.
     pub rust: String,

@@ -1,4 +1,4 @@
-//! Spells the API as `portals3.h`, the header that users' programs include.
+//! Generates `portals3.h`, the header that users' programs include.
 
 use super::data::{Function, Portals};
 use std::fmt::Write;

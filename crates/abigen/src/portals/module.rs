@@ -1,4 +1,4 @@
-//! Spells the API in Rust: the functions' numbers, the constants, and where fields of structures stand.
+//! Generates the API in Rust: the functions' numbers, the constants, and the offsets of fields in structures.
 
 use super::data::Portals;
 use crate::rust::camel;

@@ -1,9 +1,9 @@
-//! Spells the API as a reference page in Markdown.
+//! Generates the reference page of the API in Markdown.
 
 use super::data::Portals;
 use std::fmt::Write;
 
-/// Where the table of functions goes in `reference.md`.
+/// Place of the table of functions in `reference.md`.
 const MARK: &str = "<!-- functions -->\n";
 
 /// `docs/reference/portals.md`.

@@ -1,4 +1,4 @@
-//! Spells the library's side of the seam in C: each function packs its arguments and hands them over.
+//! Generates the library's functions in C: each one packs its arguments and passes them to the simulator.
 
 use super::data::{Function, Portals};
 use std::fmt::Write;

@@ -1,7 +1,7 @@
-//! Judges what comes out of a unit by the untimed specification.
+//! Judge of a unit's results by the untimed specification.
 //!
-//! In which order a unit takes from its two FIFOs is its own affair; the fill of the FIFOs shows which
-//! order it was. The specification then does the same, and must give the same results.
+//! A unit may take from its two FIFOs in any order; the fill of the FIFOs shows the order. The specification
+//! then takes the same, and must give the same results.
 
 use alpu::{Command, Config, Inputs, Outputs, Request, Response, Spec, Waiting};
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ impl Judge {
         Judge { spec: Spec::new(config.kind, config.cells), commands, requests, results }
     }
 
-    /// A cycle: the fill of the FIFOs at its beginning and at its end, and what stood at the ports.
+    /// Checks a cycle: the fill of the FIFOs at its beginning and at its end, and its inputs and outputs.
     pub fn cycle(
         &mut self,
         before: Waiting,
@@ -57,8 +57,8 @@ impl Judge {
         Ok(())
     }
 
-    /// The unit is at rest: everything must have been taken and answered, except for headers behind one
-    /// that failed in insert mode.
+    /// Checks a unit at rest: all must have been taken and answered, except headers behind one that failed in
+    /// insert mode.
     pub fn at_rest(&self) -> Result<(), String> {
         let answered = self.requests.is_empty() || self.spec.inserting();
         if self.commands.is_empty() && answered && self.results.is_empty() {

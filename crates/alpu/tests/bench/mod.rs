@@ -11,17 +11,17 @@ use alpu::{Alpu, Config, Inputs};
 use judge::Judge;
 use std::fmt::Write;
 
-/// Cycles after which a program must have come to an end.
+/// Most cycles of a program.
 const CYCLES_MAX: usize = 100_000;
 
-/// Cycles at rest that are compared before the end of a program is believed.
+/// Cycles at rest that are compared at the end of a program.
 const REST: usize = 12;
 
 /// A model and the RTL of one configuration.
 pub struct Bench {
     config: Config,
     model: Alpu,
-    /// The model again, through the calls that pass over many cycles at once.
+    /// The model again, driven by the calls that advance many cycles at once.
     leaper: Alpu,
     rtl: Option<Rtl>,
     inputs: Vec<Inputs>,
@@ -55,7 +55,7 @@ impl Bench {
         }
     }
 
-    /// Random programs from the seeds; a failure is made small and told with its seed.
+    /// Random programs from the seeds; a failure is shrunk and printed with its seed.
     pub fn random(&mut self, seeds: std::ops::Range<u64>) {
         for seed in seeds {
             if let Some((program, message)) = self.fails(seed) {
@@ -64,14 +64,14 @@ impl Bench {
         }
     }
 
-    /// Whether the random program of a seed fails; made small, with what is said about it.
+    /// Plays the random program of a seed. If it fails: the program, shrunk, and the error.
     pub fn fails(&mut self, seed: u64) -> Option<(Program, String)> {
         let program = stimulus::random(&self.config, seed);
         let message = self.play(&program).err()?;
         Some(stimulus::shrink(program, message, |program| self.play(program).err()))
     }
 
-    /// A program by name; a failure shows it.
+    /// Checks a program; a failure prints it.
     pub fn check(&mut self, program: &Program) {
         if let Err(message) = self.play(program) {
             panic!("{:?}:\n{message}\n{program:#x?}", self.config);
@@ -91,7 +91,7 @@ impl Bench {
         self.play_leaper()
     }
 
-    /// Records what the model does, and has it judged.
+    /// Records the model's outputs, and judges them.
     fn play_model(&mut self, program: &Program) -> Result<(), String> {
         let mut judge = Judge::new(&self.config);
         let mut player = Player::new(program);
@@ -121,7 +121,7 @@ impl Bench {
         judge.at_rest()
     }
 
-    /// The same inputs, with `advance` wherever nothing stands at the ports.
+    /// The same inputs, with `advance` wherever nothing is at the ports.
     fn play_leaper(&mut self) -> Result<(), String> {
         let mut cycle = 0;
         while cycle < self.inputs.len() {
@@ -149,7 +149,7 @@ impl Bench {
     }
 }
 
-/// Says in which cycle `real` differs from what the model did, and what came before.
+/// Error with the cycle in which `real` differs from the model, and the cycles before it.
 fn compare(who: &str, inputs: &[Inputs], model: &[RawOut], real: &[RawOut]) -> Result<(), String> {
     // Before the first reset outputs mean nothing.
     let skip = usize::from(inputs[0].reset);

@@ -1,4 +1,5 @@
-//! The RTL as a device of the harness: verilated for a configuration when first wanted, loaded as a library.
+//! The RTL as a device of the harness: verilated for a configuration at its first use, and loaded as a
+//! library.
 //!
 //! Libraries are kept in build/alpu under a name that depends on the sources and the parameters.
 
@@ -84,7 +85,7 @@ pub struct Rtl {
 unsafe impl Send for Rtl {}
 
 impl Rtl {
-    /// The RTL with the parameters of `config`; builds it if that has not been done.
+    /// The RTL with the parameters of `config`; it is built if necessary.
     pub fn new(config: &Config) -> Rtl {
         let path = library(config);
         let name = CString::new(path.as_os_str().as_bytes()).expect("a path has no zero byte");
@@ -118,7 +119,7 @@ impl Rtl {
         }
     }
 
-    /// As many cycles as there are inputs; the outputs of each.
+    /// Runs a cycle for each of the inputs; the outputs of each.
     pub fn run(&mut self, inputs: &[Inputs]) -> &[RawOut] {
         self.inputs.clear();
         for cycle in inputs {
@@ -142,7 +143,7 @@ impl Drop for Rtl {
     }
 }
 
-/// A cycle's inputs at the ports. What is not valid is noise, so that a unit which looks at it is found out.
+/// A cycle's inputs at the ports. Invalid values are noise, so that a unit which uses them is detected.
 fn noisy(inputs: &Inputs, config: &Config, cycle: u64) -> RawIn {
     let noise = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ cycle >> 3;
     let (bits, tags) = (config.match_bits(), config.tag_bits());
@@ -158,12 +159,12 @@ fn noisy(inputs: &Inputs, config: &Config, cycle: u64) -> RawIn {
     over(raw, inputs, config)
 }
 
-/// A cycle's inputs at the ports. What is not valid is zero.
+/// A cycle's inputs at the ports. Invalid values are zero.
 pub fn quiet(inputs: &Inputs, config: &Config) -> RawIn {
     over(RawIn::default(), inputs, config)
 }
 
-/// `raw` with what is valid in `inputs`.
+/// `raw` with the valid values of `inputs`.
 fn over(mut raw: RawIn, inputs: &Inputs, config: &Config) -> RawIn {
     let (bits, tags) = (config.match_bits(), config.tag_bits());
     raw.rst_n = (!inputs.reset).into();

@@ -1,5 +1,5 @@
-//! Programs for a unit: what is pushed into it and when, how results are taken; made at random from a seed,
-//! and made smaller when one fails.
+//! Programs for a unit: words to push with their times, and times at which results are taken. They are
+//! random, by a seed, and are shrunk when one fails.
 
 // Each test program uses its part of this.
 #![allow(dead_code)]
@@ -7,7 +7,7 @@
 use alpu::{Command, Config, Entry, Inputs, Outputs, Request};
 use des::Random;
 
-/// What happens at a unit's ports. A number beside a word is how many cycles its port waits before it.
+/// Events at a unit's ports. A number beside a word is the number of cycles that its port waits before it.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub commands: Vec<(u32, Command)>,
@@ -57,7 +57,7 @@ impl<'a> Player<'a> {
         Player { program, cycle: 0, command, header, stall: 0, run: 0 }
     }
 
-    /// Inputs of the next cycle, in which `outputs` stand at the ports.
+    /// Inputs of the next cycle, whose outputs are `outputs`.
     pub fn inputs(&mut self, outputs: &Outputs) -> Inputs {
         // The first cycle resets the unit, whatever it has been through.
         let reset = self.cycle == 0 || self.program.reset_at == Some(self.cycle);
@@ -89,7 +89,7 @@ impl<'a> Player<'a> {
         ready
     }
 
-    /// Whether all has been pushed that the unit will take, and results are being taken.
+    /// True if every word has been pushed that the unit will take, and results are being taken.
     pub fn is_done(&self, outputs: &Outputs) -> bool {
         self.command.next == self.program.commands.len()
             && (self.header.next == self.program.headers.len() || !outputs.header_ready)
@@ -154,7 +154,7 @@ fn pick<T: Copy, const N: usize>(random: &mut Random, choices: [T; N]) -> T {
     choices[random.below(N as u64) as usize]
 }
 
-/// How long a port waits between two words: never, a little, or sometimes long.
+/// Cycles that a port waits between two words: none, a few, or sometimes many.
 #[derive(Clone, Copy)]
 struct Gaps(u64, u64);
 
@@ -203,7 +203,7 @@ impl Values {
     }
 }
 
-/// The smallest program found that still fails, with what is said about it.
+/// The smallest program found that still fails, with the error.
 pub fn shrink(
     mut program: Program,
     mut message: String,

@@ -6,7 +6,7 @@ use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// How the processes of one program are started.
+/// Options of the processes of one program.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processes {
     /// Variable for the environment of this program's ranks, which have those of the command, too:

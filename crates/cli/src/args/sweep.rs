@@ -1,4 +1,4 @@
-//! What can be said to `sunstar sweep` and `sunstar diff`.
+//! Command line of `sunstar sweep` and `sunstar diff`.
 
 use super::value::{time, whole};
 use super::{Arguments, MachineOptions};
@@ -9,7 +9,7 @@ use des::Duration;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What to sweep over.
+/// Options of `sunstar sweep`.
 #[derive(Args, Clone, Debug)]
 pub struct SweepOptions {
     /// Values that NAME goes through: a list, FIRST..LAST:STEP, FIRST..LAST:xFACTOR; may be repeated, the
@@ -81,7 +81,7 @@ pub struct SweepOptions {
     pub command: Vec<OsString>,
 }
 
-/// What to compare.
+/// Options of `sunstar diff`.
 #[derive(Args, Clone, Debug)]
 pub struct DiffOptions {
     /// JSON of a run (`sunstar run --json`), or a run of a sweep (FILE.csv.runs/*.json)
@@ -95,8 +95,8 @@ pub struct DiffOptions {
     pub json: Option<PathBuf>,
 }
 
-/// What clap does not tell whoever writes `diff --json A.json B.json`: the word behind `--json` is
-/// its file.
+/// Explains a mistake that clap does not: in `diff --json A.json B.json` the word behind `--json` is its
+/// file.
 pub fn run_taken_by_json(error: &Error, words: &[OsString]) -> Option<Mistake> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return None;

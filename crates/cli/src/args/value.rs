@@ -52,7 +52,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a size is a number of bytes, as 24 or 64K".into())
 }
 
-/// What clap says of a value that cannot be taken, as we say such things.
+/// Usage error for a value that clap refused, in our own words.
 pub fn refused(error: &clap::Error) -> Option<Mistake> {
     if error.kind() != ErrorKind::ValueValidation {
         return None;
@@ -62,7 +62,7 @@ pub fn refused(error: &clap::Error) -> Option<Mistake> {
     Some(Mistake(format!("{name} {value}: {}", error.source()?)))
 }
 
-/// Which node gdb debugs, and at which port it is waited for; 0 is any that is free.
+/// Node that gdb debugs, and the port for it; 0 takes any free port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gdb {
     #[allow(missing_docs)]
@@ -83,7 +83,7 @@ impl FromStr for Gdb {
     }
 }
 
-/// Which node a monitor looks at, and where its commands come from: a file, or standard input.
+/// Node that a monitor examines, and the source of its commands: a file, or standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitored {
     #[allow(missing_docs)]
@@ -153,7 +153,7 @@ pub enum Console {
     Switch,
 }
 
-/// Which nodes.
+/// Nodes that are meant: one, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodes(Option<u32>);
 

@@ -13,7 +13,7 @@ use machine::console;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 
-/// Runs what measures the published results and prints both; gives the exit status.
+/// Runs the workloads of the published results and prints both; returns the exit status.
 pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> Result<u8, Mistake> {
     let published = Published::of_machine(root, machine)?;
     let measured = match measurements(root, options, machine) {
@@ -27,7 +27,7 @@ pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> R
     Ok(0)
 }
 
-/// Under the names that published/*.toml has for them.
+/// Measured numbers, by their names in published/*.toml.
 fn measurements(
     root: &Root,
     options: &LadderOptions,

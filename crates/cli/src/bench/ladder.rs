@@ -1,4 +1,4 @@
-//! `sunstar bench ladder`: what each optimisation of the firmware is worth, against what is published
+//! `sunstar bench ladder`: the effect of each optimisation of the firmware, compared with published results
 //! (pedretti2005 s5).
 
 use super::measure::{self, gb_per_s, saving_us, Broken, Job, Measured, Point, Program};
@@ -25,7 +25,7 @@ pub const ASYMPTOTE: u64 = 1 << 20;
 /// A rung that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// Which build.
+    /// Build of the firmware.
     #[serde(flatten)]
     pub rung: Rung,
     /// Bytes of the flat image.
@@ -37,18 +37,18 @@ pub struct Step {
 /// Cost of a trace point.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TracePoint {
-    /// Of the firmware's time.
+    /// Firmware time, in nanoseconds.
     pub ns: f64,
-    /// Points that a message hits on a node.
+    /// Number of points that a message hits on a node.
     pub a_message: f64,
     /// Median time from one point to the next, of the ring's records.
     pub between_ns: f64,
 }
 
-/// What the firmware takes of the SRAM.
+/// Sizes of the firmware in SRAM.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Sizes {
-    /// Of the ELF file, debug data included.
+    /// Bytes of the ELF file, debug data included.
     pub elf_bytes: u64,
     /// Of the flat image.
     pub image_bytes: u32,
@@ -60,34 +60,34 @@ pub struct Sizes {
     pub occupancy_bytes: u32,
 }
 
-/// Everything that the ladder tells.
+/// All results of the ladder.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ladder {
     /// Version of Sunstar.
     pub sunstar: &'static str,
     /// Name of the machine.
     pub machine: String,
-    /// What was set on the command line.
+    /// Parameters set on the command line.
     pub overrides: Vec<String>,
     /// Parameters by role.
     pub parameters: BTreeMap<String, usize>,
-    /// The full firmware, and what is one option away from it.
+    /// The full firmware, and builds that differ from it in one option.
     pub aside: Vec<Step>,
     /// From the original firmware upwards, the full one last.
     pub climb: Vec<Step>,
-    /// Absent if the trace ring was too small for the run.
+    /// Cost of a trace point; absent if the trace ring was too small for the run.
     pub trace_point: Option<TracePoint>,
-    /// A read of a word of local SRAM, in nanoseconds.
+    /// Time to read a word of local SRAM, in nanoseconds.
     pub sram_read_ns: f64,
-    /// A read of a word of host memory, in nanoseconds.
+    /// Time to read a word of host memory, in nanoseconds.
     pub host_read_ns: f64,
-    /// Of the full firmware.
+    /// Sizes of the full firmware.
     pub sizes: Sizes,
     /// Each published result that the ladder measures.
     pub published: Vec<Comparison>,
 }
 
-/// Runs the ladder and prints it; gives the exit status.
+/// Runs the ladder and prints it; returns the exit status.
 pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     let mut published = Published::of_paper(root, "pedretti2005")?;
     // Only what the ladder measures.
@@ -111,20 +111,20 @@ pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     Ok(0)
 }
 
-/// A ladder that is about to be measured: what can be wrong with it was found out.
+/// Ladder that is about to be measured; its options have been checked.
 pub struct Plan {
     /// The machine, with what was set.
     pub machine: Parameters,
     /// The runs.
     pub jobs: Vec<Job>,
-    /// How many of them at a time.
+    /// Number of runs at a time.
     pub side_by_side: usize,
     rungs: Vec<Rung>,
     images: Vec<FirmwareImage>,
 }
 
 impl Plan {
-    /// Looks at the machine and builds its firmware, once for each rung.
+    /// Reads the machine and builds its firmware, once for each rung.
     pub fn new(root: &Root, options: &LadderOptions) -> Result<Plan, Mistake> {
         let machine = machines::chosen(root, &options.machine)?;
         check_json(options.json.as_deref(), &machine)?;
@@ -139,7 +139,7 @@ impl Plan {
         Ok(Plan { machine, jobs, side_by_side, rungs, images })
     }
 
-    /// The ladder that the runs gave, one for each job; nothing published beside it yet.
+    /// Ladder from the runs, one for each job; still without published results.
     pub fn ladder(&self, measured: &[Measured]) -> Result<Ladder, Mistake> {
         let Plan { machine, rungs, images, .. } = self;
         let (runs, traces) = measured.split_at(rungs.len());
@@ -201,7 +201,8 @@ fn jobs(options: &LadderOptions, rungs: &[Rung]) -> Vec<Job> {
     jobs
 }
 
-/// The firmware's busy time with trace points less that without, over the points that it hit.
+/// Time of a trace point: the difference of the firmware's busy time with and without them, divided by the
+/// number of points hit.
 fn trace_point(without: &Measured, with: &Measured, cycle_ns: f64) -> Option<TracePoint> {
     let points = with.trace.len();
     // A ring that has wrapped does not tell how many there were.

@@ -18,7 +18,7 @@ struct Column<'a> {
     points: &'a [Point],
 }
 
-/// Runs the ping-pong on each machine and prints the table; gives the exit status.
+/// Runs the ping-pong on each machine and prints the table; returns the exit status.
 pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
     let mut jobs = Vec::new();
     for name in &options.machines {

@@ -1,4 +1,4 @@
-//! Measuring: each run is a `sunstar` of its own that a user can repeat, several at a time.
+//! Measurements: each run is a `sunstar` process of its own that a user can repeat; several run at a time.
 
 use super::rungs::Rung;
 use crate::args::MachineOptions;
@@ -19,32 +19,32 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Memory that a run of two nodes may take, with its ranks; several times what it does take.
+/// Memory for a run of two nodes with its ranks, in KiB: several times what it takes.
 pub const RUN_KIB: u64 = 256 << 10;
 
 /// A program that is measured, on two nodes.
 #[derive(Clone, Copy, Debug)]
 pub enum Program {
-    /// The ping-pong, with messages of up to so many bytes.
+    /// The ping-pong.
     Latency {
-        /// Size of the largest.
+        /// Size of the largest message, in bytes.
         largest: u64,
     },
     /// Atomic adds on the other node's host.
     GetAdd,
-    /// A message of a size behind a queue of posted receives, of which a part is walked, for queues of up to
-    /// a length.
+    /// A message behind a queue of posted receives, of which a part is walked, for several lengths of the
+    /// queue.
     Posted {
-        /// Of the message.
+        /// Size of the message.
         bytes: u64,
-        /// Receives that stand ahead of the message's, of all others.
+        /// Receives ahead of the message's, of all others.
         percent: u64,
         /// Receives in the longest queue.
         longest: u64,
     },
-    /// The same behind unexpected messages.
+    /// A message behind a queue of unexpected messages, for several lengths of the queue.
     Unexpected {
-        /// Of the message.
+        /// Size of the message.
         bytes: u64,
         /// Messages in the longest queue.
         longest: u64,
@@ -59,13 +59,13 @@ pub enum Program {
         /// Round trips.
         trips: u32,
     },
-    /// So many messages of a size, by a workload of the RDMA NIC (`builtin:rdma-NAME`).
+    /// A workload of the RDMA NIC (`builtin:rdma-NAME`).
     Rdma {
         /// Its name without `rdma-`.
         workload: &'static str,
-        /// Of a message.
+        /// Size of a message.
         bytes: u64,
-        /// Messages.
+        /// Number of messages.
         times: u32,
     },
 }
@@ -97,20 +97,20 @@ impl Program {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What the progress bar shows.
+    /// Title for the progress bar.
     pub title: String,
     /// Machine name or file.
     pub machine: String,
     /// `key=value` each.
     pub settings: Vec<String>,
-    /// What runs.
+    /// Program to run.
     pub program: Program,
-    /// Collect the firmware's trace ring of node 0.
+    /// True to collect the firmware's trace ring of node 0.
     pub trace: bool,
 }
 
 impl Job {
-    /// The command line with which a user repeats it in the repository.
+    /// Command line that repeats it in the repository.
     pub fn command(&self) -> String {
         let mut words = vec![if self.trace { "trace" } else { "run" }.to_owned()];
         words.extend(["-n", "2", "--machine", &self.machine].map(String::from));
@@ -119,7 +119,7 @@ impl Job {
         let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         format!("sunstar {}", quoted.join(" "))
     }
-    /// A program with a build of the firmware on the machine that the user chose.
+    /// Run of a program with a build of the firmware on the machine that the user chose.
     pub fn of_rung(machine: &MachineOptions, rung: &Rung, program: Program, trace: bool) -> Job {
         Job {
             title: rung.title.to_string(),
@@ -163,18 +163,18 @@ pub struct Queued {
     pub ns: f64,
 }
 
-/// What the latency `full` is less than `latency`, in microseconds: both are told to the nanosecond,
-/// and so is what lies between them.
+/// Difference of `latency` and `full`, in microseconds: both are given to the nanosecond, so the difference
+/// is rounded to the nanosecond.
 pub fn saving_us(latency: f64, full: f64) -> f64 {
     ((latency - full) * 1e3).round() / 1e3
 }
 
-/// A rate in 10^6 bytes a second, told to a hundredth, in 10^9 bytes a second.
+/// Converts a rate in 10^6 bytes a second, which is given to a hundredth, to 10^9 bytes a second.
 pub fn gb_per_s(rate: f64) -> f64 {
     (rate * 1e2).round() / 1e5
 }
 
-/// What a run gave.
+/// Results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// The ping-pong's table; empty for other programs.
@@ -188,7 +188,7 @@ pub struct Measured {
     /// The trace ring's records, oldest first: time from each to the next, in nanoseconds, absent for the
     /// last; empty without tracing.
     pub trace: Vec<Option<f64>>,
-    /// What `--json` gives.
+    /// JSON report of the run.
     pub report: Value,
 }
 
@@ -199,7 +199,7 @@ impl Measured {
     }
 }
 
-/// A run that did not end well: what it said, and its exit status.
+/// A run that failed: its messages, and its exit status.
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// Sentences for standard error.
@@ -208,7 +208,7 @@ pub struct Broken {
     pub code: u8,
 }
 
-/// Sums over the runs that are over, for the progress bar.
+/// Sums over the finished runs, for the progress bar.
 #[derive(Debug, Default)]
 struct Told {
     runs: u64,
@@ -287,7 +287,7 @@ pub fn measure(root: &Root, jobs: &[Job], side_by_side: usize) -> Result<Vec<Mea
     Ok(results.into_iter().map(|r| r.expect("all were run").expect("none broke")).collect())
 }
 
-/// As many runs as there are processors and memory for, if one takes so many KiB.
+/// Number of runs at a time for which there are processors and memory, if one takes so many KiB.
 pub fn side_by_side(run_kib: u64) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -335,8 +335,7 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
         .ok_or_else(|| broken("sunstar: a run printed something else than expected\n", 1))
 }
 
-/// Takes apart what a run left: the program's table or line and trace records that it printed, and
-/// its JSON.
+/// Parses the output of a run: the program's table or line, the trace records, and the JSON.
 fn read(text: &str, json: &[u8]) -> Option<Measured> {
     let report = serde_json::from_slice(json).ok()?;
     let curve: Vec<Point> = text.lines().filter_map(point).collect();

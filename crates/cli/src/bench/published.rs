@@ -1,4 +1,4 @@
-//! Published results, as data (published/*.toml), and what was measured beside them.
+//! Published results, as data (published/*.toml), and the measured results beside them.
 
 use crate::mistake::Mistake;
 use crate::root::Root;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a published result is to the machine that is held against it.
+/// Use of a published result for the machine that is compared with it.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// One parameter of the machine may be fitted to it. Until one is, it is predicted.
     Calibration,
-    /// Nothing is ever fitted to it.
+    /// No parameter is ever fitted to it.
     Prediction,
-    /// Told beside the others, without any aim.
+    /// Reported beside the others; nothing aims at it.
     Report,
     /// The machine's parameters contain it, so there is nothing to measure.
     Input,
@@ -40,25 +40,25 @@ pub struct Published {
     /// Section, figure or table.
     #[serde(rename = "where")]
     pub place: String,
-    /// What it is a result of, in a few words.
+    /// Quantity, in a few words.
     pub quantity: String,
     /// Unit of `value` and `range`; empty for ratios and counts.
     pub unit: String,
-    /// The number.
+    /// The published number.
     pub value: Option<f64>,
     /// The least and the greatest number, if there are two.
     pub range: Option<[f64; 2]>,
-    /// Under which conditions it was measured.
+    /// Conditions of the measurement.
     pub conditions: String,
-    /// What measures it here.
+    /// Workload that measures it here.
     pub workload: String,
     /// Name of the measurement within the workload; absent if it is not measured (yet).
     pub measurement: Option<String>,
-    /// What it is to the machine.
+    /// Use of the result for the machine.
     pub role: Role,
-    /// Why it is missed, if it is: a sentence that is told beside the numbers.
+    /// Reason for which it is missed, if it is: a sentence that is printed beside the numbers.
     pub missed_because: Option<String>,
-    /// Relative difference from which it counts as missed; its file says it once for all.
+    /// Relative difference from which it counts as missed; given once in its file.
     #[serde(skip)]
     pub within: f64,
 }
@@ -67,7 +67,7 @@ pub struct Published {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// `nic.model` of the machines that are held against them.
+    /// `nic.model` of the machines that are compared with them.
     model: String,
     /// Relative difference from which its results count as missed.
     #[serde(default = "miss")]
@@ -76,7 +76,7 @@ struct File {
 }
 
 impl Published {
-    /// All results that a machine is held against, paper by paper in the order of their keys.
+    /// All results with which a machine is compared, paper by paper in the order of their keys.
     pub fn of_machine(root: &Root, machine: &Parameters) -> Result<Vec<Published>, Mistake> {
         let folder = root.path().join("published");
         let entries =
@@ -127,7 +127,7 @@ impl Published {
         }
     }
 
-    /// Held against what was measured, by the measurements' names.
+    /// Comparison with the measured numbers, by the measurements' names.
     pub fn compare(
         &self,
         measured: &BTreeMap<String, f64>,
@@ -154,26 +154,26 @@ impl Published {
 /// A published result beside the simulated one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Published as.
+    /// Citation key and name of the published result.
     pub id: String,
     /// Citation key.
     pub paper: String,
     /// Section or figure.
     #[serde(rename = "where")]
     pub place: String,
-    /// What it is.
+    /// Quantity.
     pub quantity: String,
     /// Unit of `published` and `simulated`.
     pub unit: String,
-    /// What the paper says.
+    /// Published number.
     pub published: Number,
-    /// What was measured; absent if nothing measures it.
+    /// Measured number; absent if nothing measures it.
     pub simulated: Option<f64>,
     /// Simulated over published; over the nearer end of a range, 1 inside of it.
     pub ratio: Option<f64>,
     /// `calibrated`, `predicted` or `reported`.
     pub role: &'static str,
-    /// Why it is missed, if it is and the reason is known.
+    /// Reason for which it is missed, if it is and the reason is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_because: Option<String>,
     /// Relative difference from which it counts as missed.
@@ -185,7 +185,7 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Number {
-    /// The number.
+    /// The published number.
     One(f64),
     /// The least and the greatest.
     Range([f64; 2]),
@@ -203,19 +203,19 @@ impl Number {
 }
 
 impl Comparison {
-    /// True if what was simulated is further from what is published than papers that say "about" are precise.
+    /// True if the ratio differs from 1 by more than `within`.
     pub fn missed(&self) -> bool {
         self.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > self.within)
     }
 
-    /// What is published, with its unit.
+    /// Published number, with its unit.
     pub fn published_text(&self) -> String {
         self.published.text(&self.unit)
     }
 }
 
-/// Holds results against what was measured, in the order of their file. What the machine's parameters contain
-/// is left out: there, both sides are the same.
+/// Compares results with measured numbers, in the order of their file. Results that the machine's parameters
+/// contain are left out: there, both sides are the same.
 pub fn compare(
     published: &[Published],
     measured: &BTreeMap<String, f64>,
@@ -278,7 +278,7 @@ mod tests {
             .collect()
     }
 
-    /// Those of papers whose machines are not on the bench, too.
+    /// Reads all files, also those of papers whose machines do not exist here.
     #[test]
     fn every_file_can_be_read_and_each_machine_has_its_own() {
         let files = std::fs::read_dir(here().join("published")).unwrap();
@@ -297,7 +297,7 @@ mod tests {
         for result in &results {
             let place = ["s", "Fig. ", "slide "].iter().any(|word| result.place.starts_with(word));
             assert!(place, "{result:?}");
-            // Both stand in one line of a table.
+            // Both are in one line of a table.
             let number = result.compare(&BTreeMap::new(), &redstorm()).unwrap().published_text();
             let columns = result.quantity.chars().count() + 1 + number.chars().count();
             assert!(!result.quantity.is_empty() && columns <= 43, "{result:?}");

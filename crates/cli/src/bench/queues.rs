@@ -1,6 +1,6 @@
 //! `sunstar bench queues`: figures 5 and 6 of brightwell2005. Figure 5 is the latency over the queue of
 //! posted receives, by its length and by the part that is walked, figure 6 that over the length of the queue
-//! of unexpected messages; on a machine with matching units without them and with several sizes.
+//! of unexpected messages; on a machine with matching units, without units and with units of several sizes.
 
 mod measured;
 mod page;
@@ -21,12 +21,12 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-/// The parameter that says how many cells the matching units have.
+/// Parameter with the number of cells of the matching units.
 pub const UNITS: &str = "nic.alpu";
-/// Its values of which the paper tells.
+/// Its values in the paper.
 const SIZES: [&str; 3] = ["off", "128", "256"];
-/// Posted receives for which an accelerated process's match list has room, beside the entries of the MPI
-/// library; a length that is measured.
+/// Number of posted receives for which an accelerated process's match list has room, beside the entries of
+/// the MPI library; it is one of the measured lengths.
 const ROOM_ON_NIC: u64 = 300;
 /// Parts of the queue that are walked, in percent.
 const PERCENTS: [u64; 6] = [0, 20, 40, 60, 80, 100];
@@ -41,12 +41,12 @@ pub fn has_units(machine: &Parameters) -> bool {
 pub struct Variant {
     /// Column's title.
     name: String,
-    /// What is set for it.
+    /// Settings of this variant.
     settings: Vec<String>,
 }
 
 impl Variant {
-    /// Those of a machine, unless the user has chosen a size.
+    /// Variants of a machine; only one if the user has chosen a size.
     fn of(machine: &Parameters, overrides: &[String]) -> Vec<Variant> {
         let chosen = |setting: &String| setting.trim_start().starts_with(UNITS);
         if !has_units(machine) || overrides.iter().any(chosen) {
@@ -82,7 +82,7 @@ impl Curve {
     }
 }
 
-/// All of it.
+/// All curves and numbers, as they are written.
 #[derive(Debug, Serialize)]
 struct Figures<'a> {
     sunstar: &'static str,
@@ -90,17 +90,18 @@ struct Figures<'a> {
     overrides: &'a [String],
     /// Size of the message.
     bytes: u64,
-    /// The longest queue of posted receives is shorter than was asked for: there is no room for more.
+    /// Length of the longest queue of posted receives, if there is no room for the requested length.
     #[serde(skip)]
     cut: Option<u64>,
     variants: Vec<Variant>,
     posted: Vec<Curve>,
     unexpected: Vec<Curve>,
-    /// What follows from them, by the names that published/brightwell2005.toml has.
+    /// Numbers derived from the curves, by their names in published/brightwell2005.toml.
     measured: BTreeMap<String, f64>,
 }
 
-/// What is to be run: on each variant a job for each part that is walked, and one for unexpected messages.
+/// Runs to be made: on each variant a job for each part of the queue that is walked, and one for unexpected
+/// messages.
 struct Plan {
     variants: Vec<Variant>,
     cut: Option<u64>,
@@ -132,7 +133,7 @@ impl Plan {
         Plan { variants, cut, jobs }
     }
 
-    /// Runs it all.
+    /// Runs all jobs.
     fn measure(&self, root: &Root, jobs: Option<u16>) -> Result<Vec<Measured>, Broken> {
         let side_by_side =
             jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
@@ -161,7 +162,7 @@ impl Plan {
     }
 }
 
-/// Runs it, prints tables, and gives the exit status.
+/// Runs it, prints tables, and returns the exit status.
 pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, Mistake> {
     let chosen =
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
@@ -199,8 +200,8 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, Mistake> 
     Ok(0)
 }
 
-/// `sunstar validate` on a machine with matching units: what brightwell2005 tells of its figures; gives the
-/// exit status.
+/// `sunstar validate` on a machine with matching units: statements of brightwell2005 about its figures;
+/// returns the exit status.
 pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> Result<u8, Mistake> {
     let published = Published::of_machine(root, machine)?;
     let overrides = &options.machine.overrides;
@@ -274,7 +275,7 @@ fn rows(out: &mut String, curves: &[&Curve]) -> fmt::Result {
     Ok(())
 }
 
-/// Three digits, or all of a whole number.
+/// Number with three digits, or with all of a whole number.
 fn short(number: f64) -> String {
     match number.abs() {
         size if size >= 100.0 => format!("{number:.0}"),

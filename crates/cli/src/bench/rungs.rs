@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Rung {
     /// Name in measurements and in JSON.
     pub key: &'static str,
-    /// What is different, for people.
+    /// Difference from the full firmware, for people.
     pub title: &'static str,
     /// Caches: `none`, `i` or `id`.
     pub cache: &'static str,
@@ -22,8 +22,8 @@ pub struct Rung {
 }
 
 impl Rung {
-    /// Settings of the machine's `firmware.*` parameters, as after `--set`. The ladder is published of generic
-    /// processes, without recovery.
+    /// Settings of the machine's `firmware.*` parameters, as after `--set`. The published ladder is of
+    /// generic processes, without recovery.
     pub fn settings(&self) -> [String; 7] {
         let switch = |name, on| format!("firmware.{name}={}", if on { "on" } else { "off" });
         [
@@ -38,7 +38,7 @@ impl Rung {
     }
 }
 
-/// All that pedretti2005 s5 ends with.
+/// Firmware with all optimisations at the end of pedretti2005 s5.
 pub const FULL: Rung = Rung {
     key: "full",
     title: "full firmware",
@@ -49,7 +49,7 @@ pub const FULL: Rung = Rung {
     trace: false,
 };
 
-/// What it began with, as far as the paper tells.
+/// First firmware, as far as the paper describes it.
 pub const ORIGINAL: Rung = Rung {
     key: "original",
     title: "original: all off",
@@ -60,7 +60,7 @@ pub const ORIGINAL: Rung = Rung {
     trace: false,
 };
 
-/// The full firmware, and one thing different from it in each.
+/// The full firmware, and builds that differ from it in one option.
 pub const ASIDE: [Rung; 7] = [
     FULL,
     Rung { key: "cache-i", title: "I cache only", cache: "i", ..FULL },
@@ -71,8 +71,8 @@ pub const ASIDE: [Rung; 7] = [
     Rung { key: "trace-on", title: "tracing on", trace: true, ..FULL },
 ];
 
-/// From the original firmware to the full one, in the order of the paper's sections; the last step, pinned
-/// registers, is [`FULL`].
+/// Builds from the original firmware to the full one, in the order of the paper's sections; the last step,
+/// pinned registers, is [`FULL`].
 pub const CLIMB: [Rung; 5] = [
     ORIGINAL,
     Rung { key: "climb-i", title: "+ I cache", cache: "i", ..ORIGINAL },

@@ -53,7 +53,7 @@ fn heading(out: &mut String, title: &str, saved: &str, terminal: &Terminal) -> f
     writeln!(out, "{}", terminal.dim(line))
 }
 
-/// A rung; `saved` are the slower and the faster step whose difference is told.
+/// A rung; `saved` are the slower and the faster step whose difference is printed.
 fn row(out: &mut String, title: &str, step: &Step, saved: Option<(&Step, &Step)>) -> fmt::Result {
     write!(out, "  {title:20}")?;
     for bytes in COLUMNS {
@@ -100,7 +100,7 @@ fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
     };
     let (published, ratio) = (result.published_text(), number(*ratio, 7, 2));
     let miss = if result.missed() { "miss" } else { "" };
-    // A long one stands apart from the published one all the same.
+    // A long one is kept apart from the published one all the same.
     let simulated = if simulated.len() > 10 { format!(" {simulated}") } else { simulated };
     let line = format!("  {quantity:31}{published:>12}{simulated:>11}{ratio}  {role:10} {miss}");
     writeln!(out, "{}", line.trim_end())?;
@@ -108,7 +108,7 @@ fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
     because.map_or(Ok(()), |because| writeln!(out, "{}", wrapped(because, 6, 78)))
 }
 
-/// Published numbers that the machine has as they are: there is nothing to compare.
+/// Published numbers that are parameters of the machine: there is nothing to compare.
 fn inputs(out: &mut String, all: &[Published], terminal: &Terminal) -> fmt::Result {
     let mut inputs = all.iter().filter(|result| result.role == Role::Input).peekable();
     if inputs.peek().is_none() {
@@ -126,7 +126,7 @@ fn inputs(out: &mut String, all: &[Published], terminal: &Terminal) -> fmt::Resu
     writeln!(out)
 }
 
-/// All that is published beside what a machine does.
+/// All published results beside those of a machine.
 pub fn validation(
     machine: &Parameters,
     results: (&[Published], &[Comparison]),

@@ -1,4 +1,4 @@
-//! `sunstar validate`: everything that is published beside what is simulated.
+//! `sunstar validate`: published results beside simulated ones.
 
 use super::cards;
 use super::dp;
@@ -17,8 +17,8 @@ use machine::console;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 
-/// Runs what measures the published results and prints both; gives the exit status. A miss is a result, not a
-/// failure.
+/// Runs the workloads of the published results and prints both; returns the exit status. A miss is a result,
+/// not a failure.
 pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     let machine = machines::chosen(root, &options.machine)?;
     if dp::has_cards(&machine) {
@@ -63,7 +63,7 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
     Ok(0)
 }
 
-/// Tells what is published beside what was measured, as the options say.
+/// Prints published results beside measured ones, as the options say.
 pub(super) fn tell(
     options: &LadderOptions,
     machine: &Parameters,

@@ -18,24 +18,24 @@ use machine::parameters::Parameters;
 use serde::Serialize;
 use std::fmt::{self, Write};
 
-/// How the host writes descriptors.
+/// Way in which the host writes descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Combining {
-    /// A word at a time.
+    /// Word by word.
     Off,
     /// In bursts.
     On,
 }
 
 impl Combining {
-    /// As `--set` takes it.
+    /// Setting of the parameter, as for `--set`.
     pub fn setting(self) -> String {
         format!("pcix.combining={}", if self == Combining::On { "on" } else { "off" })
     }
 }
 
-/// A run of two nodes of the user's machine, with one parameter more.
+/// Run of two nodes of the user's machine, with one parameter more.
 pub fn job(machine: &MachineOptions, setting: &str, program: Program) -> Job {
     let own = machine.overrides.iter().cloned();
     Job {
@@ -65,17 +65,17 @@ struct Point {
     command: String,
 }
 
-/// A bar of figure 4. Times in ns, but for cycles.
+/// A bar of figure 4. Times are in ns, except cycles.
 #[derive(Serialize)]
 struct Bar {
     combining: Combining,
     messages: u32,
-    /// As the paper counts them; their sum is the whole bar.
+    /// Parts as the paper counts them; their sum is the whole bar.
     parts: [Part; 5],
     sum_ns: f64,
-    /// From the call to the first message in the other host's memory, as that host sees it.
+    /// Time from the call to the first message in the other host's memory, as that host sees it.
     seen_ns: f64,
-    /// Of that, what no counter of the paper's has: cards, lanes, and the host's look at its memory.
+    /// Part of that time that no counter of the paper has: cards, lanes, and the host's poll of its memory.
     beside_ns: f64,
     command: String,
 }
@@ -87,7 +87,7 @@ struct Part {
     ns: f64,
 }
 
-/// All of it.
+/// All curves and bars, as they are written.
 #[derive(Serialize)]
 struct Figures<'a> {
     sunstar: &'static str,
@@ -97,7 +97,7 @@ struct Figures<'a> {
     bars: Vec<Bar>,
 }
 
-/// Runs it, prints tables, and gives the exit status.
+/// Runs it, prints tables, and returns the exit status.
 pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, Mistake> {
     let chosen =
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
@@ -135,7 +135,7 @@ pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, Mistake> {
     Ok(0)
 }
 
-/// Bytes that a run of a curve moves, for a rate that has settled; and least and most messages.
+/// Bytes that a run of a curve moves, so that the rate is steady; and least and most messages.
 const MOVED: u64 = 512 << 10;
 const TIMES: (u64, u64) = (20, 200);
 
@@ -149,7 +149,7 @@ const CURVES: [(&str, Combining); 4] = [
 /// The bars: Fig. 4a, Fig. 4b.
 const BARS: [(Combining, u32); 2] = [(Combining::Off, 1), (Combining::On, 2)];
 
-/// What is to be run: a job a size for each curve, then one a bar.
+/// Runs to be made: a job for each size of each curve, then one for each bar.
 struct Plan {
     sizes: Vec<u64>,
     jobs: Vec<Job>,

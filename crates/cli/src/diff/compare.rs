@@ -1,4 +1,4 @@
-//! What differs between two runs. The keys are documented in docs/reference/diff.md.
+//! Differences between two runs. The keys are documented in docs/reference/diff.md.
 
 use super::read::{Class, Firmware, Like, Node, Part, Run};
 use crate::summary::{time_of, NOT_COUNTERS};
@@ -7,33 +7,33 @@ use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that differs.
+/// All differences between two runs.
 #[derive(Debug, Serialize)]
 pub struct Diff {
     /// The first run.
     pub a: Side,
     /// The second one.
     pub b: Side,
-    /// Nothing differs but the wall time, number of threads, and names of files.
+    /// True if nothing differs but the wall time, number of threads, and names of files.
     pub equal: bool,
     /// Parameters that differ.
     pub parameters: Vec<Parameter>,
-    /// What else ran, and how it ended, as far as it differs.
+    /// Differences of programs, options and endings.
     pub run: Vec<Words>,
-    /// Simulated time, in picoseconds: which program is the faster one.
+    /// Simulated time, in picoseconds: the lower one is that of the faster program.
     pub simulated_ps: Pair,
     /// The same in a sentence.
     pub verdict: String,
     /// Messages that the network interfaces sent plus those that they received.
     pub messages: Pair,
-    /// Where the time of messages went that both runs sent, class by class; those first that make the
-    /// greatest difference.
+    /// Time of the messages that both runs sent, class by class; the class with the greatest difference
+    /// first.
     pub journeys: Vec<Journey>,
     /// Messages that only one of the runs sent: their steps are compared with nothing.
     pub unlike: Vec<Unlike>,
     /// Time of the hosts' processors by kind, all nodes together, in picoseconds; what differs.
     pub host: Vec<Named>,
-    /// Cycles of the firmware's functions, all nodes together; what differs, if both runs tell.
+    /// Cycles of the firmware's functions, all nodes together; what differs, if both runs have them.
     pub functions: Vec<Named>,
     /// Counters that differ: sums over all nodes, of those that end in `_max` the greatest.
     pub counters: Vec<Counter>,
@@ -42,11 +42,11 @@ pub struct Diff {
 /// One of the runs.
 #[derive(Debug, Serialize)]
 pub struct Side {
-    /// Where it was read from.
+    /// File from which it was read.
     pub file: String,
-    /// What ran on what.
+    /// Program and machine.
     pub title: String,
-    /// Stands for all that happened.
+    /// Hash of all events.
     pub trace_hash: String,
 }
 
@@ -59,16 +59,16 @@ pub struct Parameter {
     pub a: Option<String>,
     /// Value in the second run.
     pub b: Option<String>,
-    /// Where the first one comes from, if the run tells.
+    /// Source of the first value, if the run has it.
     pub source_a: Option<String>,
-    /// Where the second one comes from.
+    /// Source of the second value.
     pub source_b: Option<String>,
 }
 
-/// Something that is told in words and differs.
+/// Difference in words.
 #[derive(Debug, Serialize)]
 pub struct Words {
-    /// What it is.
+    /// Name.
     pub what: &'static str,
     /// In the first run.
     pub a: String,
@@ -83,7 +83,7 @@ pub struct Pair {
     pub a: u64,
     /// In the second run.
     pub b: u64,
-    /// How much more it is in the second run.
+    /// Second number minus the first.
     pub difference: i64,
 }
 
@@ -109,10 +109,10 @@ pub struct Named {
 /// The mean way of the messages of a class, all times in picoseconds.
 #[derive(Debug, Serialize)]
 pub struct Journey {
-    /// What these messages have in common.
+    /// Properties that these messages share.
     #[serde(flatten)]
     pub like: Like,
-    /// How many they are.
+    /// Number of messages.
     pub messages: Pair,
     /// From the sender's call to the receiver's return.
     pub total: Pair,
@@ -123,10 +123,10 @@ pub struct Journey {
 /// Messages that only one of the runs sent.
 #[derive(Debug, Serialize)]
 pub struct Unlike {
-    /// What these messages have in common.
+    /// Properties that these messages share.
     #[serde(flatten)]
     pub like: Like,
-    /// How many they are.
+    /// Number of messages.
     pub messages: Pair,
 }
 
@@ -190,7 +190,7 @@ fn side(run: &Run) -> Side {
     }
 }
 
-/// Nanoseconds of the JSON in the picoseconds that they were made from.
+/// Converts nanoseconds of the JSON back to the picoseconds that they were made from.
 fn ps(ns: f64) -> u64 {
     (ns * 1e3).round() as u64
 }
@@ -221,7 +221,7 @@ fn same(key: &str, a: &str, b: &str) -> bool {
     a == b || value(a).is_some_and(|a| value(b) == Some(a))
 }
 
-/// Something of a run in words.
+/// Property of a run in words.
 type Text = fn(&Run) -> String;
 
 /// All programs of a run, if there are several.
@@ -234,7 +234,7 @@ fn parts(run: &Run) -> String {
     run.parts.iter().map(part).collect::<Vec<_>>().join(" : ")
 }
 
-/// What is told in words, as far as it differs.
+/// Differences in words.
 fn words(a: &Run, b: &Run) -> Vec<Words> {
     let program = |run: &Run| match &run.program_digest {
         Some(digest) => format!("{} ({digest})", run.program),
@@ -289,7 +289,7 @@ fn messages(a: &Run, b: &Run) -> Pair {
     Pair::new(all(a), all(b))
 }
 
-/// Which program takes longer, in a sentence.
+/// Sentence that says which program takes longer.
 fn verdict(a: &Run, b: &Run, Pair { a: in_a, b: in_b, .. }: Pair) -> String {
     let time = |ps: u64| time_of(ps as f64 / 1e3);
     let times = |slow: u64, quick: u64| slow as f64 / quick.max(1) as f64;
@@ -364,7 +364,7 @@ fn journey(like: &Like, messages: Pair, a: &Class, b: &Class) -> Journey {
     Journey { like: like.clone(), messages, total, steps }
 }
 
-/// The mean time of each step. Instants are rounded, not steps: so these add up.
+/// The mean time of each step. Instants are rounded, not steps, so that steps add up.
 fn means(class: &Class) -> BTreeMap<String, u64> {
     let messages = u128::from(class.messages.max(1));
     let (mut until, mut before) = (0_u128, 0_u64);
@@ -413,7 +413,7 @@ fn counters(a: &Run, b: &Run) -> Vec<Counter> {
     counters
 }
 
-/// Adds up what has the same name.
+/// Adds up numbers of the same name.
 fn summed(numbers: impl Iterator<Item = (String, u64)>) -> BTreeMap<String, u64> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (name, number) in numbers {
@@ -437,7 +437,7 @@ fn sums<T: Copy>(
     sums
 }
 
-/// The numbers of two tables beside one another; what one of them has not is 0.
+/// The numbers of two tables beside one another; a number that one of them does not have is 0.
 fn named(a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>) -> Vec<Named> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let of = |table: &BTreeMap<String, u64>, name| table.get(name).copied().unwrap_or(0);
@@ -446,7 +446,7 @@ fn named(a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>) -> Vec<Named> {
     names.into_iter().map(pair).collect()
 }
 
-/// Those that differ, those first that differ most.
+/// Numbers that differ, those first that differ most.
 fn differing(mut all: Vec<Named>) -> Vec<Named> {
     all.retain(|named| named.pair.difference != 0);
     all.sort_by_key(|named| std::cmp::Reverse(named.pair.difference.unsigned_abs()));

@@ -1,4 +1,4 @@
-//! Whatever stands in the file of a run, it is compared or refused in one sentence.
+//! Any file of a run is compared, or refused in one sentence.
 
 use super::compare::Diff;
 use super::read::{parse, Run};
@@ -7,7 +7,7 @@ use crate::run::FORMAT;
 use crate::terminal::Terminal;
 use serde_json::{json, Value};
 
-/// A run with something of everything that is compared.
+/// A run with all kinds of data that are compared.
 fn run(nanoseconds: f64, counter: u64) -> Value {
     json!({
         "format": FORMAT,

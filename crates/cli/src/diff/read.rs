@@ -1,4 +1,4 @@
-//! Reading what `sunstar run --json` and `sunstar sweep` wrote.
+//! Reader of files that `sunstar run --json` and `sunstar sweep` wrote.
 
 use crate::mistake::Mistake;
 use crate::run::FORMAT;
@@ -25,23 +25,23 @@ pub struct Run {
     /// All programs, if there are several.
     #[serde(default)]
     pub parts: Vec<Part>,
-    /// What it ran on.
+    /// Machine that it ran on.
     pub machine: Machine,
     /// Ranks.
     pub ranks: u32,
     /// Seed.
     pub seed: u64,
-    /// What computation cost.
+    /// Cost of computation.
     pub compute: String,
-    /// How it ended.
+    /// End of the run.
     pub exit: Exit,
     /// Simulated time.
     pub simulated_ns: f64,
-    /// Stands for all that happened.
+    /// Hash of all events.
     pub trace_hash: String,
-    /// Where the time of messages went, by class.
+    /// Breakdown of the messages' time, by class.
     pub breakdowns: Vec<Class>,
-    /// What the firmware did; absent where there is none.
+    /// Work of the firmware; absent where there is none.
     pub firmware: Option<Firmware>,
     /// The nodes.
     pub nodes: Vec<Node>,
@@ -67,7 +67,7 @@ pub struct Machine {
 #[derive(Debug, Deserialize)]
 pub struct Setting {
     pub value: String,
-    /// Absent in runs of a sweep for what was not set.
+    /// Source; absent in runs of a sweep unless the parameter was set.
     pub source: Option<String>,
 }
 
@@ -82,13 +82,13 @@ pub struct Exit {
 pub struct Class {
     #[serde(flatten)]
     pub like: Like,
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
-    /// Where their time went, in the order of their way.
+    /// Steps of their way, in order, with the time of each.
     pub steps: Vec<Step>,
 }
 
-/// What messages must have in common to be compared step by step.
+/// Properties that messages must share to be compared step by step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct Like {
     pub kind: String,
@@ -108,7 +108,7 @@ pub struct Firmware {
     pub options: String,
     pub image: String,
     pub messages: u64,
-    /// Only with `--functions`.
+    /// Cost by function; only with `--functions`.
     pub functions: Option<Vec<Function>>,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn parse(name: String, text: &[u8]) -> Result<Run, Mistake> {
     Ok(run)
 }
 
-/// The report itself, if it is one and of this version; else what is wrong.
+/// The report itself, if it is one and of this version; else the error.
 fn report_of(value: Value) -> Result<Value, String> {
     let report = match (value.get("identity"), value.get("report")) {
         (Some(_), Some(Value::Null)) => {

@@ -115,8 +115,8 @@ fn steps(out: &mut String, journey: &Journey, terminal: &Terminal) -> fmt::Resul
     pair(out, "total", journey.total, time, share)
 }
 
-/// Says of which messages no steps are listed: `more` classes that differ, and `equal` ones that do not; and
-/// those which only one of the runs sent.
+/// Prints the messages whose steps are not listed: `more` classes that differ, and `equal` ones that do not;
+/// and those that only one of the runs sent.
 fn classes(out: &mut String, diff: &Diff, more: usize, equal: usize) -> fmt::Result {
     let plural = |count: usize| if count == 1 { "class" } else { "classes" };
     if more > 0 {
@@ -148,7 +148,7 @@ fn classes(out: &mut String, diff: &Diff, more: usize, equal: usize) -> fmt::Res
     Ok(())
 }
 
-/// What messages have in common: `send, eager, 24 bytes`.
+/// Properties that messages share, as text: `send, eager, 24 bytes`.
 fn words(Like { kind, protocol, bytes_least, bytes_most }: &Like) -> String {
     let bytes = match bytes_least == bytes_most {
         true => grouped(*bytes_least),
@@ -187,7 +187,7 @@ fn line(out: &mut String, name: &str, cells: &[String]) -> fmt::Result {
     row(out, &format!("  {name}"), name.len() + 2, cells)
 }
 
-/// Both numbers, the difference, and what else is said of it.
+/// Prints both numbers, the difference, and a note.
 fn pair(
     out: &mut String,
     name: &str,
@@ -212,7 +212,7 @@ fn time(ps: u64) -> String {
     }
 }
 
-/// The difference in parts of the first number.
+/// The difference as a share of the first number.
 fn share(pair: Pair) -> String {
     match pair.a {
         0 => String::new(),

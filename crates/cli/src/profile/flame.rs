@@ -5,7 +5,7 @@ use crate::summary::grouped;
 use inferno::flamegraph;
 use machine::firmware::profile::Summary;
 
-/// Work by call path; the idle polling is left out. The same image for the same profile.
+/// Work by call path, without the idle polling. Equal profiles give equal images.
 pub fn svg(summary: &Summary, title: &str) -> Result<String, Mistake> {
     let mut options = flamegraph::Options::default();
     options.title = title.to_string();

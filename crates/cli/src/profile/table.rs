@@ -23,7 +23,7 @@ const STALLS: [(&str, &[Cause]); 8] = [
 /// Width of the column with function names.
 const NAME: usize = 20;
 
-/// Functions with a smaller share of the work are told together.
+/// Share of the work below which functions are printed together.
 const SMALL: f64 = 0.05;
 
 /// All tables.
@@ -120,7 +120,7 @@ fn functions(out: &mut String, summary: &Summary, terminal: &Terminal) -> fmt::R
     row(out, summary, "all", &summary.work, None)
 }
 
-/// The columns in which anything stands.
+/// Columns that are not empty.
 fn columns(summary: &Summary) -> impl Iterator<Item = &'static (&'static str, &'static [Cause])> {
     let work = summary.work;
     STALLS.iter().filter(move |(_, causes)| causes.iter().any(|&cause| work.of(cause) > 0))
@@ -154,7 +154,7 @@ fn row(
     writeln!(out, "{:>6}{:>6}", grouped(cost.icache_misses), grouped(cost.dcache_misses))
 }
 
-/// The most expensive lines of the source, with their text where the sources are at hand.
+/// The most expensive lines of the source, with their text if the sources are there.
 fn hottest(
     out: &mut String,
     summary: &Summary,

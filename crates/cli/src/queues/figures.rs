@@ -1,4 +1,4 @@
-//! What a run's account tells of its queues.
+//! Numbers about queues, taken from a run's account.
 
 use crate::bench::queues::{has_units, UNITS};
 use crate::mistake::Mistake;
@@ -10,7 +10,7 @@ use machine::report::NodeReport;
 use serde_json::Value;
 use std::path::Path;
 
-/// What matching units count.
+/// Counters of matching units.
 const UNIT_COUNTERS: [&str; 4] = [
     "alpu.posted_requests",
     "alpu.posted_matches",
@@ -23,21 +23,21 @@ const UNIT_COUNTERS: [&str; 4] = [
 pub struct Queue {
     /// Entries that were ever in it.
     pub entries: u64,
-    /// The most at a time, of any rank.
+    /// Most entries at a time, of any rank.
     pub most: u64,
-    /// Entries times picoseconds.
+    /// Length over time, in entries times picoseconds.
     pub time: u64,
-    /// Searches.
+    /// Number of searches.
     pub searches: u64,
-    /// Entries that were looked at, and the most in one search.
+    /// Entries that were compared, and the most in one search.
     pub walked: u64,
     pub walked_most: u64,
-    /// The time of that, in picoseconds, where it is known of each rank.
+    /// Time of the searches, in picoseconds, if it is known of each rank.
     pub ps: Option<u64>,
 }
 
 impl Queue {
-    /// Entries that a search looks at.
+    /// Mean number of entries that a search compares.
     pub fn each(&self) -> f64 {
         self.walked as f64 / self.searches.max(1) as f64
     }
@@ -56,16 +56,16 @@ impl Queue {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Own {
     pub rank: u32,
-    /// From the launch to the return of its last call, in picoseconds.
+    /// Time from the launch to the return of its last call, in picoseconds.
     pub total_ps: u64,
     pub posted: Queue,
     pub unexpected: Queue,
 }
 
-/// What a run tells.
+/// Numbers of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// What was set for it.
+    /// Setting of this run.
     pub setting: Option<String>,
     pub simulated_ns: f64,
     pub ranks: Vec<Own>,
@@ -73,16 +73,16 @@ pub struct Figures {
     pub untold: u64,
     /// Part that walks the lists.
     pub walkers: Walkers,
-    /// What matching units were asked and have found, where the machine can have such: posted receives,
+    /// Requests and matches of the matching units, where the machine can have such: posted receives,
     /// unexpected messages.
     pub units: Option<[u64; 4]>,
-    /// The firmware walks lists of posted receives and tells no rank's time; that on all nodes, in
-    /// nanoseconds, if it was taken down.
+    /// Set if the firmware walks lists of posted receives, for which there is no time of each rank: the time
+    /// on all nodes, in nanoseconds, if it was recorded.
     pub firmware: Option<Option<f64>>,
 }
 
 impl Figures {
-    /// Of a run in this process.
+    /// Numbers of a run in this process.
     pub fn of_run(setting: Option<String>, run: &Run) -> Result<Figures, Mistake> {
         let report = &run.outcome.report;
         let walkers = walkers(report);
@@ -128,7 +128,7 @@ impl Figures {
         })
     }
 
-    /// Of a run that has written its JSON.
+    /// Numbers of a run that has written its JSON.
     pub fn of_file(setting: &str, file: &Path) -> Result<Figures, Mistake> {
         let text = std::fs::read(file).map_err(|why| Mistake::with_file("read", file, why))?;
         let report: Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -214,7 +214,7 @@ impl Figures {
         time / total.max(1.0)
     }
 
-    /// The time of all searches of posted receives in nanoseconds, wherever they are walked, if it is known.
+    /// The time of all searches of posted receives in nanoseconds, in kernel or firmware, if it is known.
     pub fn walking_ns(&self) -> Option<f64> {
         match self.firmware {
             Some(known) => known,

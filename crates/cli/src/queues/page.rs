@@ -55,7 +55,7 @@ fn again(options: &RunOptions, vary: Option<&str>) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Every rank, and all together.
+/// Table of every rank, and of all together.
 fn table(figures: &Figures, id: &str, title: &str, of: fn(&Own) -> &Queue) -> Markup {
     let all = figures.all()[usize::from(id != "posted")];
     html! {

@@ -12,7 +12,7 @@ pub const HEAD: [&str; 8] =
 /// Ranks that are listed, unless all are asked for.
 const RANKS_MAX: usize = 16;
 
-/// Tables of the first run, and what the others change.
+/// Tables of the first run, and the differences of the others.
 pub fn text(all: &[Figures], options: &RunOptions, terminal: &Terminal) -> String {
     let mut out = String::new();
     write(&mut out, all, options, terminal).expect("a string takes everything");
@@ -62,7 +62,7 @@ fn write(
     Ok(())
 }
 
-/// What matching units were asked and have found.
+/// Prints requests and matches of the matching units.
 fn units(out: &mut String, all: &[Figures], terminal: &Terminal) -> fmt::Result {
     writeln!(out, "\n{}", terminal.bold("What the units do"))?;
     let head = ["simulated", "posted asked", "found", "unexp. asked", "found"];
@@ -95,7 +95,7 @@ fn line(out: &mut String, name: &str, cells: &[String]) -> fmt::Result {
     writeln!(out, "{}", format!("  {name:<10}{cells}").trim_end())
 }
 
-/// Which numbers are not whole, and where the walking is done.
+/// Prints which numbers are incomplete, and which part of the machine walks the lists.
 fn notes(out: &mut String, figures: &Figures) -> fmt::Result {
     let whole = match figures.untold {
         0 => "Every search is counted.".to_owned(),

@@ -1,5 +1,5 @@
-//! The program first: its largest costs, its calls and ranks, who sent to whom, its slowest messages. From a
-//! bar a click leads to what it is made of, and from there to messages.
+//! The program first: its largest costs, its calls and ranks, the communication matrix, its slowest messages.
+//! A click on a bar leads to its parts, and from there to messages.
 
 use super::messages::{kept, link, SLOWEST_MAX};
 use super::units::{share, time};
@@ -10,7 +10,7 @@ use machine::instruments::journey::Slow;
 use machine::report::Report;
 use maud::{html, Markup};
 
-/// Rows of each table at most; its title says if there are more.
+/// Most rows of each table; its title says if there are more.
 const COSTS_MAX: usize = 5;
 const CALLS_MAX: usize = 8;
 const RANKS_MAX: usize = 32;
@@ -75,7 +75,7 @@ fn largest(account: &[Rank]) -> Markup {
     }
 }
 
-/// Bars of the parts, in a width that is that of the whole on a common scale; a click opens `opens`.
+/// Bars of the parts; their total width is on a common scale. A click opens `opens`.
 fn bar(parts: [u64; 6], most: u64, (opens, of): (&str, &str)) -> Markup {
     let most = most.max(1) as f64;
     let parts = || PARTS.iter().zip(parts).filter(|(_, ps)| *ps > 0);
@@ -104,7 +104,7 @@ fn parts_of_rank(rank: &Rank) -> [u64; 6] {
     parts
 }
 
-/// The parts of the calls' time, with waiting divided as far as it is known.
+/// The parts of the calls' time, with waiting divided as far as known.
 fn parts_table(call: &Call) -> Markup {
     let parts = [
         ("waiting for late senders", call.late_sender_ps),
@@ -130,7 +130,7 @@ fn parts_table(call: &Call) -> Markup {
     }
 }
 
-/// For whom was waited, the longest first.
+/// Ranks that were waited for, the longest wait first.
 fn waits(all: impl Iterator<Item = WaitsFor>) -> Markup {
     let told: Vec<_> = all.take(LINKS_MAX).collect();
     html! {
@@ -147,7 +147,7 @@ fn waits(all: impl Iterator<Item = WaitsFor>) -> Markup {
     }
 }
 
-/// Of the messages whose story is kept those that are wanted, the slowest first, as links to their steps.
+/// Links to the steps of the wanted messages among those whose story is kept, the slowest first.
 fn links(report: &Report, what: &str, wanted: impl Fn(&Slow) -> bool) -> Markup {
     let mut all = kept(report);
     all.retain(|slow| wanted(slow));
@@ -209,7 +209,7 @@ fn calls(report: &Report) -> Markup {
     }
 }
 
-/// Who came last to the collective operations of a function.
+/// Table of the ranks that came last to the collective operations of a function.
 fn last(report: &Report, call: &str) -> Markup {
     let all = report.collectives.iter().find(|all| all.call == call);
     html! {
@@ -275,7 +275,7 @@ fn ranks(report: &Report) -> Markup {
     }
 }
 
-/// A rank's calls, for whom it waited, its messages.
+/// A rank's calls, the ranks for which it waited, its messages.
 fn one_rank(report: &Report, rank: &Rank) -> Markup {
     let number = Some(rank.rank);
     let waited = waits_of(&rank.calls);
@@ -310,7 +310,7 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
     }
 }
 
-/// The queues of its library: their lengths, and what it took to walk them.
+/// The queues of its library: their lengths, and the cost of walking them.
 fn queues(rank: &Rank, walkers: Walkers) -> Markup {
     let by = walkers.posted;
     let walking = if walkers.timed { time(ns(rank.walking_ps)) } else { String::new() };

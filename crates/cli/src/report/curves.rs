@@ -1,4 +1,4 @@
-//! Curves over the size of messages, with what is published drawn in.
+//! Curves over the size of messages, with published results.
 
 use super::series::{Curves, Overlaid, Series, Spot, ASYMPTOTE, FULL};
 use super::svg::{self, line, marker, n, path, swatch, Chart, Scale, Tick};
@@ -9,12 +9,12 @@ use abi::seastar::INLINE_MAX;
 use machine::instruments::journey::Breakdown;
 use maud::{html, Markup};
 
-/// Messages up to here are small: what the firmware does counts, not the rates of links.
+/// Largest small message: the firmware decides its time, not the rates of links.
 const SMALL: u64 = 1024;
 
 const SIZE: (f64, f64) = (760.0, 380.0);
 
-/// The section; `messages` are those of a program, beside the ping-pong's. Nothing where there are no curves.
+/// The section; `messages` are those of a program, beside the ping-pong's. Empty without curves.
 pub fn section(curves: &Curves, messages: Option<&[Breakdown]>) -> Markup {
     let Some(first) = curves.series.first() else { return Markup::default() };
     let largest = first.points.iter().map(|point| point.bytes).max().unwrap_or(0);
@@ -162,7 +162,7 @@ fn bandwidth(curves: &Curves, largest: u64) -> Markup {
     let top = ticks.last().copied().unwrap_or(most);
     let x = Scale::sizes(largest, Chart::across(SIZE));
     let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
-    // The asymptote is that of long messages; results that are equal stand side by side.
+    // The asymptote is that of long messages; equal results are side by side.
     let asymptote = x.at_size(ASYMPTOTE.min(largest));
     let mut beside = 0.0;
     let body = html! {
@@ -222,7 +222,7 @@ fn lines(
     }
 }
 
-/// The messages of a program; what is above the chart is cut off.
+/// The messages of a program; points above the chart are cut off.
 fn own(messages: &[Breakdown], x: &Scale, y: &Scale, largest: u64, top: f64) -> Markup {
     let shown = messages.iter().filter(|message| message.bytes <= largest);
     html! {
@@ -261,8 +261,8 @@ fn ends_of(overlaid: &Overlaid) -> [f64; 2] {
     }
 }
 
-/// Where a published latency stands, in bytes and microseconds: a saving stands above what the full firmware
-/// was simulated to take, which is the second number.
+/// Position of a published latency, in bytes and microseconds: a saving is drawn above the simulated latency
+/// of the full firmware, which is the second number.
 fn latency_of(overlaid: &Overlaid, full: Option<&Series>) -> Option<(u64, Option<f64>, [f64; 2])> {
     match overlaid.spot() {
         Spot::Latency(_, bytes) => Some((bytes, None, ends_of(overlaid))),
@@ -325,7 +325,7 @@ fn published_text(comparison: &Comparison) -> String {
     format!("{number} {}", unit(&comparison.unit))
 }
 
-/// What is published, beside what was simulated.
+/// Table of published results beside simulated ones.
 fn published_table(published: &[Overlaid]) -> Markup {
     html! {
         h3 { "Published beside simulated" }

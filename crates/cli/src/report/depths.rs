@@ -1,5 +1,5 @@
-//! How deep queues were and what was busy over time, from what the machine tells while it runs
-//! (`machine::instruments::timeline`). What is kept of a node does not grow with the length of the run.
+//! Depths of queues and use of parts over time, from the records of the running machine
+//! (`machine::instruments::timeline`). Memory for a node does not grow with the length of the run.
 
 use super::uses::{Use, Uses};
 use des::{Duration, Time};
@@ -7,10 +7,10 @@ use machine::instruments::timeline::{About, Gauge, Sink, Watcher, What};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Spans of time that are told apart: at most so many, at least half of them.
+/// Most bins of a course; it has at least half of them.
 const BINS: usize = 256;
 
-/// Width of a bin as long as the run is short, in picoseconds; it doubles as often as it takes.
+/// First width of a bin, in picoseconds; it doubles as the run gets longer.
 const NARROWEST: u64 = 1 << 18;
 
 /// A span of time.
@@ -22,16 +22,16 @@ pub struct Bin {
     pub most: u32,
 }
 
-/// Something over time.
+/// Depth or use over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Course {
-    /// Spans of `width` from the launch on; what is not there is 0.
+    /// Bins of `width` from the launch on; missing ones are 0.
     pub bins: Vec<Bin>,
-    /// In picoseconds.
+    /// Width of a bin, in picoseconds.
     pub width: u64,
     /// Time in which it was not 0, in picoseconds.
     pub used: u64,
-    /// Since when it is how deep.
+    /// Present depth, as (since, depth).
     last: (u64, u32),
 }
 
@@ -51,7 +51,7 @@ impl Course {
         self.bins.iter().map(|bin| bin.sum).sum()
     }
 
-    /// Half as many bins.
+    /// Halves the number of bins.
     fn coarsen(&mut self) {
         let join = |pair: &[Bin]| Bin {
             sum: pair.iter().map(|bin| bin.sum).sum(),
@@ -85,7 +85,7 @@ impl Course {
         }
     }
 
-    /// From now on it is so deep.
+    /// Sets the depth from `at` on.
     pub fn set(&mut self, at: u64, depth: u32) {
         let (since, before) = std::mem::replace(&mut self.last, (at, depth));
         if before > 0 {
@@ -101,7 +101,7 @@ impl Course {
         }
     }
 
-    /// It was busy for a while between two times.
+    /// Adds busy time between two times.
     fn busy(&mut self, from: u64, to: u64, busy: u64) {
         self.used += busy;
         let (span, mut left) = ((to - from).max(1), busy);
@@ -124,12 +124,12 @@ pub struct Node {
     pub queues: BTreeMap<Gauge, Course>,
     /// Links that were ever used, by the neighbour behind them.
     pub links: BTreeMap<u32, Course>,
-    /// What worked, other than links.
+    /// Use of parts other than links.
     pub uses: BTreeMap<Use, Course>,
     /// Cores of the host, and nodes to which links lead.
     pub cores: u32,
     pub neighbours: u32,
-    /// From the launch to the end of the node, in picoseconds.
+    /// Time from the launch to the end of the node, in picoseconds.
     pub span: u64,
 }
 
@@ -164,7 +164,7 @@ struct Gatherer {
     about: About,
     node: Node,
     uses: Uses,
-    /// When it was first told of anything: at the launch.
+    /// Time of the first record: the launch.
     launch: Option<Time>,
     all: Arc<Mutex<Vec<Node>>>,
 }
@@ -175,7 +175,7 @@ impl Sink for Gatherer {
         let since = |at: Time| at.since(launch).0;
         match what {
             What::Depth { gauge, value } => {
-                // A queue that nothing stood in yet is not drawn.
+                // A queue that has always been empty is not drawn.
                 if value > 0 || self.node.queues.contains_key(&gauge) {
                     self.node.queues.entry(gauge).or_default().set(since(at), value);
                 }

@@ -1,11 +1,11 @@
-//! What stands around the drawings: what ran, how to run it again, the machine's parameters, the papers.
+//! Facts around the drawings: program, command line, parameters of the machine, papers.
 
 use super::units::{count, time};
 use machine::parameters::{Parameter, Parameters};
 use machine::report::{NodeReport, Report};
 use maud::{html, Markup};
 
-/// What was run, in a few numbers.
+/// Summary of the run, in a few numbers.
 pub fn summary(report: &Report, title: &str) -> Markup {
     let per_message = |number: f64| crate::summary::grouped(number.round() as u64);
     let firmware = report.firmware.as_ref();
@@ -50,7 +50,7 @@ pub fn summary(report: &Report, title: &str) -> Markup {
     }
 }
 
-/// The command, and what else it takes to have the same page again.
+/// The command, and all else that is needed to make the same page again.
 pub fn replay(command: &str, machine: &Parameters, faults: &[String]) -> Markup {
     html! {
         section id="replay" {
@@ -122,7 +122,7 @@ fn row(parameter: &Parameter) -> Markup {
     }
 }
 
-/// What docs/bibliography.md says of the papers that are cited by their keys, in its order.
+/// Entries of docs/bibliography.md for the papers that are cited by their keys, in its order.
 pub fn bibliography(cited: &dyn Fn(&str) -> bool) -> Markup {
     let papers: Vec<(&str, String)> = papers().filter(|(key, _)| cited(key)).collect();
     html! {
@@ -140,7 +140,7 @@ pub fn bibliography(cited: &dyn Fn(&str) -> bool) -> Markup {
     }
 }
 
-/// Keys of papers with what is told of each, without the marks of emphasis.
+/// Keys of papers with their entries, without the marks of emphasis.
 fn papers() -> impl Iterator<Item = (&'static str, String)> {
     let text = include_str!("../../../../docs/bibliography.md");
     text.split("\n### ").skip(1).filter_map(|entry| {

@@ -11,13 +11,13 @@ use maud::{html, Markup};
 /// Links that are listed one by one, the busiest first.
 const LISTED: usize = 24;
 
-/// Nodes up to which the loads of all links are shown as a map.
+/// Most nodes for which the loads of all links are shown as a map.
 const MAPPED: usize = 48;
 
 /// Classes of load in the histogram and on the map.
 const CLASSES: usize = 10;
 
-/// One direction of a link, with where it begins.
+/// One direction of a link, with its first node.
 type Directed<'a> = (u32, &'a Link);
 
 /// Links whose loads are drawn over time, the busiest ones.
@@ -168,7 +168,7 @@ fn list(links: &[Directed], run_ns: f64) -> Markup {
     }
 }
 
-/// How many links have which load.
+/// Histogram of links by load.
 fn histogram(links: &[Directed], run_ns: f64) -> Markup {
     let loads: Vec<f64> = links.iter().map(|(_, link)| load(link, run_ns)).collect();
     let greatest = loads.iter().copied().fold(0.0, f64::max);

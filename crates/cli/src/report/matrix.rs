@@ -7,7 +7,7 @@ use machine::instruments::account::{Rank, Sent};
 use maud::{html, Markup};
 use std::collections::BTreeMap;
 
-/// Cells a side at most: of more ranks neighbours share one.
+/// Most cells on a side: with more ranks, neighbours share a cell.
 const SIDE_MAX: u32 = 64;
 /// Pairs that are listed.
 const PAIRS_MAX: usize = 12;
@@ -17,7 +17,7 @@ const LEFT: f64 = 56.0;
 const TOP: f64 = 14.0;
 const SIDE: f64 = 480.0;
 
-/// The picture, and those who sent most.
+/// The picture, and the pairs with most messages.
 pub fn figure(account: &[Rank]) -> Markup {
     let row = |rank: &Rank| {
         let from = rank.rank;

@@ -1,5 +1,5 @@
-//! Messages: a class a bar, which opens into the messages whose whole story is kept, each of which opens into
-//! its steps with their causes.
+//! Messages: a bar for each class, which opens into the messages whose whole story is kept, each of which
+//! opens into its steps with their causes.
 
 use super::units::{count, share, size, time};
 use super::waterfall::{class_of, sizes_of};
@@ -16,7 +16,7 @@ const SLOW_MAX: usize = 2;
 /// The slowest messages of all that are on the page.
 pub const SLOWEST_MAX: usize = 10;
 
-/// The section; nothing where no message came to its end.
+/// The section; empty if no message came to its end.
 pub fn section(report: &Report) -> Markup {
     let classes = shown(report);
     let (all, shown) = (report.breakdowns.len(), classes.len());
@@ -48,7 +48,7 @@ fn shown(report: &Report) -> Vec<&Breakdown> {
     classes
 }
 
-/// One of the slowest of all.
+/// True for one of the slowest of all.
 fn is_slowest(report: &Report, slow: &Slow) -> bool {
     let slowest = report.messages.iter().flat_map(|all| &all.slowest);
     slowest.take(SLOWEST_MAX).any(|other| other.message == slow.message)
@@ -68,7 +68,7 @@ pub fn kept(report: &Report) -> Vec<&Slow> {
     shown(report).into_iter().flat_map(|class| of_class(report, class)).collect()
 }
 
-/// The message's place on the page.
+/// Id of the message on the page.
 fn id(slow: &Slow) -> String {
     format!("message-{}", slow.message.replace(':', "-"))
 }

@@ -1,14 +1,15 @@
-//! The page itself: one file, with its style and script inside; nothing is loaded from anywhere.
+//! The page itself: one file, with its style and script inside; nothing else is loaded.
 
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("charts.js"));
 
-/// What a page begins with, in any case.
+/// First bytes of every page.
 pub const HEAD: &[u8] = b"<!DOCTYPE html>";
 
-/// What a browser may do with the page: show it. Nothing is fetched, whatever else went wrong.
+/// Content security policy of the page: a browser may only display it. Nothing is fetched, whatever else went
+/// wrong.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// A page with these parts, each with its name in the list of contents and the id of its section.

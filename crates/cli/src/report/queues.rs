@@ -1,4 +1,4 @@
-//! Depths of queues: over time, where they were deepest, and the greatest of every node.
+//! Depths of queues: over time, at the node with the deepest, and the greatest of every node.
 
 use super::depths::{Course, Node};
 use super::svg::{self, path, Chart, Scale};
@@ -10,8 +10,7 @@ use machine::parameters::Parameters;
 use machine::report::{NodeReport, Report};
 use maud::{html, Markup};
 
-/// A queue that is watched: which of a node's it is, or they are; its id on the page, what it is, and what
-/// fits into it.
+/// A queue: its gauge, its id on the page, its name, and its capacity.
 type Queue = (Gauge, &'static str, &'static str, Option<u64>);
 
 /// True if the gauge is of that queue; ranks have one each.
@@ -49,13 +48,13 @@ fn queues(machine: &Parameters) -> Vec<Queue> {
     common.into_iter().chain(own).collect()
 }
 
-/// Packets for which the receive engine has room, on machines that have such.
+/// Packets for which the receive engine has room, on machines that have one.
 fn buffers(machine: &Parameters) -> Option<u64> {
     let has = machine.iter().any(|parameter| parameter.key == "nic.rx_buffers");
     has.then(|| machine.number("nic.rx_buffers"))
 }
 
-/// A counter that holds a greatest depth, what it is of, and what fits.
+/// A counter with a greatest depth, the name of its queue, and the capacity.
 type Row = (&'static str, &'static str, Option<u64>);
 
 fn rows(machine: &Parameters) -> [Row; 6] {

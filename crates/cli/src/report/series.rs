@@ -1,5 +1,5 @@
-//! What is measured for the curves: the ping-pong on the machine as it is, and with those builds of the
-//! firmware of which something is published over the size of messages.
+//! Measurements for the curves: the ping-pong on the machine as it is, and with those builds of the firmware
+//! for which results over the size of messages are published.
 
 use crate::args::{MachineOptions, ReportOptions};
 use crate::bench::measure::{self, gb_per_s, saving_us, Broken, Job, Point, Program};
@@ -17,36 +17,36 @@ pub use crate::bench::ladder::ASYMPTOTE;
 /// One curve.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Name in measurements; `as-set` if the machine's firmware is none of those that are published.
+    /// Name in measurements; `as-set` if there are no published results for the machine's firmware.
     pub key: &'static str,
-    /// What it is, for people.
+    /// Title, for people.
     pub title: String,
     /// The command that measures it.
     pub command: String,
-    /// What was measured.
+    /// Measured points.
     pub points: Vec<Point>,
 }
 
 impl Series {
-    /// What was measured for a size.
+    /// Measured point of a size.
     pub fn at(&self, bytes: u64) -> Option<Point> {
         self.points.iter().find(|point| point.bytes == bytes).copied()
     }
 }
 
-/// What a published result is over the size of messages.
+/// Kind of a published result over the size of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot<'a> {
     /// A latency with a build.
     Latency(&'a str, u64),
-    /// By how much the full firmware is quicker than a build.
+    /// Time that the full firmware is quicker than a build.
     Saving(&'a str, u64),
     /// The rate of long messages with a build.
     Bandwidth(&'a str),
 }
 
 impl Spot<'_> {
-    /// Of a measurement's name.
+    /// Kind of a measurement, by its name.
     pub fn of(measurement: &str) -> Option<Spot<'_>> {
         let words: Vec<&str> = measurement.split('.').collect();
         match words[..] {
@@ -64,7 +64,7 @@ impl Spot<'_> {
     }
 }
 
-/// A published result over the size of messages, beside what was simulated.
+/// A published result over the size of messages, beside the simulated one.
 pub struct Overlaid {
     /// Both numbers.
     pub comparison: Comparison,
@@ -73,7 +73,7 @@ pub struct Overlaid {
 }
 
 impl Overlaid {
-    /// Where it stands.
+    /// Position of the result among the curves.
     pub fn spot(&self) -> Spot<'_> {
         let name = self.published.measurement.as_deref().unwrap_or_default();
         Spot::of(name).expect("only such were kept")
@@ -84,14 +84,14 @@ impl Overlaid {
 pub struct Curves {
     /// The curves.
     pub series: Vec<Series>,
-    /// What is published about them.
+    /// Published results about them.
     pub published: Vec<Overlaid>,
 }
 
 /// The firmware that all savings are relative to.
 pub const FULL: &str = crate::bench::rungs::FULL.key;
 
-/// Curves that are about to be measured: what can be wrong with them was found out.
+/// Curves that are about to be measured; their options have been checked.
 pub struct Plan {
     machine: Parameters,
     published: Vec<Published>,
@@ -100,7 +100,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `compared`: with the builds that are published.
+    /// Plan for these options; `compared`: with the published builds.
     pub fn new(root: &Root, options: &ReportOptions, compared: bool) -> Result<Plan, Mistake> {
         // Two nodes, whatever the program's ranks are placed like.
         let mut chosen = options.run.machine.clone();

@@ -2,7 +2,7 @@
 
 use maud::{html, Markup};
 
-/// From numbers to places on the drawing.
+/// Scale from numbers to positions on the drawing.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     from: f64,
@@ -13,35 +13,35 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// `from` stands at `start`, `to` at `end`, with equal distances for equal differences.
+    /// Linear scale: `from` is at `start`, `to` at `end`.
     pub fn linear((from, to): (f64, f64), (start, end): (f64, f64)) -> Scale {
         Scale { from, to, start, end, log: false }
     }
-    /// The same with equal distances for equal ratios; both ends are positive.
+    /// Logarithmic scale; both ends are positive.
     pub fn log((from, to): (f64, f64), (start, end): (f64, f64)) -> Scale {
         Scale { from: from.log2(), to: to.log2(), start, end, log: true }
     }
-    /// Sizes of messages: equal distances for equal ratios, and no bytes as far before one byte as one is
-    /// before two.
+    /// Scale of sizes of messages: logarithmic, with no bytes as far before one byte as one is before two.
     pub fn sizes(largest: u64, ends: (f64, f64)) -> Scale {
         Scale::log((NO_BYTES, largest.max(2) as f64), ends)
     }
-    /// Where a number stands.
+    /// Position of a number.
     pub fn at(&self, number: f64) -> f64 {
         let number = if self.log { number.max(f64::MIN_POSITIVE).log2() } else { number };
         let span = if self.to == self.from { 1.0 } else { self.to - self.from };
         self.start + (self.end - self.start) * (number - self.from) / span
     }
-    /// Where a size stands, on a scale of sizes.
+    /// Position of a size, on a scale of sizes.
     pub fn at_size(&self, bytes: u64) -> f64 {
         self.at(if bytes == 0 { NO_BYTES } else { bytes as f64 })
     }
 }
 
-/// Where messages of no bytes stand on an axis of sizes that begins at one byte, on which no zero is.
+/// Position of messages of no bytes, as a number of bytes, on an axis of sizes that begins at one byte and
+/// cannot show zero.
 const NO_BYTES: f64 = 0.5;
 
-/// A mark on an axis: where, and what is written there.
+/// A mark on an axis: its position and its text.
 pub type Tick = (f64, String);
 
 /// Numbers from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten.
@@ -65,13 +65,13 @@ pub fn ratios(least: f64, most: f64) -> Vec<f64> {
     all[start..=end.max(start + 1).min(all.len() - 1)].to_vec()
 }
 
-/// Sizes up to `largest` that are written on an axis: no bytes, and powers of two.
+/// Sizes up to `largest` for the marks of an axis: no bytes, and powers of two.
 pub fn sizes(largest: u64, every: usize) -> Vec<u64> {
     let powers = (0..u64::BITS - 1).map(|power| 1 << power).take_while(|size| *size <= largest);
     std::iter::once(0).chain(powers.step_by(every)).collect()
 }
 
-/// A coordinate with as many digits as can be seen.
+/// A coordinate with as many digits as are visible.
 pub fn n(number: f64) -> String {
     let text = format!("{number:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
@@ -87,11 +87,11 @@ const BOTTOM: f64 = 46.0;
 pub struct Chart<'a> {
     /// Width and height of the whole drawing.
     pub size: (f64, f64),
-    /// What one sees, for those who cannot.
+    /// Description of the chart, for readers who cannot see it.
     pub label: &'a str,
-    /// Under the horizontal axis.
+    /// Title under the horizontal axis.
     pub x_title: &'a str,
-    /// Beside the vertical one.
+    /// Title beside the vertical axis.
     pub y_title: &'a str,
     /// Marks of the horizontal axis.
     pub x: Vec<Tick>,
@@ -136,7 +136,7 @@ impl Chart<'_> {
     }
 }
 
-/// Number of different looks of series; more begin again.
+/// Number of different looks of series; more series repeat them.
 pub const LOOKS: usize = 6;
 
 /// The mark of a point in the look of its series: colours are not the only difference.
@@ -169,7 +169,7 @@ pub fn path(points: &[(f64, f64)]) -> String {
     points.iter().map(|(x, y)| format!("{},{}", n(*x), n(*y))).collect::<Vec<_>>().join(" ")
 }
 
-/// What a series looks like, for a legend.
+/// Sample of a series' look, for a legend.
 pub fn swatch(look: usize) -> Markup {
     html! {
         svg class="swatch" viewBox="0 0 30 12" aria-hidden="true" {

@@ -8,7 +8,7 @@ pub fn size(bytes: u64) -> String {
     format!("{} {unit}", bytes >> shift)
 }
 
-/// A time with the unit that suits it: `63.0 ns`, `4.92 µs`.
+/// A time with a suitable unit: `63.0 ns`, `4.92 µs`.
 pub fn time(ns: f64) -> String {
     match ns {
         _ if ns < 1e3 => format!("{ns:.1} ns"),
@@ -18,7 +18,8 @@ pub fn time(ns: f64) -> String {
     }
 }
 
-/// A number with about four digits: `4.920`, `49.20`, `952.4`; none after the point if there are more before.
+/// A number with about four digits: `4.920`, `49.20`, `952.4`; no digits after the point if there are more
+/// before it.
 pub fn short(number: f64) -> String {
     match number.abs() {
         magnitude if magnitude < 10.0 => format!("{number:.3}"),
@@ -28,7 +29,7 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// A number for an axis: as few digits as it takes.
+/// A number for an axis, with as few digits as possible.
 pub fn plain(number: f64) -> String {
     // Three digits after the point, and two of a number that is smaller than that.
     let zeros = if number == 0.0 { 0.0 } else { -number.abs().log10().floor() };
@@ -62,7 +63,7 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{s}", crate::summary::grouped(number))
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -54,18 +54,18 @@ impl Use {
     }
 }
 
-/// What works on a node now, and over time.
+/// Parts of a node that work now, and over time.
 #[derive(Debug, Default)]
 pub struct Uses {
-    /// Slices that are open: what works in them.
+    /// Open slices, with the part that works in each.
     open: BTreeMap<Track, Vec<Option<Use>>>,
-    /// How many of a part work.
+    /// Number of slices of each part that are open.
     working: BTreeMap<Use, u32>,
     courses: BTreeMap<Use, Course>,
 }
 
 impl Uses {
-    /// A slice begins, so long after the launch.
+    /// Begins a slice at a time after the launch.
     pub fn begin(&mut self, at: u64, track: Track, name: Option<&str>) {
         let open = self.open.entry(track).or_default();
         // What is within a slice belongs to it.
@@ -90,14 +90,14 @@ impl Uses {
         self.courses.entry(what).or_default().set(at, depth);
     }
 
-    /// The node is over.
+    /// Ends the node.
     pub fn finish(mut self, span: u64) -> BTreeMap<Use, Course> {
         self.courses.values_mut().for_each(|course| course.set(span, 0));
         self.courses
     }
 }
 
-/// How many of a part a node has.
+/// Number of parts of a kind that a node has.
 fn parts(what: Use, node: &Node) -> u64 {
     match what {
         Use::Program | Use::Kernel => node.cores.into(),
@@ -128,7 +128,7 @@ struct Line {
     what: Use,
     name: &'static str,
     course: Course,
-    /// How many such parts all nodes have, and their time.
+    /// Number of such parts on all nodes, and their time.
     parts: u64,
     time: u64,
     /// The node at which it worked most, and the share of its time.
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(sums, [(Use::Kernel, 40), (Use::Transmit, 4)]);
     }
 
-    /// Nodes of different lengths, whose spans differ in width, are added all the same.
+    /// Courses of nodes with different lengths, whose bins differ in width, add up.
     #[test]
     fn courses_of_several_widths_add_up() {
         let mut long = Course::default();

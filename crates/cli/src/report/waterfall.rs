@@ -1,4 +1,4 @@
-//! Where the time of messages went: an overview of all sizes, and some of them step by step.
+//! Breakdown of the messages' time: an overview of all sizes, and some messages step by step.
 
 use super::svg::{self, n, Scale};
 use super::units::{count, plain, share, size, time};
@@ -7,7 +7,7 @@ use machine::instruments::journey::{Breakdown, Place, Segment};
 use machine::report::Report;
 use maud::{html, Markup};
 
-/// Places in the order of the legend, with what they are called.
+/// Places in the order of the legend, with their names.
 const PLACES: [(Place, &str, &str); 7] = [
     (Place::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
     (Place::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
@@ -21,7 +21,7 @@ const PLACES: [(Place, &str, &str); 7] = [
 /// Sizes that are shown step by step.
 const STEPWISE_MAX: usize = 6;
 
-/// The section about a run's messages, of which a model may tell nothing.
+/// The section about a run's messages, which a model may not report.
 pub fn section(report: &Report, what: &str) -> Markup {
     let sizes = &report.breakdowns[..];
     let chosen = chosen(sizes);
@@ -55,7 +55,7 @@ pub fn section(report: &Report, what: &str) -> Markup {
     }
 }
 
-/// Those of the legend; only some machines have units that match.
+/// Places of the legend; only some machines have matching units.
 fn places(report: &Report) -> impl Iterator<Item = (Place, &'static str, &'static str)> {
     let units = report.machine.values.contains_key("nic.alpu");
     PLACES.into_iter().filter(move |(place, ..)| units || *place != Place::Unit)
@@ -65,7 +65,7 @@ pub fn class_of(place: Place) -> &'static str {
     PLACES.iter().find(|(known, ..)| *known == place).map_or("", |(_, class, _)| class)
 }
 
-/// A line a size: how its time divides among places.
+/// A line for each size: the division of its time among places.
 fn overview(sizes: &[Breakdown]) -> Markup {
     html! {
         figure id="places" {
@@ -126,7 +126,7 @@ fn shares(size: &Breakdown) -> Markup {
     }
 }
 
-/// Of sizes whose messages pass the same steps, the smallest and the greatest; the first of all come first.
+/// The smallest and the greatest of the sizes whose messages pass the same steps, in the order of the sizes.
 fn chosen(sizes: &[Breakdown]) -> Vec<&Breakdown> {
     let steps = |size: &Breakdown| size.segments.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     let mut chosen: Vec<&Breakdown> = Vec::new();
@@ -179,7 +179,7 @@ const NAMES: f64 = 232.0;
 const WIDTH: f64 = 860.0;
 const NUMBERS: f64 = 132.0;
 
-/// A bar a step, which begins where the one before ended.
+/// A bar for each step, which begins at the end of the one before.
 fn steps(size: &Breakdown) -> Markup {
     let rows = size.segments.len() as f64;
     let (top, bottom) = (8.0, 8.0 + rows * ROW);

@@ -8,7 +8,7 @@ use machine::{Rtl, Wave};
 /// Parameters that are on or off.
 const SWITCHES: [&str; 2] = ["nic.rtl", "switch.rtl"];
 
-/// That of matching units, which says more.
+/// The same parameter of matching units, which has more values.
 const UNITS: &str = "alpu.rtl";
 
 /// Chooses all that a machine has as RTL.

@@ -1,4 +1,4 @@
-//! Files to which a run tells what happens while it goes on.
+//! Files that a run writes while it goes on.
 
 use crate::args::RunOptions;
 use crate::mistake::Mistake;
@@ -31,7 +31,7 @@ pub fn tables(
     Ok(Some(Arc::new(tables)))
 }
 
-/// The trace that was asked for. It says what it is of.
+/// The trace that was asked for, with a description of the run.
 pub fn trace(
     options: &RunOptions,
     parameters: &Parameters,
@@ -41,7 +41,7 @@ pub fn trace(
     Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
 }
 
-/// Description of a run, for files that tell of it.
+/// Description of a run, for these files.
 fn description(options: &RunOptions, parameters: &Parameters) -> String {
     let arguments = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let words = if options.others.is_empty() { arguments.collect() } else { options.words() };

@@ -15,15 +15,15 @@ const LAST_MAX: usize = 3;
 /// Calls that have a line.
 const CALLS_MAX: usize = 5;
 
-/// A cost of the program: what it is, and the time of all ranks together, in picoseconds.
+/// A cost of the program: its name, and the time of all ranks together, in picoseconds.
 pub struct Cost {
-    /// What it is.
+    /// Name of the cost.
     pub what: String,
-    /// How much.
+    /// Time, in picoseconds.
     pub ps: u64,
 }
 
-/// All calls of one function, those of all ranks together, with those that were waited for.
+/// Calls of each function, of all ranks together, with the ranks that were waited for.
 pub fn by_call(account: &[Rank]) -> Vec<(Call, Vec<(u32, u64)>)> {
     let mut all: BTreeMap<&str, (Call, Vec<&Call>)> = BTreeMap::new();
     for call in account.iter().flat_map(|rank| &rank.calls) {
@@ -36,7 +36,7 @@ pub fn by_call(account: &[Rank]) -> Vec<(Call, Vec<(u32, u64)>)> {
     all
 }
 
-/// For whom calls waited, all together, the longest first.
+/// Ranks that calls waited for, all together, the longest wait first.
 pub fn waits_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> Vec<(u32, u64)> {
     let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
     for one in calls.into_iter().flat_map(|call| &call.waits_for) {
@@ -50,15 +50,15 @@ pub fn waits_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> Vec<(u32, u64)
 /// Part that walks a machine's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walkers {
-    /// That of posted receives.
+    /// Part that walks posted receives.
     pub posted: &'static str,
-    /// That of unexpected messages.
+    /// Part that walks unexpected messages.
     pub unexpected: &'static str,
-    /// The time of the former is told of each rank.
+    /// True if each rank has its time for posted receives.
     pub timed: bool,
 }
 
-/// Those of a run.
+/// Walkers of a run.
 pub fn walkers(report: &Report) -> Walkers {
     let accelerated = report.machine.values.get("firmware.accelerated");
     let accelerated = accelerated.is_some_and(|setting| setting.value != "0");
@@ -67,8 +67,8 @@ pub fn walkers(report: &Report) -> Walkers {
 }
 
 impl Walkers {
-    /// Of a machine whose firmware walks the lists of processes that want that, or that has queues of
-    /// its own.
+    /// Walkers of a machine: `accelerated` if the firmware walks the lists of accelerated processes,
+    /// `interface` if the network interface has queues of its own.
     pub fn of(accelerated: bool, interface: bool) -> Walkers {
         Walkers {
             posted: if accelerated || interface { "firmware" } else { "kernel" },
@@ -83,7 +83,7 @@ pub fn whole(account: &[Rank]) -> u64 {
     account.iter().map(|rank| rank.total_ps).sum()
 }
 
-/// Everything that the ranks' time went into, the most first.
+/// All costs of the ranks' time, the largest first.
 pub fn costs(account: &[Rank]) -> Vec<Cost> {
     let computes = account.iter().map(|rank| rank.computes_ps).sum();
     let mut costs = vec![Cost { what: "computation, between calls".into(), ps: computes }];
@@ -107,7 +107,7 @@ pub fn costs(account: &[Rank]) -> Vec<Cost> {
     costs
 }
 
-/// The largest costs, a line each.
+/// Prints the largest costs, a line each.
 pub fn largest(out: &mut String, account: &[Rank], terminal: &Terminal) -> fmt::Result {
     let (whole, costs) = (whole(account), costs(account));
     let ranks = plural(account.len() as u64, "rank");
@@ -120,7 +120,7 @@ pub fn largest(out: &mut String, account: &[Rank], terminal: &Terminal) -> fmt::
     Ok(())
 }
 
-/// A line a function.
+/// Prints a line for each function.
 pub fn calls(out: &mut String, (account, of): (&[Rank], &str), terminal: &Terminal) -> fmt::Result {
     let all = by_call(account);
     let aside = match all.len() {
@@ -148,7 +148,7 @@ pub fn calls(out: &mut String, (account, of): (&[Rank], &str), terminal: &Termin
     Ok(())
 }
 
-/// Who came last to the collective operations of a function, in a sentence.
+/// Sentence about the ranks that came last to the collective operations of a function.
 pub fn came_last(collective: &Collective) -> String {
     let Collective { times, spread_ps, last, ranks, .. } = collective;
     let mean = |ps: u64, times: u64| time_of(ps as f64 / 1e3 / times.max(1) as f64);
@@ -169,7 +169,7 @@ pub fn came_last(collective: &Collective) -> String {
     )
 }
 
-/// A line for each function with collective operations.
+/// Prints a line for each function with collective operations.
 pub fn collectives(out: &mut String, all: &[Collective], terminal: &Terminal) -> fmt::Result {
     if all.is_empty() {
         return Ok(());

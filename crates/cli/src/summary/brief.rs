@@ -6,7 +6,7 @@ use crate::terminal::Terminal;
 use machine::report::Report;
 use std::fmt::{self, Write};
 
-/// What ran, how long a message took, what that cost the firmware, how long it took, and the hash.
+/// Prints program, latency of a message, its cost to the firmware, time of the run, and the hash.
 pub fn write(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> fmt::Result {
     let (name, nodes) = (&report.machine.name, plural(report.nodes.len() as u64, "node"));
     let (ranks, seed) = (ranks(report), report.seed);

@@ -1,5 +1,4 @@
-//! The messages of a run, for people: all of them in a table, and where the time of those went that took most
-//! of it.
+//! The messages of a run, for people: a table of all, and the breakdown of the class that took most time.
 
 use super::{grouped, heading, time_of};
 use crate::terminal::Terminal;
@@ -9,13 +8,14 @@ use std::fmt::{self, Write};
 /// Classes of messages that have a line.
 const CLASSES_MAX: usize = 5;
 
-/// Steps of a way that have a line: the longest.
+/// Number of steps of a way that have a line: the longest.
 const SEGMENTS_MAX: usize = 5;
-/// If all are asked for, all have one: of a way with several legs those do that take a part of the time.
+/// The same if all are asked for: then all have a line, but of a way with several legs only those that take a
+/// part of the time.
 const ALL_MAX: usize = 30;
 const SHARE_MIN: f64 = 0.01;
 
-/// What the messages of a class have in common: `send, eager, 24 bytes`.
+/// Properties that the messages of a class share: `send, eager, 24 bytes`.
 pub fn class_of(class: &Breakdown) -> String {
     format!("{}, {}, {}", class.kind.name(), class.protocol.name(), bytes_of(class))
 }
@@ -25,7 +25,7 @@ fn mean_of(class: &Breakdown) -> f64 {
     class.sum_ps as f64 / 1e3 / class.messages.max(1) as f64
 }
 
-/// Their size.
+/// Sizes of the class.
 fn bytes_of(class: &Breakdown) -> String {
     match (class.bytes_least, class.bytes_most) {
         (1, 1) => "1 byte".into(),
@@ -40,7 +40,7 @@ pub fn heaviest(classes: &[Breakdown]) -> Option<&Breakdown> {
     classes.iter().rev().max_by_key(|class| class.sum_ps)
 }
 
-/// All messages, a line a class: those with the most time, if there are many.
+/// Prints a line for each class of messages: those with the most time, if there are many.
 pub fn table(
     out: &mut String,
     (messages, classes): (&Messages, &[Breakdown]),
@@ -87,7 +87,7 @@ fn line(out: &mut String, name: &str, cells: &[String; 4]) -> fmt::Result {
     writeln!(out)
 }
 
-/// The time from which on a step has a line.
+/// Least time of a step that has a line.
 fn least(class: &Breakdown, full: bool) -> f64 {
     let most = if full { ALL_MAX } else { SEGMENTS_MAX };
     if class.segments.len() <= most {
@@ -101,8 +101,8 @@ fn least(class: &Breakdown, full: bool) -> f64 {
     times[most - 1]
 }
 
-/// The stretches of a message's way, each as a bar that starts where the one before ended: those that take
-/// most of the time, or all.
+/// Prints the steps of a message's way, each as a bar that starts at the end of the one before: those that
+/// take most of the time, or all.
 pub fn waterfall(
     out: &mut String,
     class: &Breakdown,

@@ -1,4 +1,4 @@
-//! Summaries of reports that are made up.
+//! Summaries of made-up reports.
 
 use super::*;
 use machine::instruments::journey::{Breakdown, Kind, Messages, Place, Protocol, Segment};

@@ -1,4 +1,4 @@
-//! What is varied: names, and the values that they go through.
+//! Axes of a sweep: names, and the values that they go through.
 //!
 //! ```text
 //! NAME=ITEM,ITEM,...        ITEM: a value, FIRST..LAST:STEP, or FIRST..LAST:xFACTOR
@@ -13,10 +13,10 @@ use models::MODELS;
 /// Points that a sweep may have.
 pub const POINTS_MAX: usize = 100_000;
 
-/// What the name of an argument of the program begins with.
+/// Prefix of an argument of the program.
 const ARGUMENT: &str = "arg.";
 
-/// What can be varied beside parameters and arguments.
+/// Names that can be varied beside parameters and arguments.
 const OTHERS: [(&str, Target); 5] = [
     ("machine", Target::Machine),
     ("ranks", Target::Ranks),
@@ -25,7 +25,7 @@ const OTHERS: [(&str, Target); 5] = [
     ("compute", Target::Compute),
 ];
 
-/// What the values of a name are given to.
+/// Part of a run's command line that gets the values of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A parameter of the machine.
@@ -47,9 +47,9 @@ pub enum Target {
 /// One value of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// As a run takes it.
+    /// Text for a run.
     pub text: String,
-    /// As it stands in the table: a plain number in the unit of the column, or the word.
+    /// Text for the table: a plain number in the unit of the column, or the word.
     pub cell: String,
 }
 
@@ -58,7 +58,7 @@ pub struct Value {
 pub struct Variable {
     /// The whole name.
     pub name: String,
-    /// What the values are given to.
+    /// Part of the command line that gets the values.
     pub target: Target,
     /// Unit of the cells; empty if they need none.
     pub unit: &'static str,
@@ -67,7 +67,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// What stands for it in braces in the program's arguments.
+    /// Name in braces for it in the program's arguments.
     pub fn placeholder(&self) -> &str {
         self.name.strip_prefix(ARGUMENT).unwrap_or(&self.name)
     }
@@ -79,7 +79,7 @@ impl Variable {
         }
     }
 
-    /// `NAME=VALUES`; the error says what is wrong, without where.
+    /// `NAME=VALUES`; the error does not name the option.
     fn parse(text: &str) -> Result<Variable, String> {
         let (name, values) = text
             .split_once('=')
@@ -112,15 +112,15 @@ impl Variable {
     }
 }
 
-/// Names whose values go in step; one of them in most cases.
+/// Names whose values change together; only one in most cases.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// The names; all have as many values.
+    /// The names; all have the same number of values.
     pub variables: Vec<Variable>,
 }
 
 impl Axis {
-    /// What `--vary` says.
+    /// Parses a value of `--vary`.
     pub fn parse(text: &str) -> Result<Axis, Mistake> {
         let wrong = |why: String| Mistake(format!("--vary {text}: {why}"));
         let variables: Result<Vec<Variable>, String> =
@@ -128,7 +128,7 @@ impl Axis {
         Axis::of(variables.map_err(wrong)?).map_err(wrong)
     }
 
-    /// Names that go in step.
+    /// Axis of names that change together.
     pub fn of(variables: Vec<Variable>) -> Result<Axis, String> {
         let first = variables.first().ok_or("nothing is varied")?;
         let other = variables.iter().find(|v| v.values.len() != first.values.len());
@@ -140,7 +140,7 @@ impl Axis {
         Ok(Axis { variables })
     }
 
-    /// Values of each name.
+    /// Number of values of each name.
     pub fn len(&self) -> usize {
         self.variables[0].values.len()
     }
@@ -154,12 +154,12 @@ fn target_of(name: &str) -> Option<Target> {
     other.or_else(|| MODELS.row(name).map(|row| Target::Parameter(row.key)))
 }
 
-/// What the values of a name can be.
+/// Kind of the values of a name.
 #[derive(Clone, Copy)]
 enum Numbers {
     /// A quantity, of a parameter if there is a row.
     Quantity(Kind, Option<&'static Row>),
-    /// Whatever the program takes: ranges where both ends are numbers.
+    /// Any words, and ranges if both ends are numbers.
     Free,
     /// Words only.
     Words,
@@ -241,14 +241,14 @@ impl Numbers {
     }
 }
 
-/// What is said of a range without step.
+/// Error of a range without step.
 const NO_STEP: &str = "a range reads FIRST..LAST:STEP or FIRST..LAST:xFACTOR";
 
 fn word(text: &str) -> Value {
     Value { text: text.to_string(), cell: text.to_string() }
 }
 
-/// How a range goes on.
+/// Step of a range.
 enum Step {
     Plus(i128),
     Times(f64),
@@ -265,7 +265,7 @@ fn factor_of(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| format!("the factor \"{text}\" must be a number above 1, as in x2"))
 }
 
-/// A number with its unit such that it can be read again: in `unit` if that takes few digits.
+/// A number with its unit, so that it can be parsed again: in `unit` if that takes few digits.
 fn written(kind: Kind, number: u64, unit: &str) -> String {
     const DIGITS: usize = 9;
     let text = kind.in_unit(number, unit);
@@ -307,8 +307,8 @@ fn range_of(first: i128, last: i128, step: Step) -> Result<Vec<i128>, String> {
     Ok(numbers)
 }
 
-/// A range of arguments: all are decimals, written with as many digits as the longest. `None` if this is
-/// none, but only looks like one, as a path does.
+/// A range of arguments: all are decimals, written with as many digits as the longest. `None` if it only
+/// looks like a range, as a path may.
 fn free_range(first: &str, rest: &str) -> Option<Result<Vec<Value>, String>> {
     let (last, step) = rest.split_once(':').unwrap_or((rest, ""));
     let (first, last, step) = (first.trim(), last.trim(), step.trim());

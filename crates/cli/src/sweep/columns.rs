@@ -1,4 +1,4 @@
-//! Columns of the table that are taken from what a run printed, and from its JSON.
+//! Columns of the table that are taken from a run's output and JSON.
 
 use super::axis::{Value, Variable};
 use super::plan::filled;
@@ -6,7 +6,7 @@ use crate::mistake::Mistake;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value as Json;
 
-/// A column with what an expression finds first in the program's output.
+/// A column with the first match of an expression in the program's output.
 #[derive(Debug)]
 pub struct Take {
     /// Its heading.
@@ -33,7 +33,7 @@ impl Take {
         RegexBuilder::new(&expression).multi_line(true).build()
     }
 
-    /// What it finds.
+    /// Text that the expression finds in the output.
     pub fn find(&self, output: &str, values: &[(&Variable, &Value)]) -> Option<String> {
         let found = self.regex(values).ok()?.captures(output)?;
         let text = found.get(1).or_else(|| found.get(0))?;
@@ -45,7 +45,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How the values of a list become one.
+/// Reduction of a list to one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fold {
     Sum,
@@ -67,7 +67,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// `KEY`, `FOLD(KEY)`, or either of them behind `NAME=`.
+    /// Parses `KEY`, `FOLD(KEY)`, or either of them behind `NAME=`.
     pub fn parse(text: &str) -> Result<Column, Mistake> {
         let wrong = |why: &str| Mistake(format!("--column {text}: {why}"));
         let named = text.split_once('=').filter(|(name, _)| !name.contains(['(', '[']));
@@ -92,7 +92,7 @@ impl Column {
         Ok(Column { name: name.to_string(), key: key.to_string(), fold })
     }
 
-    /// The value in a report. `None` if there is no such key; empty if there is but has no value.
+    /// The value in a report. `None` if there is no such key; empty if the key has no value.
     pub fn find(&self, report: &Json) -> Option<String> {
         let mut found = Vec::new();
         if !collect(report, &self.key, &mut found) {
@@ -105,7 +105,7 @@ impl Column {
     }
 }
 
-/// Collects what stands under `key`, whose names may have dots in them; false if a name is not there.
+/// Collects the values under `key`, whose names may contain dots; false if a name is not there.
 fn collect<'a>(value: &'a Json, key: &str, found: &mut Vec<&'a Json>) -> bool {
     if key.is_empty() {
         found.push(value);
@@ -165,7 +165,7 @@ fn folded(fold: Fold, values: &[&Json]) -> String {
     }
 }
 
-/// Times are whole picoseconds, told as decimals of nanoseconds: their sum is one, too.
+/// Sum of times. They are whole picoseconds, given as decimals of nanoseconds, and so is the sum.
 fn sum(numbers: &[f64]) -> f64 {
     let thousandths: Vec<f64> = numbers.iter().map(|number| (number * 1e3).round()).collect();
     match thousandths.iter().zip(numbers).all(|(whole, number)| whole / 1e3 == *number) {

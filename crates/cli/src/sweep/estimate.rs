@@ -1,20 +1,20 @@
-//! How long the rest of a sweep takes.
+//! Estimate of the time that the rest of a sweep takes.
 //!
-//! The time of a point is taken for a product: a time that all have in common, and a factor for each of its
-//! values. The factors are fitted to the points that are done, which have some of the values only: an axis
-//! does not get the blame for what another one costs. A value that no point had yet is like the one before.
+//! The time of a point is modelled as a product: a time that all share, and a factor for each of its values.
+//! The factors are fitted to the finished points, which have only some of the values: so the cost of one axis
+//! is not attributed to another. A value without finished points has the factor of the one before.
 
-/// Points to which the factors are fitted, the last ones that were done.
+/// Number of points to which the factors are fitted: the last ones.
 const POINTS_MAX: usize = 2000;
-/// Turns of the fit: in each every axis explains what the others leave.
+/// Iterations of the fit: in each, every axis is fitted to the rest of the others.
 const TURNS: usize = 20;
 
-/// What is known of the time that points take.
+/// Model of the time that points take.
 #[derive(Debug)]
 pub struct Estimate {
     /// Positions, and logarithms of seconds.
     points: Vec<(Vec<usize>, f64)>,
-    /// Logarithm of the time that all have in common.
+    /// Logarithm of the time that all share.
     common: f64,
     /// Logarithms of factors, by axis and value.
     factors: Vec<Vec<Option<f64>>>,
@@ -22,13 +22,13 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of a sweep with so many values on each axis.
+    /// Estimate of a sweep with so many values on each axis.
     pub fn new(lengths: &[usize]) -> Estimate {
         let factors = lengths.iter().map(|values| vec![None; *values]).collect();
         Estimate { points: Vec::new(), common: 0.0, factors, fitted: true }
     }
 
-    /// Takes in a point that is done.
+    /// Adds a finished point.
     pub fn add(&mut self, position: Vec<usize>, seconds: f64) {
         if self.points.len() >= 2 * POINTS_MAX {
             self.points.drain(..POINTS_MAX);
@@ -53,7 +53,7 @@ impl Estimate {
         (self.common + factors).exp()
     }
 
-    /// Fits the factors, one axis after the other, to what the others leave.
+    /// Fits the factors, one axis after the other, to the rest of the others.
     fn fit(&mut self) {
         self.fitted = true;
         let points = &self.points[self.points.len().saturating_sub(POINTS_MAX)..];

@@ -1,5 +1,5 @@
-//! One run of a sweep: a `sunstar run` of its own, which a fault of the simulator or a lack of memory ends
-//! alone (docs/decisions/0022).
+//! One run of a sweep: a `sunstar run` process of its own, so that a fault of the simulator or a lack of
+//! memory ends only that run (docs/decisions/0022).
 
 use super::plan::Point;
 use super::prepare::Prepared;
@@ -15,7 +15,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Most of a program's output that is kept: the end of it, where results stand.
+/// Most of a program's output that is kept: the end of it, where results are.
 const OUTPUT_MAX: u64 = 1 << 20;
 
 /// The runs that are under way, so that they can be ended.
@@ -31,7 +31,7 @@ impl Children {
         }
     }
 
-    /// Waits for a child, and has it in the list as long as its number is its own.
+    /// Waits for a child, which is in the list as long as its process id is valid.
     fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
         let pid = child.id() as libc::pid_t;
         self.0.lock().expect("no thread panics with the lock").push(pid);
@@ -76,7 +76,7 @@ fn words(prepared: &Prepared, options: &SweepOptions, point: &Point, report: &Pa
     words
 }
 
-/// Runs a point; `slot` tells apart what runs at the same time.
+/// Runs a point; `slot` distinguishes runs at the same time.
 pub fn run(
     prepared: &Prepared,
     options: &SweepOptions,
@@ -118,7 +118,8 @@ pub fn run(
     })
 }
 
-/// What the run was told in our place is told as the user did, and what every run says alike is left out.
+/// Restores in the report what the user wrote where the run got a copy, and removes what all runs have in
+/// common.
 fn tidy(report: &mut Value, point: &Point) {
     let Some(report) = report.as_object_mut() else { return };
     report.insert("program".into(), point.command[0].clone().into());
@@ -133,7 +134,7 @@ fn tidy(report: &mut Value, point: &Point) {
 /// Source of a parameter that was set.
 const SET: &str = "set on the command line";
 
-/// Why a run did not end well: the first sentence of its report, or what it said last.
+/// Reason for which a run failed: the first sentence of its report, or its last message.
 fn sentence(report: &Value, errors: &str, status: ExitStatus) -> String {
     if let Some(first) = report["exit"]["sentences"][0].as_str() {
         return first.to_string();

@@ -1,4 +1,4 @@
-//! The plan of a sweep: what is varied, in which order, and what each point says to its run.
+//! The plan of a sweep: its axes, their order, and the command line of each point.
 
 use super::axis::{Axis, Target, Value, Variable, POINTS_MAX};
 use crate::args::{MachineOptions, SweepOptions};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// The value of `fault` for a point at which none is added.
 const NO_FAULT: &str = "none";
 
-/// What a plan file holds.
+/// Contents of a plan file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -23,10 +23,10 @@ struct File {
     column: Vec<String>,
 }
 
-/// What is varied and what is shown, from the command line and the plan file.
+/// Axes and columns of a sweep, from the command line and the plan file.
 #[derive(Debug)]
 pub struct Plan {
-    /// The slowest first.
+    /// Axes, the slowest first.
     axes: Vec<Axis>,
     /// Columns taken from the output.
     pub take: Vec<String>,
@@ -34,16 +34,16 @@ pub struct Plan {
     pub columns: Vec<String>,
 }
 
-/// All that one point says to `sunstar run`.
+/// Arguments of `sunstar run` for one point.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Machine and what is set.
+    /// Machine and settings.
     pub machine: MachineOptions,
     /// Ranks.
     pub ranks: u32,
     /// Seed.
     pub seed: u64,
-    /// What computation costs.
+    /// Cost of computation.
     pub compute: String,
     /// Faults.
     pub faults: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Point {
 }
 
 impl Plan {
-    /// Reads what is to be varied, and finds out what is wrong with it.
+    /// Reads the axes and columns, and checks them.
     pub fn of(options: &SweepOptions) -> Result<Plan, Mistake> {
         let file = match &options.plan {
             Some(path) => read(path)?,
@@ -75,7 +75,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Everything that is varied, in the order of the columns.
+    /// All varied names, in the order of the columns.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.axes.iter().flat_map(|axis| &axis.variables)
     }
@@ -83,7 +83,7 @@ impl Plan {
     pub fn len(&self) -> usize {
         self.axes.iter().map(Axis::len).product()
     }
-    /// Which value each axis has at a point; the last one varies fastest.
+    /// Index of each axis' value at a point; the last axis varies fastest.
     pub fn position(&self, mut index: usize) -> Vec<usize> {
         let mut position = vec![0; self.axes.len()];
         for (place, axis) in position.iter_mut().zip(&self.axes).rev() {
@@ -104,7 +104,7 @@ impl Plan {
             .flat_map(|(axis, at)| axis.variables.iter().map(move |v| (v, &v.values[at])))
             .collect()
     }
-    /// What a point says to its run.
+    /// Command line of a point's run.
     pub fn point(&self, options: &SweepOptions, index: usize) -> Point {
         let mut machine = options.machine.clone();
         let per_node = options.ranks_per_node.map(|n| format!("host.ranks_per_node={n}"));
@@ -194,7 +194,7 @@ impl Plan {
     }
 }
 
-/// Values that only a run's own command line would check.
+/// Checks values that otherwise only a run's own command line would check.
 fn check_words(variable: &Variable) -> Result<(), Mistake> {
     for Value { text, .. } in &variable.values {
         let why = match variable.target {
@@ -224,7 +224,7 @@ fn read(path: &Path) -> Result<File, Mistake> {
     })
 }
 
-/// A `[[vary]]` table: its names go in step. `net.flit` may stand with quotes or without.
+/// Axis of a `[[vary]]` table, whose names change together. `net.flit` may be quoted or not.
 fn axis_of(table: &toml::Table) -> Result<Axis, String> {
     let mut variables = Vec::new();
     let mut tables = vec![(String::new(), table)];
@@ -264,7 +264,7 @@ fn words(command: &[OsString]) -> Vec<String> {
     command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// `text` with the values of a point for the names in braces; `dress` makes a value fit into it.
+/// `text` with the values of a point for the names in braces; `dress` converts each value.
 pub fn filled(
     text: &str,
     values: &[(&Variable, &Value)],
@@ -278,7 +278,7 @@ pub fn filled(
     out
 }
 
-/// Names in braces: `{size}`. What else stands in braces is the program's own.
+/// Names in braces: `{size}`. Other text in braces is the program's own.
 fn placeholders(word: &str) -> Vec<&str> {
     let named = |name: &&str| {
         let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

@@ -1,5 +1,5 @@
-//! What the runs of a sweep are made of, held still while it runs: machine files, firmware, libraries and
-//! programs are copied or compiled once; what is changed meanwhile does not get into half of the runs.
+//! Inputs of a sweep's runs, kept unchanged while it runs: machine files, firmware, libraries and programs
+//! are copied or compiled once, so that changes meanwhile do not get into half of the runs.
 
 use super::plan::Point;
 use crate::args::{MachineOptions, SweepOptions};
@@ -22,21 +22,21 @@ use std::time::SystemTime;
 struct Program {
     /// The file that the user named.
     named: PathBuf,
-    /// What `sunstar run` is told to run.
+    /// Argument of `sunstar run` that names it.
     word: String,
     /// Digest of its file, or its name if it is built in.
     digest: String,
-    /// Its file, if that is the user's own, and when it was last changed.
+    /// Its file, if that is the user's own, and the time of its last change.
     own: Option<(PathBuf, Option<SystemTime>)>,
 }
 
-/// All that the points need.
+/// All files that the points need.
 pub struct Prepared {
     /// Holds copies and compiled programs.
     folder: Scratch,
-    /// Machines by the name that the user gave: the file that stands for it, and what is in it.
+    /// Machines by the name that the user gave: their files, and the contents.
     machines: BTreeMap<String, (PathBuf, Parameters)>,
-    /// Digests of the images, by variant; why there are none.
+    /// Digests of the images, by variant, or the error.
     firmware: BTreeMap<String, Result<String, Mistake>>,
     programs: BTreeMap<String, Program>,
     /// Digests of the simulator and its libraries.
@@ -44,7 +44,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Begins with the parts that all points have in common.
+    /// Prepares the parts that all points share.
     pub fn new(root: &Root) -> Result<Prepared, Mistake> {
         let folder = Scratch::new("sweep-")?;
         let copy = folder.path().join("root");
@@ -67,7 +67,7 @@ impl Prepared {
         })
     }
 
-    /// The user's files that the points are made of.
+    /// The user's files that the points use.
     pub fn inputs(&self) -> Vec<Named<'_>> {
         let machines = self.machines.values().flat_map(|(_, read)| outputs::files_of(read));
         let programs =
@@ -75,7 +75,7 @@ impl Prepared {
         machines.chain(programs).collect()
     }
 
-    /// The folder that stands for the installation.
+    /// Folder with the copy of the installation.
     pub fn root(&self) -> PathBuf {
         self.folder.path().join("root")
     }
@@ -84,8 +84,8 @@ impl Prepared {
         self.folder.path()
     }
 
-    /// Gets ready what a point needs and no other did; gives its machine. The error is a mistake that
-    /// concerns more than this point.
+    /// Prepares the files that a point needs and no other did; returns its machine. The error concerns more
+    /// than this point.
     pub fn add(&mut self, root: &Root, point: &Point) -> Result<Parameters, Mistake> {
         let name = &point.machine.machine;
         if !self.machines.contains_key(name) {
@@ -123,7 +123,7 @@ impl Prepared {
         Some(&self.firmware[&variant_if_any(parameters)?])
     }
 
-    /// Copies the images of a variant, and gives their digests.
+    /// Copies the images of a variant, and returns their digests.
     fn images(&self, built: &Path, variant: &str, names: &[&str]) -> Result<String, Mistake> {
         let copy = self.root().join("build/firmware").join(variant);
         for name in names {
@@ -154,14 +154,14 @@ impl Prepared {
         Ok(Program { named, word, digest: run::digest_of(path)?, own })
     }
 
-    /// The machine of a point that was added, as its run is told.
+    /// Machine of a point that was added, for its run.
     pub fn machine(&self, point: &Point) -> MachineOptions {
         let (file, _) = &self.machines[&point.machine.machine];
         let overrides = point.machine.overrides.clone();
         MachineOptions { machine: file.to_string_lossy().into_owned(), overrides }
     }
 
-    /// Program and arguments of a point that was added, as its run is told.
+    /// Program and arguments of a point that was added, for its run.
     pub fn command(&self, point: &Point) -> Vec<String> {
         let mut command = point.command.clone();
         if let Some(program) = self.programs.get(&command[0]) {
@@ -170,7 +170,7 @@ impl Prepared {
         command
     }
 
-    /// Whether a point can be run, without running it.
+    /// Checks whether a point can be run, without running it.
     pub fn check(&self, point: &Point, parameters: &Parameters) -> Result<(), Mistake> {
         if let Some(Err(why)) = self.images_of(parameters) {
             return Err(why.clone());
@@ -210,7 +210,7 @@ impl Prepared {
         })
     }
 
-    /// A program of the user's own that was changed since it was looked at.
+    /// Program of the user that was changed since it was read, if any.
     pub fn changed(&self, point: &Point) -> Option<&Path> {
         let (path, then) = self.programs.get(&point.command[0])?.own.as_ref()?;
         let now = path.metadata().and_then(|found| found.modified()).ok();

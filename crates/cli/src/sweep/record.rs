@@ -1,5 +1,5 @@
-//! What the points of a sweep left behind: a file each, in a folder beside the table. A file is there once
-//! its run is over, whatever happens to the sweep afterwards, and is found again by what its run was made of.
+//! Records of a sweep's points: a file for each, in a folder beside the table. The file exists once its run
+//! is over, even if the sweep fails later, and is found again by the inputs of its run.
 
 use crate::mistake::Mistake;
 use machine::{console, input};
@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// A run that is over (docs/reference/sweep.md).
+/// A finished run (docs/reference/sweep.md).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// All that the result depends on.
@@ -19,19 +19,19 @@ pub struct Record {
     pub point: Map<String, Value>,
     /// Exit status; 128 and the number of the signal that ended it.
     pub exit: i32,
-    /// What went wrong; empty if nothing did.
+    /// Error; empty if there was none.
     pub sentence: String,
-    /// From the start of its process to the end.
+    /// Wall time from the start of its process to the end.
     pub wall_seconds: f64,
-    /// What the program printed to standard output.
+    /// Standard output of the program.
     pub output: String,
-    /// The run's JSON; null if it did not come so far.
+    /// The run's JSON; null if it did not get that far.
     pub report: Value,
 }
 
 impl Record {
-    /// True if the run would end the same way again: not if the simulator died, or somebody ended it, or if it
-    /// could not run though the point is `possible` (a full disk).
+    /// True if the run would end the same way again: not if the simulator died or was killed, or if it could
+    /// not run although the point is `possible` (a full disk).
     pub fn is_final(&self, possible: bool) -> bool {
         let from_outside = [libc::SIGHUP, libc::SIGINT, libc::SIGKILL, libc::SIGTERM];
         let ended = from_outside.iter().any(|signal| self.exit == 128 + signal);
@@ -45,7 +45,7 @@ impl Record {
 pub struct Records {
     table: PathBuf,
     folder: PathBuf,
-    /// The folder, open: keeps others from using it at the same time.
+    /// Lock of the folder, against use by others at the same time.
     _lock: File,
 }
 
@@ -59,7 +59,7 @@ impl Drop for Records {
 }
 
 impl Records {
-    /// The folder for a table; it is made if it is not there.
+    /// Opens the folder for a table; it is made if it is not there.
     pub fn beside(table: &Path) -> Result<Records, Mistake> {
         let folder = folder_of(table);
         let found = table.metadata().is_ok_and(|found| found.len() > 0);
@@ -81,8 +81,7 @@ impl Records {
         Ok(Records { table: table.to_owned(), folder, _lock: lock })
     }
 
-    /// The record of this identity, if there is one. A file that is not as it was written is none, and is
-    /// told.
+    /// The record of this identity, if there is one. A damaged file does not count, and is reported.
     pub fn find(&self, id: &str, identity: &Value) -> Option<Record> {
         let file = self.file(id);
         let read = match input::read(&file, input::WRITTEN_MAX) {
@@ -109,18 +108,18 @@ impl Records {
     }
 }
 
-/// What the file of a record begins with; the checksum of all that stands behind it and a comma follows.
+/// Text before the checksum in a record's file, and behind it. The checksum is that of the rest of the file.
 const SEAL: &str = "{\"checksum\":\"";
 const SEAL_END: &str = "\",";
 
-/// A record as it is kept: JSON whose first key is a checksum, as a kept result is believed.
+/// Text of a record's file: JSON whose first key is a checksum, because a kept result is trusted.
 fn sealed(record: &Record) -> String {
     let text = serde_json::to_string(record).expect("a record has only strings as keys");
     let rest = text.strip_prefix('{').expect("a record is an object");
     format!("{SEAL}{}{SEAL_END}{rest}", machine::digest(rest.as_bytes()))
 }
 
-/// The record, if not a byte of it was changed.
+/// The record, if the checksum is right.
 fn unsealed(bytes: &[u8]) -> Option<Record> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (checksum, rest) = text.strip_prefix(SEAL)?.split_once(SEAL_END)?;
@@ -134,7 +133,7 @@ fn folder_of(table: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Puts a file in its place whole, so that nobody ever sees a part of it.
+/// Writes a file and moves it to its place, so that nobody ever sees a part of it.
 pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), Mistake> {
     let failed = |why| Mistake::with_file("write", file, why);
     let mut name = file.file_name().unwrap_or_default().to_owned();

@@ -16,7 +16,7 @@ pub struct Columns {
     columns: Vec<Column>,
 }
 
-/// What was asked for and is not there.
+/// Value that a column asks for and that is not there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Absent {
     /// This column's expression found nothing.
@@ -26,7 +26,7 @@ pub enum Absent {
 }
 
 impl Columns {
-    /// What a plan asks for.
+    /// Columns of a plan.
     pub fn of(plan: &Plan) -> Result<Columns, Mistake> {
         let values = plan.values(0);
         let take = plan.take.iter().map(|text| Take::parse(text, &values));
@@ -50,7 +50,7 @@ impl Columns {
         varied.chain(chosen).chain(COLUMNS.map(String::from)).collect()
     }
 
-    /// The row of a point, and what could not be found for it.
+    /// The row of a point, and the values that could not be found for it.
     pub fn row(
         &self,
         values: &[(&Variable, &Value)],
@@ -85,8 +85,8 @@ impl Columns {
         (row, absent)
     }
 
-    /// The columns of the runs' JSON for which no run that ended well has a value, though its keys may be
-    /// right: an item that is in none of the lists.
+    /// Columns of the runs' JSON for which no successful run has a value, although the keys may be right: an
+    /// item that is in none of the lists.
     pub fn empty<'a>(
         &'a self,
         plan: &Plan,
@@ -100,7 +100,7 @@ impl Columns {
         empty.map(|(_, column)| column.name.as_str())
     }
 
-    /// Writes the table whole.
+    /// Writes the whole table.
     pub fn write(
         &self,
         plan: &Plan,

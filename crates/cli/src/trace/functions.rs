@@ -1,5 +1,5 @@
-//! The functions that a LANai has entered, listed in the place of a trace ring: its control program has no
-//! trace points, so the simulator looks on, which takes no cycle of it.
+//! The functions that a LANai has entered, listed instead of a trace ring: its control program has no trace
+//! points, so the simulator observes it, which costs no cycle.
 
 use des::{Clock, Time};
 use machine::instruments::timeline::{About, Sink, Track, Watcher, What};
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Entries that are kept, as many as the SeaStar's ring has.
+/// Number of entries that are kept: that of the SeaStar's ring.
 const ENTRIES: usize = abi::seastar::TRACE_COUNT as usize;
 
 /// A function that was entered.
@@ -16,7 +16,7 @@ struct Entry {
     at: Time,
     depth: usize,
     name: String,
-    /// When it was left.
+    /// Time at which it was left.
     end: Option<Time>,
 }
 
@@ -49,7 +49,7 @@ impl Ring {
     }
 }
 
-/// Takes down what the processor of one node executes, from the launch on.
+/// Records the functions of one node's processor, from the launch on.
 #[derive(Clone, Debug)]
 pub struct Functions {
     node: u32,
@@ -57,13 +57,13 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Of this node.
+    /// Recorder of this node.
     pub fn of(node: u32) -> Functions {
         Functions { node, ring: Arc::default() }
     }
 
-    /// A line for each: the cycle in which it was entered, its name, indented by its callers, and the time
-    /// until it was left, of what it called included. The first line says what is listed.
+    /// A line for each entry: the cycle in which it was entered, its name, indented by its callers, and the
+    /// time until it was left, callees included. The first line says what is listed.
     pub fn dump(&self, clock: &Clock) -> String {
         let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let (kept, node) = (ring.entries.len(), self.node);
@@ -91,7 +91,7 @@ impl Watcher for Functions {
     }
 }
 
-/// Takes the records of a node, if it is the one.
+/// Sink for the records of a node; it keeps those of the chosen node.
 struct Node(Option<Arc<Mutex<Ring>>>);
 
 impl Sink for Node {

@@ -1,5 +1,6 @@
-//! Processes whose match lists are on the network interface (machine redstorm-accelerated): they see what the
-//! kernel's processes see, beside those on the same and on other nodes, and no interrupt comes.
+//! Processes whose match lists are on the network interface (machine redstorm-accelerated): they have the
+//! same results as the kernel's processes, also beside those on the same and on other nodes, and get no
+//! interrupts.
 
 use crate::runner::{json, run, Ended};
 use serde_json::Value;
@@ -36,7 +37,7 @@ fn programs_see_what_they_see_in_the_kernel() {
     }
 }
 
-/// brightwell2007: accelerated Portals has no interrupts. Between nodes, and on one node (VN).
+/// Accelerated Portals has no interrupts (brightwell2007), between nodes and on one node (VN).
 #[test]
 fn no_interrupt_comes() {
     for program in ["-n 2 examples/portals_put.c", "-n 4 --ppn 2 examples/allreduce.c"] {
@@ -48,8 +49,8 @@ fn no_interrupt_comes() {
     }
 }
 
-/// MPI posts receives without waiting for the network interface; those that a message has overtaken are
-/// refused, and choose among the messages first. The judge watches, as everywhere here.
+/// MPI posts receives without waiting for the network interface; a receive that a message has overtaken is
+/// refused, and searches the messages first. The run is judged, like all here.
 #[test]
 fn posts_that_messages_overtake_keep_their_order() {
     for options in ["-n 3", "-n 3 --ppn 2", "-n 3 -t 2 --set mpi.eager_limit=600B"] {
@@ -58,8 +59,8 @@ fn posts_that_messages_overtake_keep_their_order() {
     }
 }
 
-/// Beside generic processes on the same node, and nodes that run Linux, whose memory is not contiguous: they
-/// are generic, whatever was asked for, and PtlNIInit tells them so by their limits.
+/// Accelerated processes run beside generic ones on the same node, and beside nodes that run Linux: these are
+/// always generic, because their memory is not contiguous, and PtlNIInit returns the limits of generic ones.
 #[test]
 fn accelerated_and_generic_processes_meet() {
     for program in [
@@ -94,8 +95,7 @@ fn memory_that_a_descriptor_had_must_stay() {
     gone.said(1, &["node 1: the NIC read from address 0x", "the program has no such memory"]);
 }
 
-/// The firmware performs atomic operations: all of many initiators', on one node and on others, beside
-/// processes that the kernel serves.
+/// The firmware has no atomic operations yet: an error names the target of one, and no rank hangs.
 #[test]
 fn atomic_operations_are_the_firmware_s() {
     let line = format!("-q {MACHINE} -n 2 examples/portals_getadd.c");

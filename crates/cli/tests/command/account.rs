@@ -1,5 +1,5 @@
-//! Every message is counted, on every model that declares steps, whoever simulates what; the program's
-//! account; what `diff` and `explain` make of it.
+//! Counts of all messages, on every model that declares steps and for any number of threads; the program's
+//! account; its use in `diff` and `explain`.
 
 use crate::runner::{command, ended};
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// What the time of a call is divided into.
+/// Parts of the time of a call.
 const PARTS: [&str; 7] = [
     "library_ps",
     "kernel_ps",
@@ -30,7 +30,7 @@ const PARTS: [&str; 7] = [
     "imbalance_ps",
 ];
 
-/// What was counted, after it is made sure that all of it adds up.
+/// Classes and account of a report, after a check that all of it adds up.
 fn counted(report: &Value) -> (&Value, &Value) {
     let classes = report["breakdowns"].as_array().unwrap();
     for class in classes {
@@ -91,8 +91,8 @@ fn long_messages_after_many_short_ones_are_counted() {
     assert!(text.contains("median of a sample of 256 of 2,000"), "{text}");
 }
 
-/// What is counted is the same on any number of threads, with streams skipped or not, and for a processor
-/// that is parked or not; and counting changes nothing.
+/// Counts are the same on any number of threads, with streams skipped or not, and with the idle loop skipped
+/// or not; and counting changes nothing.
 #[test]
 fn random_programs_are_counted_to_the_picosecond() {
     for (program, others) in [
@@ -121,7 +121,7 @@ fn random_programs_are_counted_to_the_picosecond() {
     }
 }
 
-/// What the network interfaces sent are the legs of what was counted.
+/// Sums of the messages that the network interfaces sent equal the counted legs.
 #[test]
 fn the_count_is_that_of_the_network_interfaces() {
     for line in ["-n 8 builtin:traffic 20000 4", "-n 2 builtin:pingpong 300000 3"] {
@@ -145,7 +145,7 @@ fn the_count_is_that_of_the_network_interfaces() {
     }
 }
 
-/// A late receiver is two steps, neither of which is the way back to the process.
+/// A late receiver has two steps, neither of which is the way back to the process.
 #[test]
 fn who_comes_late_is_told_from_the_way_back() {
     let report = report("-n 2 -m ideal tests/cli/late.c");
@@ -172,7 +172,7 @@ fn explain(line: &str) -> String {
     ended.went_well().stdout.clone() + &ended.stderr
 }
 
-/// Who is slow is found behind those who only wait for one another.
+/// Slow ranks are found behind those that only wait for one another.
 #[test]
 fn a_slow_host_is_named_by_account_and_explain() {
     let line = "-n 27 --fault host.slow=4@13 builtin:halo 3000 6";
@@ -198,7 +198,7 @@ fn a_slow_host_is_named_by_account_and_explain() {
     assert!(text.contains("for rank 13"), "{text}");
 }
 
-/// Of each collective operation the rank that came last is told, not only of all together.
+/// The rank that came last is reported for each collective operation, not only for all together.
 #[test]
 fn the_rank_that_came_last_is_named() {
     let line = "-n 8 --fault host.slow=6@5 builtin:allreduce 64 20";

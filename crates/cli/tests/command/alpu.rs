@@ -1,5 +1,5 @@
-//! Machine alpu, whose network interfaces keep MPI's queues: programs see what they see on redstorm, with the
-//! matching units and without them, at any length of queue.
+//! Machine alpu, whose network interfaces keep MPI's queues: programs have the same results as on redstorm,
+//! with matching units and without, at any length of queue.
 
 use crate::runner::{run, unjudged, Ended};
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn json_of(line: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|why| panic!("{why}: {ended:#?}"))
 }
 
-/// Headers and new receives go to the units, which find what they hold.
+/// Headers and new receives go to the units, which find the entries that they hold.
 #[test]
 fn units_find_what_they_hold() {
     let with = json_of("-n 2 builtin:pingpong 8 50");
@@ -82,7 +82,7 @@ fn what_the_machine_has_not_is_refused() {
     }
 }
 
-/// An entry of the network interface is used again: the judge tells the messages apart that it was for.
+/// The judge distinguishes the messages for which an entry of the network interface was used.
 #[test]
 fn the_judge_tells_taken_messages_apart() {
     for machine in ["alpu", "alpu --set nic.alpu=off", "redstorm"] {
@@ -91,7 +91,7 @@ fn the_judge_tells_taken_messages_apart() {
     }
 }
 
-/// Where a program needs Portals, its run ends with a sentence.
+/// Programs that need Portals end with a sentence on a machine that has none.
 #[test]
 fn portals_is_not_there() {
     let ended = unjudged("run -q -m alpu -n 2 examples/portals_put.c");
@@ -99,7 +99,7 @@ fn portals_is_not_there() {
     assert!(ended.stderr.contains("this machine has no Portals, only MPI"), "{ended:#?}");
 }
 
-/// A profile tells the walk of a list from the rest.
+/// A profile separates the walk of a list from the rest.
 #[test]
 fn a_profile_names_the_functions_of_the_firmware() {
     let ended = unjudged("profile -m alpu --set nic.alpu=off -n 2 builtin:pingpong 8 20");

@@ -19,7 +19,7 @@ fn counters(report: &Value, name: &str) -> Vec<u64> {
     nodes.iter().map(|node| node["counters"][name].as_u64().unwrap()).collect()
 }
 
-/// All that is the same for equal runs.
+/// Results that are the same for equal runs.
 fn result(line: &str) -> [Value; 3] {
     let report = report(line);
     ["trace_hash", "simulated_ns", "nodes"].map(|key| report[key].clone())
@@ -53,7 +53,7 @@ fn sixteen_nodes_behind_three_switches_reach_one() {
     let report = report(line);
     assert_eq!(counters(&report, "rx.packets")[0], 30);
     assert_eq!(counters(&report, "rx.bytes")[0], 30 * (200 + HEADER + CRCS));
-    // A route byte a switch: nodes 0 to 5 stand at the first, 6 to 11 at the second.
+    // A route byte for each switch: nodes 0 to 5 are at the first, 6 to 11 at the second.
     let sent = |hops: u64| 2 * (200 + HEADER + CRCS + hops);
     assert_eq!(
         counters(&report, "tx.bytes")[1..],
@@ -101,7 +101,7 @@ fn time_comes_from_the_parts() {
     }
 }
 
-/// A sweep has a copy of all that its runs read, the control program as well.
+/// A sweep copies all inputs of its runs, the control program as well.
 #[test]
 fn sweeps_run_on_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -254,7 +254,7 @@ fn profile(line: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// Every cycle of the processors is told once, of the right function, whether it was booked or executed.
+/// Every cycle of the processors counts once, for the right function, whether it was skipped or executed.
 #[test]
 fn a_profile_adds_up() {
     let line = "-n 2 builtin:myrinet-pingpong 64 4";
@@ -301,14 +301,14 @@ fn a_profile_adds_up() {
     }
 }
 
-/// What the links put into a switch comes out, or is a route byte.
+/// Bytes that the links put into a switch come out, or are route bytes.
 #[test]
 fn switches_are_counted() {
     let report = report("-n 16 builtin:myrinet-incast 200 2");
     let switches = report["switches"].as_array().unwrap();
     let counter = |number: usize, name: &str| switches[number]["counters"][name].as_u64().unwrap();
     assert_eq!(switches.len(), 3);
-    // Nodes 1 to 5 stand at the first, 6 to 11 at the second, 12 to 15 at the third; node 0 takes all.
+    // Nodes 1 to 5 are at the first, 6 to 11 at the second, 12 to 15 at the third; node 0 receives all.
     let packets = [0, 1, 2].map(|number| counter(number, "packets_out"));
     assert_eq!(packets, [30, 20, 8]);
     for (number, packets) in packets.into_iter().enumerate() {

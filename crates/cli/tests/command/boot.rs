@@ -1,10 +1,10 @@
-//! What makes runs shorter and nobody sees: one boot for all nodes, merged stretches of long messages.
+//! Shortcuts that the user does not see: one boot for all nodes, merged stretches of long messages.
 
 use crate::runner::sunstar;
 use serde_json::Value;
 use std::path::Path;
 
-/// What a command writes as JSON, without the wall time.
+/// JSON of a command, without the wall time.
 fn json(folder: &Path, command: &str, option: &str, line: &str) -> Value {
     let file = folder.join("out.json");
     let mut words = vec![command, "--json", file.to_str().unwrap()];
@@ -21,7 +21,7 @@ fn read_json(file: &Path) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Fails unless a command writes the same JSON with and without an option, but for the wall time.
+/// Fails unless a command writes the same JSON with and without an option, except for the wall time.
 fn changes_nothing(command: &str, option: &str, lines: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for line in lines {
@@ -45,8 +45,8 @@ fn a_shared_boot_changes_nothing_but_the_wall_time() {
     changes_nothing("run", "--cold-boot", &lines);
 }
 
-/// What is known of polling loops decides when a firmware is found idle, on a slow processor long after the
-/// last event.
+/// Skipping the idle loop changes nothing but the wall time. The state of polling loops decides when a
+/// firmware counts as idle, on a slow processor long after the last event.
 #[test]
 fn parking_changes_nothing_but_the_wall_time() {
     let lines = [

@@ -1,4 +1,5 @@
-//! What `sunstar` starts ends with it, however it ends itself. (Ranks: `wrong.rs`; sweeps: `sweep.rs`.)
+//! Processes that `sunstar` starts end with it, however it ends itself. (Ranks: `wrong.rs`; sweeps:
+//! `sweep.rs`.)
 
 use crate::runner::{command, Ended};
 use crate::wrong::lives;
@@ -8,18 +9,19 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// A run that is asked to end takes two seconds at most, however busy the machine nearly nothing more.
+/// Time after which a run hangs: one that is asked to end takes two seconds at most, on a busy machine hardly
+/// more.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
 
-/// A compiler that compiles one program. For the next it tells which process wants it, and then waits as long
-/// as that one lives.
+/// A compiler that compiles one program. For the next one it writes the process id of its parent, and then
+/// waits as long as that process lives.
 const COMPILER: &str = "#!/bin/sh
 cd \"${0%/*}\" && mkdir one 2>/dev/null && cd - >/dev/null && exec gcc \"$@\"
 echo $PPID >asks.new && mv asks.new asks
 while kill -0 $PPID 2>/dev/null; do sleep 0.02; done
 ";
 
-/// A command whose runs, from the second or (`one`: nothing is compiled) from the first on, last for ever.
+/// A command whose runs never end, from the second one on, or (`one`: nothing is compiled) from the first.
 fn lasting(folder: &Path, line: &str, one: bool) -> Child {
     let compiler = folder.join("compiler");
     fs::write(&compiler, COMPILER).unwrap();

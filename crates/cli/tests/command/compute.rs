@@ -100,7 +100,7 @@ fn wrong_amounts_are_refused() {
     negative.said(1, &["rank 0", "sunstar_compute takes 0 to 1e+06 seconds, not -1"]);
 }
 
-/// Whole turns of the idle loop are left out, however many there are.
+/// Whole iterations of the idle loop are left out, however many there are.
 #[test]
 fn what_the_firmware_does_for_a_message_does_not_depend_on_how_long_it_idled() {
     let folder = tempfile::tempdir().unwrap();

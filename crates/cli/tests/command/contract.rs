@@ -1,6 +1,6 @@
-//! The contract of Portals (`tests/contract/portals/*.toml`) on the whole machine: the same cases that
-//! judge the library, done by C programs over the real firmware. Cases that need what only the library's
-//! own test has (an operation that ends when the test says so, other limits) stay there;
+//! The contract of Portals (`tests/contract/portals/*.toml`) on the whole machine: the same cases that judge
+//! the library, done by C programs over the real firmware. Cases that need features of the library's own test
+//! (an operation that ends when the test says so, other limits) are only run there;
 //! `portals/tests/library/contract.rs` runs all.
 
 use crate::clause::{self, Buffer, Case, Entry, Event, Outcome, Request, Step, Table};
@@ -21,7 +21,7 @@ const ANSWERS: u64 = 0x200;
 const INDEX_MAX: u32 = 3;
 const AC_INDEX_MAX: u32 = 7;
 
-/// Why a case cannot be run here.
+/// Reason for which a case cannot be run here.
 type Unfit = &'static str;
 
 fn in_use(error: &Option<String>) -> bool {
@@ -29,7 +29,7 @@ fn in_use(error: &Option<String>) -> bool {
     error.as_ref().is_some_and(|error| codes.contains(&&**error))
 }
 
-/// The description that a step brings, and whether it fails because something is under way.
+/// The memory descriptor of a step, and whether the step fails because an operation is under way.
 fn buffer(step: &Step) -> Option<&Buffer> {
     match step {
         Step::MdAttach { buffer, .. }
@@ -59,7 +59,7 @@ fn request_fits(kind: &str, r: &Request) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Whether the machine can do what the case wants.
+/// Checks that the machine can do what the case wants.
 fn fits(case: &Case) -> Result<(), Unfit> {
     let limits = [case.max_mes, case.max_mds, case.max_me_list, case.max_eqs];
     let limits = limits.into_iter().chain([case.max_md_iovecs, case.max_getput_md]);
@@ -124,7 +124,7 @@ fn fits_machine(case: &Case, machine: &str) -> bool {
 #[derive(Default)]
 struct Writer {
     text: String,
-    /// What has been declared: `eq_q`, `me_a`, `md_a`.
+    /// Declared names: `eq_q`, `me_a`, `md_a`.
     names: BTreeSet<String>,
     /// Each descriptor's arena, and its first byte as far as it is contiguous.
     descriptors: BTreeMap<String, (usize, Option<u64>)>,
@@ -161,7 +161,7 @@ impl Writer {
         variable
     }
 
-    /// A call of the subject's, with the code that it must return.
+    /// Writes a call of the subject, with the code that it must return.
     fn call(&mut self, call: &str, error: &Option<String>) {
         let code = code(error);
         let _ = writeln!(self.text, "    if (rank == SUBJECT)\n        EXPECT({call}, {code});");
@@ -171,7 +171,7 @@ impl Writer {
         let _ = writeln!(self.text, "    if (rank == SUBJECT)\n        {statement};");
     }
 
-    /// A description in C; `md` is its descriptor's name.
+    /// A memory descriptor in C; `md` is its name.
     fn buffer(&mut self, md: &str, b: &Buffer) -> String {
         let arenas = self.descriptors.len();
         let first = b.regions.is_empty().then_some(b.start);
@@ -255,7 +255,7 @@ impl Writer {
         }
     }
 
-    /// An operation of the subject's that nobody takes.
+    /// Writes an operation of the subject that nobody takes.
     fn sent(&mut self, call: &str, error: &Option<String>) {
         self.call(call, error);
         self.subject("usleep(QUIET_US)");
@@ -383,7 +383,7 @@ impl Writer {
     }
 }
 
-/// The program, and how many cases it has.
+/// The program, and the number of its cases.
 fn program(cases: &[Case]) -> (String, usize) {
     let prelude = root().join("tests/contract/machine.c");
     let mut out = format!("#include \"{}\"\n", prelude.display());

@@ -1,4 +1,4 @@
-//! The processor's time-stamp counter tells simulated time to programs that read it by themselves.
+//! The processor's time-stamp counter shows simulated time to programs that read it directly.
 
 use crate::runner::{command, ended, Ended};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn a_fault_is_a_fault() {
     run.said(139, &["was killed by SIGSEGV"]);
 }
 
-/// The sanitizer asks the system for the time while it has blocked all signals.
+/// Sanitizers and debuggers read it, too; a sanitizer does so while it has blocked all signals.
 #[test]
 fn sanitizers_and_debuggers_read_it_too() {
     let folder = tempfile::tempdir().unwrap();

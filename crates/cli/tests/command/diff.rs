@@ -27,7 +27,7 @@ fn json(a: &Path, b: &Path) -> Value {
     value
 }
 
-/// The step that differs most, after it is made sure that all add up.
+/// The step that differs most, after a check that all add up.
 fn first_step(value: &Value) -> (&str, i64) {
     let journey = &value["journeys"][0];
     let steps = journey["steps"].as_array().unwrap();

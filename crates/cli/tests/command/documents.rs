@@ -1,15 +1,15 @@
-//! What the documents show is what the command prints.
+//! Outputs in the documents are those of the command.
 
 use crate::runner::{command, ended, root};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The compiler (Debian 12's) of the firmware that the documents speak of: another one makes another
-/// firmware, which takes other times.
+/// Version of the compiler (Debian 12's) of the firmware in the documents: firmware of another compiler has
+/// other times.
 const FIRMWARE_COMPILER: &str = "12.2.0";
 
-/// Fails unless each line of the document's first block of code after `words` is one that the command
-/// prints, but for those that begin with one of `others`.
+/// Fails unless each line of the document's first block of code after `words` is printed by the command,
+/// except for those that begin with one of `others`.
 fn shows(document: &str, words: &str, others: &[&str], arguments: &str) {
     let text = std::fs::read_to_string(root().join(document)).unwrap();
     let (_, rest) = text.split_once(words).unwrap_or_else(|| panic!("no '{words}'"));
@@ -44,8 +44,7 @@ fn the_calibration_shows_ladder_and_validation() {
     shows(page, "`sunstar validate`;", &[], "validate");
 }
 
-/// Puts the tour's wild store into a copy of the control program: the run ends with the sentence that the
-/// tour shows.
+/// Puts the tour's wild store into a copy of the control program: the run ends with the tour's sentence.
 fn plant_as_told(tour: &str) {
     let (_, told) = tour.split_once("A wild store of the control program").unwrap();
     let blocks: Vec<&str> = told.split("```").collect();
@@ -83,7 +82,7 @@ fn plant_as_told(tour: &str) {
     assert!(made.status.success(), "{made:?}");
     let line = "run -q -n 2 -m amata builtin:myrinet-pingpong 8 2";
     let run = ended(command().env("SUNSTAR_ROOT", folder.path()).args(line.split(' ')));
-    // What differs with the compiler stands in capitals.
+    // Text that depends on the compiler is in capitals.
     let sentence = sentence.replace("ADDRESS", "TIME").replace("OFFSET", "TIME");
     let pieces: Vec<&str> = sentence.split("TIME").collect();
     run.said(1, &[]);

@@ -1,5 +1,5 @@
-//! A run has one end, however it ends: programs that end badly, on random machines with random faults, end at
-//! the same instant with the same report whatever changes nothing but the speed, with and without observers.
+//! Ends of runs are deterministic: programs that fail, on random machines with random faults, end at the same
+//! instant with the same report, with any options that change only the speed, with and without observers.
 //!
 //! ```text
 //! ENDINGS_FIRST=17 ENDINGS_SEEDS=1 cargo test -p cli --test command endings -- --ignored    one seed
@@ -12,10 +12,10 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Ends in a way that follows from its argument.
+/// Program that ends in a way that depends on its argument.
 const PROGRAM: &str = "tests/soak/endings.c";
 
-/// Options that change nothing but the speed; the last are observers'.
+/// Options that change nothing but the speed; the last ones are for observers.
 const SAME: [&str; 8] = [
     "--threads 2",
     "--no-translate",
@@ -27,7 +27,7 @@ const SAME: [&str; 8] = [
     "--pcap PCAP --trace TRACE --threads 2 --no-park",
 ];
 
-/// What is told of the command, or is wall time.
+/// Keys that describe the command, or wall time.
 const OTHERWISE: [&str; 4] = ["threads", "wall_seconds", "own_work_seconds", "judged"];
 
 /// Runs to be compared.
@@ -106,7 +106,7 @@ impl Case {
         Run { code, said: said.collect(), report }
     }
 
-    /// Compares all runs of it; the error says which differs, and where. True if it ended badly.
+    /// Compares all runs of it; the error names the one that differs, and the difference. True if it failed.
     fn check(&self, program: &Path) -> Result<bool, String> {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
@@ -133,7 +133,7 @@ impl Case {
     }
 }
 
-/// Where two runs differ first.
+/// First difference between two runs.
 fn differs(a: &Run, b: &Run) -> Option<String> {
     if a.code != b.code || a.said != b.said {
         return Some(format!("{} {:#?} instead of {} {:#?}", b.code, b.said, a.code, a.said));
@@ -141,7 +141,7 @@ fn differs(a: &Run, b: &Run) -> Option<String> {
     difference("", &a.report, &b.report)
 }
 
-/// Where two values differ first.
+/// First difference between two values.
 fn difference(place: &str, a: &Value, b: &Value) -> Option<String> {
     let inner = |key: &str, a: &Value, b: &Value| difference(&format!("{place}/{key}"), a, b);
     match (a, b) {
@@ -166,7 +166,7 @@ fn compiled(folder: &Path) -> PathBuf {
     program
 }
 
-/// Compares the runs of so many seeds; returns how many ended badly.
+/// Compares the runs of so many seeds; returns the number of those that failed.
 fn compare(first: u64, seeds: u64) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(folder.path());
@@ -193,8 +193,8 @@ fn a_run_that_ends_badly_has_one_end() {
     assert!(bad > 3, "{bad}");
 }
 
-/// Seeds that were bugs: a node of its own that fails in its boot, beside nodes that share one; windows that
-/// depended on threads where two nodes can send at the same time, and a trace's order with them.
+/// Seeds that found bugs: a node that fails in its own boot, beside nodes that share one; windows, and with
+/// them the order of a trace, that depended on threads when two nodes can send at the same time.
 const FOUND: [u64; 4] = [1012, 1074, 3005, 7742];
 
 #[test]

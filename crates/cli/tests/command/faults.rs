@@ -1,14 +1,14 @@
-//! Faults asked for on the command line (docs/reference/faults.md): what a run comes to. Those of
-//! links that existed first are in network.rs.
+//! Results of runs with faults from the command line (docs/reference/faults.md). Some tests of faults of
+//! links are in network.rs.
 
 use crate::runner::{run, sunstar, Ended};
 
-/// Four ranks in a row that send one another anything, each byte checked.
+/// Four ranks in a row that exchange random messages and check each byte.
 fn traffic(faults: &str) -> Ended {
     run(&format!("-q -n 4 --set net.topology=row {faults} builtin:traffic 20000 3"))
 }
 
-/// The time that a workload tells, in microseconds.
+/// The time that a workload prints, in microseconds.
 fn time(ended: &Ended) -> f64 {
     let words: Vec<&str> = ended.went_well().stdout.split_whitespace().collect();
     words[words.len() - 3].parse().unwrap()
@@ -35,7 +35,7 @@ fn the_list_names_every_kind() {
     sunstar(["faults", "sun"]).said(2, &["no fault like sun"]);
 }
 
-/// What goes wrong after the program's end has gone wrong for nobody.
+/// Faults after the program's end have no effect.
 #[test]
 fn a_line_that_gets_stuck_after_the_end_changes_nothing() {
     let plain = time(&run("-q -n 2 builtin:barrier 3"));
@@ -82,7 +82,7 @@ fn interrupts_that_are_lost_stop_who_waits() {
     .said(1, &[stuck]);
 }
 
-/// An interrupt whose event has been taken finds none, which is no fault.
+/// An interrupt whose event has already been taken finds none, which is no fault.
 #[test]
 fn a_sound_line_is_not_given_up() {
     let least = |value: u32| format!("-q -n 4 --set portals.empty_interrupts={value}");
@@ -103,8 +103,8 @@ fn pools_that_run_out_stop_the_node() {
     traffic("--fault pool.streams=2@2").said(1, &["node 2", streams]);
 }
 
-/// Nothing in library or firmware finds a message of one packet that comes twice or behind another;
-/// within a message the CRC does.
+/// Neither library nor firmware detects a message of one packet that comes twice or behind another; within a
+/// message the CRC does.
 #[test]
 fn what_comes_twice_or_late_is_counted_or_fails() {
     let failed = "the network lost or damaged the message";
@@ -117,7 +117,7 @@ fn what_comes_twice_or_late_is_counted_or_fails() {
     assert!(ended.stdout.contains("silent on 2 nodes after what a fault did"), "{ended:#?}");
 }
 
-/// What happens is a function of machine, program and seed, however it is simulated.
+/// Faults are a function of machine, program and seed, however the run is simulated.
 #[test]
 fn faults_strike_the_same_however_it_is_simulated() {
     let faults = "--fault link.delay=0.05:700ns --fault interrupt.late=0.2:3us@1 \

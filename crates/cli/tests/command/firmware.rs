@@ -55,7 +55,7 @@ pub fn plant(image: &Path, address: u32, words: &[u32]) {
     }
 }
 
-/// Where an ELF has what is loaded at an address.
+/// Offset in an ELF file of the byte that is loaded at an address.
 pub fn offset(elf: &[u8], address: u32) -> usize {
     let word = |at: usize| u32::from_le_bytes(*elf[at..].first_chunk().unwrap());
     let half = |at: usize| usize::from(u16::from_le_bytes(*elf[at..].first_chunk().unwrap()));
@@ -90,7 +90,7 @@ fn a_wild_store_ends_in_the_firmwares_own_exception_handler() {
     );
 }
 
-/// Hosts would poll for ever for what it does not do.
+/// A firmware that hangs ends the run: otherwise hosts would poll for ever.
 #[test]
 fn a_firmware_that_hangs_ends_the_run() {
     // b .
@@ -133,10 +133,10 @@ fn a_stack_that_overflows_is_told() {
         .said(1, &["node", "access to", "event_post+0x0", "stack overflows"]);
 }
 
-/// Runs with the firmware's page at `page`, the entry of that number in its table of pages, made
-/// cacheable, as if whoever wrote the table had forgotten the I attribute.
+/// Runs with the firmware's page at `page`, the entry of that number in its table of pages, made cacheable,
+/// as if the I attribute were missing in the table.
 fn run_cached(entry: u32, page: u32, options: &[&str]) -> Ended {
-    // The table is a constant: in the image it stands behind the text.
+    // The table is a constant: in the image it is behind the text.
     let table = address("second_space") - address("__data_start") + address("__data_load");
     let words = table + 12 * entry;
     let image = std::fs::read(root().join(VARIANT).join("seastar.img")).unwrap();

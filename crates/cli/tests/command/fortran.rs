@@ -1,4 +1,4 @@
-//! Programs in Fortran: from source, from objects, and what goes wrong with them.
+//! Programs in Fortran: from source, from objects, and errors.
 
 use crate::runner::{command, ended, root, run, sunstar};
 use std::fs;

@@ -1,4 +1,4 @@
-//! `sunstar run --gdb`, driven by a real gdb: it sees what the firmware does, and nothing else sees gdb.
+//! `sunstar run --gdb`, driven by a real gdb: it sees the firmware, and changes nothing.
 
 use crate::firmware::{address, plant, VARIANT};
 use crate::mistakes::installation;
@@ -16,7 +16,7 @@ mod offload;
 pub struct Waiting {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// The words after `gdb-multiarch` that it asks for.
+    /// Words after `gdb-multiarch` in its invitation.
     words: Vec<String>,
 }
 
@@ -39,13 +39,13 @@ pub fn start(line: &str, root: &Path) -> Waiting {
 }
 
 impl Waiting {
-    /// Somebody who has connected, and says nothing.
+    /// A connection that sends nothing.
     pub fn connected(&self) -> TcpStream {
         let port = self.words.last().unwrap().rsplit(':').next().unwrap();
         TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).unwrap()
     }
 
-    /// gdb as it was asked for, with these commands.
+    /// gdb with the words of the invitation and these commands.
     fn gdb(&self, script: &[&str]) -> Command {
         let mut gdb = Command::new("gdb-multiarch");
         hearing(&mut gdb);
@@ -57,7 +57,7 @@ impl Waiting {
         gdb
     }
 
-    /// The end of the run; the invitation is no part of what it said.
+    /// The end of the run, without the invitation in its output.
     pub fn ended(mut self) -> Ended {
         let said = std::thread::spawn(move || {
             let mut said = String::new();
@@ -82,7 +82,7 @@ fn debug_in(root: &Path, line: &str, script: &[&str]) -> (String, Ended) {
     (gdb.stdout + &gdb.stderr, waiting.ended())
 }
 
-/// What follows `before` in a text, to the end of the line.
+/// Text behind `before`, to the end of the line.
 #[track_caller]
 fn after<'a>(text: &'a str, before: &str) -> &'a str {
     let found = text.split_once(before).and_then(|(_, rest)| rest.lines().next());
@@ -184,7 +184,7 @@ fn gdb_sees_the_firmware_receive_a_message_and_changes_nothing() {
     }
 }
 
-/// An idle firmware's loop is skipped where nobody looks; here each turn can be stopped at.
+/// The idle loop of a firmware is normally skipped; under gdb a breakpoint stops each iteration.
 #[test]
 fn a_breakpoint_in_the_polling_loop_is_hit_in_each_turn() {
     let script = [
@@ -212,7 +212,7 @@ fn a_breakpoint_in_the_polling_loop_is_hit_in_each_turn() {
     assert!(seen.contains("before the launch"), "{seen}");
 }
 
-/// What a process has used so far, in ticks of the system's clock (10 ms).
+/// Processor time of a process so far, in ticks of the system's clock (10 ms).
 fn processor_time(child: &Child) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
     let (_, numbers) = stat.rsplit_once(')').unwrap();
@@ -226,7 +226,7 @@ fn ctrl_c_stops_a_run_wherever_it_is() {
     let waiting = start("--quiet -n 2 --gdb 0 builtin:pingpong 8 1000000000", &root());
     let script = ["continue", "backtrace", "stepi", "monitor time", "kill"];
     let gdb = waiting.gdb(&script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // As long as it stands at its first instruction it needs no processor time.
+    // It needs no processor time while it is stopped at its first instruction.
     let before = processor_time(&waiting.child);
     while processor_time(&waiting.child) < before + 10 {
         std::thread::sleep(Duration::from_millis(5));
@@ -255,7 +255,7 @@ fn a_run_that_gdb_leaves_goes_on_to_its_end() {
     assert_same("", &debugged, &plain);
 }
 
-/// The simulator's own Ctrl-C, while gdb looks around.
+/// Ctrl-C of the simulator works while gdb has stopped the processor.
 #[test]
 fn a_run_that_stands_still_can_be_interrupted() {
     let waiting = start("--quiet -n 2 --gdb 0 examples/hello.c", &root());
@@ -319,7 +319,7 @@ fn faults_of_the_firmware_stop_before_they_end_the_run() {
     ended.said(1, &["event_post+0x4", "0xffe00500", "no device"]);
 }
 
-/// Who goes round what would go wrong has not seen what goes wrong later.
+/// Jumping over an instruction that would fault does not hide a later fault.
 #[test]
 fn a_fault_that_was_gone_round_hides_no_other() {
     // Nothing is mapped there; then as if the firmware had panicked.
@@ -331,7 +331,7 @@ fn a_fault_that_was_gone_round_hides_no_other() {
     ended.said(1, &["node 0: the firmware stopped the node", "unknown reason 31"]);
 }
 
-/// gdb steps over its breakpoint with all of them lifted, and must not miss what it steps into.
+/// gdb steps over a breakpoint with all breakpoints removed, and must not miss a watchpoint or a fault there.
 #[test]
 fn a_breakpoint_hides_neither_watchpoints_nor_faults() {
     let script = [

@@ -1,5 +1,5 @@
-//! `sunstar run --gdb`, spoken to in packets: each has its answer, the connection stays, and who has left may
-//! come back.
+//! `sunstar run --gdb`, driven by packets: each has its answer, the connection stays, and a client that has
+//! left may connect again.
 
 use crate::gdb::{start, Waiting};
 use crate::runner::root;
@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Somebody who speaks gdb's protocol.
+/// Client of gdb's protocol.
 struct Client {
     stream: TcpStream,
     heard: Vec<u8>,
@@ -30,7 +30,7 @@ impl Client {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// So many bytes more.
+    /// Reads so many bytes.
     fn hear(&mut self, count: usize) -> Vec<u8> {
         while self.heard.len() < count {
             let mut bytes = [0; 4096];
@@ -66,7 +66,7 @@ impl Client {
     }
 }
 
-/// Packets and answers while the processor stands in reset; `*` at the end of an answer is any rest.
+/// Packets and answers while the processor is in reset; `*` at the end of an answer is any rest.
 const TABLE: &[(&str, &str)] = &[
     // What gdb begins with, and what is promised is there.
     (
@@ -231,7 +231,7 @@ fn ctrl_c_stops_what_stands_as_soon_as_it_goes_on() {
     waiting.ended().went_well();
 }
 
-/// A run that takes hours, and somebody at each state of it.
+/// Clients connect at each state of a run that takes hours.
 #[test]
 fn who_has_left_may_come_back_to_gdb() {
     let waiting = start("--quiet -n 2 --gdb 0 builtin:pingpong 8 1000000000", &root());
@@ -246,7 +246,7 @@ fn who_has_left_may_come_back_to_gdb() {
     assert_eq!(client.ask(b"Z1,fffffffc,4"), "OK");
     assert_eq!(client.ask(b"QStartNoAckMode"), "OK");
     assert_eq!(counter(&mut client), 0);
-    // It goes while the processor stands, then while it runs, says so, and says nothing.
+    // It goes while the processor is stopped, then while it runs, says so, and says nothing.
     let mut before = 0;
     for leave in [&b"$D#44"[..], b"", b"$c#63", b"$c#63$D#44", b"$m0,4"] {
         client.say(leave);

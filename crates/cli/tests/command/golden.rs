@@ -1,7 +1,8 @@
-//! Runs on random machines have the results that they had: a reviewed table, a row a run, in `tests/golden`.
+//! Runs on random machines have the results of a reviewed table in `tests/golden`, which has a row for each
+//! run.
 //!
-//! A change of the model changes rows, and its commit says why. A change of the bench changes none; one that
-//! renames what the trace hash is made of changes the column `hash` alone.
+//! A change of the model changes rows, and its commit gives the reason. A change of the bench changes none;
+//! if it renames inputs of the trace hash, only the column `hash` changes.
 //!
 //! ```text
 //! INSTA_UPDATE=always cargo test -p cli --test command golden      writes the table anew
@@ -16,7 +17,7 @@ use std::process::Command;
 
 const RUNS: u64 = 64;
 
-/// Programs that do what follows from a number; compiled once.
+/// Programs whose behaviour depends on a seed; compiled once.
 const PROGRAMS: [&str; 3] = ["random", "portals", "endings"];
 
 /// Built-in workloads, with arguments.

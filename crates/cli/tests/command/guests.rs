@@ -5,12 +5,12 @@ use crate::runner::{command, ended, root, sunstar, Ended};
 use std::path::Path;
 use std::process::Command;
 
-/// A run in which all but what the program itself prints may be looked at in the JSON.
+/// A run with JSON output; standard output has only the program's own.
 fn run(words: &[&str]) -> Ended {
     ended(command().arg("run").args(words))
 }
 
-/// The trace hash of a run, and what its programs print.
+/// The trace hash of a run, and the output of its programs.
 pub fn hash_and_output(threads: &str, words: &[&str]) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let json = folder.path().join("json");
@@ -32,7 +32,7 @@ fn a_program_alone_ends_as_it_ends() {
     assert_eq!(date.went_well().stdout, "1000000001\n");
 }
 
-/// The card's own configuration space comes over its bus; the machine's own workloads find the bus as before.
+/// A guest reads the card's own configuration space over the bus; the machine's own workloads are unchanged.
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn a_guest_finds_the_myrinet_card() {
@@ -64,7 +64,7 @@ fn build_bell(folder: &Path) {
     ended(&mut make).went_well();
 }
 
-/// Round trips between two nodes by a driver of our own; interrupts are messages, or come at the line.
+/// Round trips between two nodes by the example's driver; interrupts are messages, or use the line.
 fn rounds(folder: &Path, threads: &str, messages: bool, times: u32) -> (String, String) {
     let at = folder.display();
     let load = format!("insmod {at}/bell.ko messages={}", u32::from(messages));

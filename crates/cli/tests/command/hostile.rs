@@ -1,5 +1,5 @@
-//! Random MPI calls with whatever arguments (tests/soak/hostile.c). A run ends well, or with a sentence:
-//! never with a panic or a signal of the simulator, and it never hangs.
+//! Random MPI calls with random arguments (tests/soak/hostile.c). A run ends well, or with a sentence: never
+//! with a panic or a signal of the simulator, and it never hangs.
 //!
 //! ```text
 //! HOSTILE_FIRST=17 HOSTILE_SEEDS=1 cargo test -p cli --test command hostile -- --ignored    one seed
@@ -53,7 +53,7 @@ fn run_of(program: &Path, seed: u64) -> Command {
     run
 }
 
-/// The error is what should not be.
+/// Checks the ending of a run; the error is what should not happen.
 fn judged(ended: &Ended) -> Result<(), &'static str> {
     match ended.code {
         -9 => Err("it hangs, or wants too much memory"),

@@ -1,4 +1,4 @@
-//! The model `ideal`: LogGP's formulas come out to the picosecond, and programs run on it as on any machine.
+//! The model `ideal`: LogGP's formulas hold to the picosecond, and programs run on it as on any machine.
 
 use crate::runner::{run, unjudged, Ended};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn ps(report: &Value, key: &str) -> u64 {
     (number.trim().parse::<f64>().unwrap() * unit).round() as u64
 }
 
-/// From the first byte of a message to the last.
+/// Time from the first byte of a message to the last.
 fn length(report: &Value, bytes: u64) -> u64 {
     ps(report, "ideal.gap_per_byte") * bytes.saturating_sub(1)
 }

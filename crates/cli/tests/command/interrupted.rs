@@ -1,5 +1,6 @@
-//! Signals that ask a run to end: to the process or to its group, once or twice, at any moment. Always the
-//! summary so far and whole files, no panic, and nothing left behind, also not what ranks have started.
+//! Signals that ask a run to end: to the process or to its group, once or twice, at any moment. The summary
+//! so far and complete files are always written, there is no panic, and nothing is left behind, not even
+//! processes that ranks have started.
 
 use crate::runner::{command, ended, waited_for, Ended};
 use std::fs;
@@ -11,8 +12,8 @@ use std::process::{Child, Stdio};
 
 const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// What is signalled, and how often: as kill(1), as a terminal's Ctrl-C, as timeout(1), which signals its
-/// child and then the group, and by whom is impatient.
+/// Target and number of the signals: as of kill(1), of a terminal's Ctrl-C, of timeout(1), which signals its
+/// child and then the group, and of an impatient user.
 #[derive(Clone, Copy, Debug)]
 enum To {
     Process,
@@ -39,7 +40,7 @@ impl To {
     }
 }
 
-/// What is known of a run that was interrupted, and its processes by a variable in their environment.
+/// Folder and program of a run that is interrupted; a variable in their environment identifies its processes.
 struct Bench {
     folder: tempfile::TempDir,
     program: PathBuf,
@@ -73,7 +74,7 @@ impl Bench {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Processes of this bench, but for those that are dead already.
+    /// Processes of this bench that are still alive.
     fn left(&self) -> Vec<String> {
         let mark = self.mark();
         let ours = |process: &PathBuf| {
@@ -84,7 +85,7 @@ impl Bench {
         all.filter(ours).map(|process| process.display().to_string()).collect()
     }
 
-    /// Nothing is left of it: no process, no folder for temporary files.
+    /// Checks that no process and no temporary folder of it is left.
     #[track_caller]
     fn is_clean(&self, what: &str, ended: &Ended) {
         assert_eq!(self.left(), [""; 0], "{what}: {ended:#?}");
@@ -140,7 +141,7 @@ fn runs_end_with_what_is_known_then() {
     }
 }
 
-/// Before anything runs there is nothing to tell, and what would be started first is not waited for.
+/// A run that is interrupted before it has begun prints no summary, and does not wait for a compiler.
 #[test]
 fn compilers_end_with_their_run() {
     let bench = Bench::new();
@@ -169,7 +170,8 @@ fn compilers_end_with_their_run() {
     }
 }
 
-/// At any moment: the run has told nothing yet and dies as any command does, or ends as documented.
+/// A run that is interrupted at any moment either has printed nothing yet and dies of the signal, or ends as
+/// documented.
 #[test]
 #[ignore = "runs for minutes: make soak"]
 fn runs_end_at_any_moment() {

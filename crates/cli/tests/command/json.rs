@@ -23,8 +23,7 @@ pub fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Paths in the first column of the tables of a page in docs/reference; `*` at the end of one stands for any
-/// key.
+/// Paths in the first column of the tables of a page in docs/reference; `*` at the end of one is any key.
 fn documented(page: &str) -> Vec<String> {
     let page = std::fs::read_to_string(root().join("docs/reference").join(page)).unwrap();
     let cell = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
@@ -79,7 +78,7 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
     assert_documented("run-json.md", &found);
 }
 
-/// Whoever reads the JSON behind a pipe has nothing to take out of it.
+/// JSON on standard output is alone there.
 #[test]
 fn json_has_standard_output_for_itself() {
     let line = |verb: &str| format!("{verb} -n 2 --json - examples/hello.c");
@@ -201,7 +200,8 @@ fn long_messages_have_one_leg_if_they_were_waited_for_and_else_three() {
     }
 }
 
-/// The parked processor is compared part by part in ppc440's own tests; here it is the whole machine.
+/// Skipping the idle loop changes nothing on the whole machine; ppc440's own tests compare each part of the
+/// processor.
 #[test]
 fn parking_changes_nothing_but_the_wall_time() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Programs as people start them: launchers and scripts before them, options of other commands, and what the
-//! ranks find around themselves.
+//! Programs as people start them: launchers and scripts before them, options of other commands, and the
+//! environment of the ranks.
 
 use crate::runner::{command, ended, root, Ended};
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ fn lines(run: &Ended) -> Vec<&str> {
     lines
 }
 
-/// What a run printed, in the order of its ranks.
+/// Checks the lines that a run printed, in the order of its ranks.
 #[track_caller]
 fn printed(words: &[&str], expected: &[&str]) {
     let run = started([&["-q"], words].concat());
@@ -41,7 +41,7 @@ fn hash(run: &Ended) -> &str {
     run.stdout.lines().find(|line| line.starts_with("Trace hash")).expect("a hash")
 }
 
-/// Processes before the program cost nothing: the run is the same.
+/// Launchers before the program cost nothing: the run is the same.
 #[test]
 fn launchers_may_stand_before_the_program() {
     let folder = tempfile::tempdir().unwrap();
@@ -92,7 +92,7 @@ fn debuggers_may_stand_before_the_program() {
     }
 }
 
-/// One that passes no descriptors on, as Python's `subprocess` does not.
+/// A launcher may pass no descriptors on, as Python's `subprocess`.
 #[test]
 fn a_launcher_may_close_all_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -255,7 +255,7 @@ fn a_brief_summary_has_five_lines() {
     assert!(whole.stdout.contains("-q nothing"), "{whole:?}");
 }
 
-/// It is told at the same simulated time in each run, and may still do what it has to.
+/// A server gets its signal at the same simulated time in each run, and may still finish its work.
 #[test]
 fn a_server_ends_with_those_that_it_serves() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use crate::runner::{command, ended};
 use std::path::Path;
 
-/// What the program printed, in the order of its ranks, simulated time and hash.
+/// Lines that the program printed, in the order of its ranks, simulated time and hash.
 fn told(options: &[&str]) -> Vec<String> {
     let run = ended(command().arg("run").args(options).args(["tests/cli/spin.c"]));
     let mut lines: Vec<_> = run.went_well().stdout.lines().map(str::to_owned).collect();
@@ -15,7 +15,7 @@ fn told(options: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Who is told of every event gets no run in which the library answers.
+/// Runs with an observer of every event are simulated without the library's own answers.
 #[test]
 fn a_run_is_the_same_when_every_look_at_a_clock_is_simulated() {
     let folder = tempfile::tempdir().unwrap();
@@ -29,7 +29,7 @@ fn a_run_is_the_same_when_every_look_at_a_clock_is_simulated() {
     assert_eq!(told(&["-n", "4", "-ppn", "2"]), told(&["-n", "4", "-ppn", "2", "--no-park"]));
 }
 
-/// A look costs what the machine says.
+/// A reading of the clock has the cost of the machine's parameter.
 #[test]
 fn a_clock_costs_what_it_costs() {
     let looks = |cost: &str| {

@@ -41,7 +41,7 @@ fn pages_and_ioctl_cost_their_time_and_nothing_else_differs() {
     assert!(last(&free) > last(&runs) && last(&runs) >= last(&catamount));
 }
 
-/// `validate` runs every firmware on the machine that is asked for.
+/// `validate` runs every firmware on the chosen machine.
 #[test]
 fn machines_wait_for_their_slowest_firmware() {
     for machine in ["redstorm", "redstorm-linux"] {
@@ -52,7 +52,7 @@ fn machines_wait_for_their_slowest_firmware() {
     }
 }
 
-/// 2 MB each way at once are more commands than SRAM has room for; 6 MB than it would ever have.
+/// Messages of 2 MB each way need more commands than fit into SRAM at once; those of 6 MB more than ever fit.
 #[test]
 fn lists_that_do_not_fit_in_sram_stand_in_the_kernel_s_memory() {
     for bytes in [2_000_000, 6_000_000] {
@@ -61,8 +61,8 @@ fn lists_that_do_not_fit_in_sram_stand_in_the_kernel_s_memory() {
     }
 }
 
-/// What no list can describe fails, and says so: within a collective, while the sender waits for something
-/// else, and where the programs handle the error, the receiver's, too.
+/// Messages that no list can describe fail with a sentence: within a collective, while the sender waits for
+/// something else, and where the programs handle the error, on the receiver's side, too.
 #[test]
 fn a_message_of_more_pages_than_the_kernel_has_commands_fails() {
     let few = "-q -n 2 -m redstorm-linux --set linux.list_commands=257";

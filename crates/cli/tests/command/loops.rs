@@ -1,4 +1,4 @@
-//! Ranks that are in a loop for ever do not keep others from what they do.
+//! Ranks in an endless loop do not block others.
 
 use crate::runner::{command, ended, Ended};
 

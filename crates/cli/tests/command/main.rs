@@ -1,6 +1,6 @@
 //! The `sunstar` command from end to end: real programs, the real firmware, the real command line.
 //!
-//! Needs what `make build` makes beside the command: the MPI library and the firmware.
+//! The tests need the MPI library and the firmware from `make build`.
 
 // Clippy takes only functions with #[test] for tests; here everything is one.
 #![allow(clippy::unwrap_used)]

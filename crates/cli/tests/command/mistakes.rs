@@ -1,4 +1,4 @@
-//! Users' mistakes: each is one clear sentence and exit status 2, and nothing is run.
+//! Usage errors: each gives one clear sentence and exit status 2, and nothing is run.
 
 use crate::runner::{root, run, sunstar, Ended};
 use std::path::Path;
@@ -35,7 +35,8 @@ fn command_lines_that_make_no_sense() {
     assert!(ended.code == 2 && ended.stderr.contains("nosuch"), "{ended:?}");
 }
 
-/// As all other mistakes: what is wrong, and what is allowed.
+/// Values that options do not take are reported like all other usage errors: with the problem, and the
+/// allowed values.
 #[test]
 fn values_that_options_do_not_take() {
     let ranks = "allowed is a whole number from 1 to 4294967295";
@@ -56,7 +57,7 @@ fn values_that_options_do_not_take() {
     }
 }
 
-/// The ping-pong has no longer ones, and takes a number that it cannot read for another.
+/// Messages that the ping-pong does not have are refused; the program itself would misread the number.
 #[test]
 fn messages_that_the_ping_pong_does_not_send() {
     for command in ["validate", "bench ladder", "bench latency", "report page.html"] {
@@ -91,7 +92,8 @@ fn overrides_that_are_wrong() {
     set("firmware.inline").said(2, &["KEY=VALUE"]);
 }
 
-/// More nodes or ranks than there are names for, by a few and by as many as make the search for a box wrap.
+/// Machines with too many nodes or ranks are refused, with a few too many, and with so many that the search
+/// for a box would overflow.
 #[test]
 fn machines_that_are_too_large() {
     for options in ["-n 65537", "-n 65537 --ppn 2", "-n 4294967290", "-n 4294967295"] {
@@ -110,7 +112,7 @@ fn a_row_has_one_dimension() {
     row("--set net.x=2 --set net.y=1 --set net.z=1").went_well();
 }
 
-/// Each copied message may leave an event in one queue, which must hold those of all.
+/// The event queue must be large enough for an event of each copied message.
 #[test]
 fn copies_that_their_event_queue_does_not_hold() {
     let program = "builtin:barrier 1";
@@ -192,7 +194,7 @@ fn files_that_cannot_be_written_are_found_out_before_the_run() {
     assert!(!new.exists() && std::fs::read(&old).unwrap() == b"text");
 }
 
-/// Standard output that goes into a file is one that can be full.
+/// Errors of writing standard output to a file are reported.
 #[test]
 fn output_that_cannot_be_written_is_told() {
     let said = |line: &str| {
@@ -271,7 +273,7 @@ fn two_outputs_in_one_file() {
     run("--json /dev/null --trace /dev/null builtin:barrier 1").went_well();
 }
 
-/// What a command reads is still there after it.
+/// Inputs of a command are still there after it.
 #[test]
 fn outputs_in_the_place_of_inputs() {
     let folder = tempfile::tempdir().unwrap();
@@ -320,7 +322,8 @@ fn a_node_that_is_not_there() {
     }
 }
 
-/// It was switched on all the same, and the summary told of another firmware than was asked for.
+/// A trace without trace points is refused: once they were switched on anyway, and the summary named another
+/// firmware than the requested one.
 #[test]
 fn a_trace_without_trace_points() {
     let trace = |set: &[&str]| {
@@ -345,7 +348,7 @@ fn an_installation_without_its_files() {
     crate::runner::ended(&mut command).said(2, &["SUNSTAR_ROOT", "machines/"]);
 }
 
-/// Who named it by a way from the present folder ran the firmware of before the last change.
+/// Names relative to the present folder work: once the firmware of before the last change was run.
 #[test]
 fn an_installation_may_be_named_by_a_relative_path() {
     let mut command = crate::runner::command();
@@ -356,7 +359,7 @@ fn an_installation_may_be_named_by_a_relative_path() {
     assert!(!astray.exists(), "{} was built", astray.display());
 }
 
-/// A copy of what an installation holds, so that a test can damage it.
+/// A copy of an installation, so that a test can damage it.
 pub fn installation(folder: &Path) -> bool {
     ["machines", "include", "build/lib", "build/firmware"].iter().all(|part| {
         let target = folder.join(part);
@@ -397,7 +400,7 @@ fn an_image_that_does_not_fit() {
     }
 }
 
-/// Whoever copies one of the two by hand is told of functions that are not where the firmware is.
+/// An image beside the ELF of another build is refused, because its functions would be wrong.
 #[test]
 fn an_image_beside_the_elf_of_another_build() {
     let folder = tempfile::tempdir().unwrap();
@@ -416,7 +419,7 @@ fn an_image_beside_the_elf_of_another_build() {
     }
 }
 
-/// What is no file is refused at once: it would be waited for, or would never end.
+/// Inputs that are no files are refused at once: reading them would block, or never end.
 #[test]
 fn inputs_that_are_no_files_or_too_large() {
     let folder = tempfile::tempdir().unwrap();

@@ -40,8 +40,8 @@ fn a_session_is_what_it_was() {
     });
 }
 
-/// The same commands have the same answers, wherever they come from and however the run is simulated; the run
-/// is the one without them.
+/// Commands have the same answers from any source and with any options for speed; the run is the same as
+/// without them.
 #[test]
 fn looking_changes_nothing() {
     let line = |options: &str| format!("run -q -n 2 -m amata --json - {options} {PINGPONG}");
@@ -104,7 +104,7 @@ fn what_it_cannot_look_at_is_refused_by_a_sentence() {
     refused(&format!("-m amata --functions --json - {PINGPONG}"), &["--functions", "profile"]);
 }
 
-/// The processor stands before a fault ends the run, and the run ends with it however one goes on.
+/// The processor stops before a fault ends the run, and the run ends with it whatever command follows.
 #[test]
 fn a_fault_is_shown_before_it_ends_the_run() {
     let folder = faulty(7);

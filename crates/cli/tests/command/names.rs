@@ -1,4 +1,4 @@
-//! Projects that know nothing of Sunstar find it by the names that they look for.
+//! Projects without knowledge of Sunstar find it by the names of other MPI implementations.
 
 use crate::runner::{command, ended, root, Ended};
 use std::path::Path;
@@ -44,7 +44,7 @@ fn a_makefile_builds_and_runs() {
     assert_eq!(built.went_well().stdout.matches("token 3 after 3 hops").count(), 2, "{built:?}");
 }
 
-/// By itself, as configure scripts run what they have compiled; by a real MPI's mpiexec, whose library
+/// A compiled program runs by itself, as in configure scripts, and by a real MPI's mpiexec, whose library
 /// comes first.
 #[test]
 fn what_is_compiled_can_be_loaded() {

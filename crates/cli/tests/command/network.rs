@@ -1,4 +1,4 @@
-//! The network under load and with faults (tests/network): what a run comes to.
+//! Results of runs with the network under load and with faults (tests/network).
 
 use crate::runner::{run, Ended};
 
@@ -23,7 +23,7 @@ fn two_flows_share_a_link() {
     assert!((862.0..893.0).contains(&sum) && (both[0] - both[1]).abs() < 4.0, "{both:?}");
 }
 
-/// The receive engine is full, the network behind it, and the senders wait; nothing is lost.
+/// Nothing is lost while the receive engine and the network behind it are full, and the senders wait.
 #[test]
 fn receives_posted_late_do_not_deadlock_the_machine() {
     for topology in ["row", "mesh", "torus"] {
@@ -57,7 +57,7 @@ fn threads_change_nothing_about_a_jam_or_a_fault() {
     assert_eq!(hash(1), hash(2));
 }
 
-/// Workloads that exhaust or break something, and what the run comes to, as golden sentences.
+/// Workloads that exhaust or break something, with the ends of their runs as golden sentences.
 #[test]
 fn what_the_firmware_cannot_survive_is_told() {
     let flood = "tests/network/flood.c";

@@ -1,4 +1,4 @@
-//! `--pcap`: what tshark reads, with the generated dissector, is what was sent and received.
+//! `--pcap`: tshark reads, with the dissector from `abi/`, what was sent and received.
 
 use crate::runner::{ended, root, sunstar};
 use serde_json::Value;
@@ -97,7 +97,7 @@ fn tshark_shows_the_messages_of_a_program() {
     assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap()));
 }
 
-/// Refusals, calls, and messages that come again.
+/// tshark shows refusals, calls, and repeated messages.
 #[test]
 fn tshark_shows_recovery() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn tshark_shows_recovery() {
     assert!(malformed.is_empty(), "{malformed:?}");
 }
 
-/// Remote writes: every packet at both ends, as often as the cards have counted.
+/// tshark shows every packet of remote writes at both ends, as often as the cards have counted.
 #[test]
 fn tshark_shows_remote_writes() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,7 +157,7 @@ fn tshark_shows_remote_writes() {
     }
 }
 
-/// Messages of machine alpu: every one at both ends, with its match bits.
+/// tshark shows every message of machine alpu at both ends, with its match bits.
 #[test]
 fn tshark_shows_messages_of_queues_on_the_interface() {
     let folder = tempfile::tempdir().unwrap();

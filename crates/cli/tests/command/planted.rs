@@ -1,5 +1,5 @@
 //! The judge over whole runs: it sees each bug that is planted in the firmware
-//! (firmware/seastar/core/plant.h), nothing in the firmware as it is, and nobody sees it. Bugs in the
+//! (firmware/seastar/core/plant.h), nothing in the firmware as it is, and it changes nothing. Bugs in the
 //! library: portals/tests/driver/planted.rs.
 
 use crate::runner::{command, ended, root, run, unjudged, Ended};
@@ -9,7 +9,7 @@ use std::process::Command;
 /// Its name, and what the judge says.
 type Bug = (&'static str, &'static [&'static str]);
 
-/// What each bug makes the judge say, in the order of `enum plant`.
+/// Words of the judge about each bug, in the order of `enum plant`.
 const BUGS: &[Bug] = &[
     ("LOSES_INLINE", &["arrival of a message", "before it, got this one", "s2.2"]),
     ("ANNOUNCES_TWICE", &["arrival of a message", "it comes again", "s2.2"]),
@@ -22,7 +22,7 @@ const BUGS: &[Bug] = &[
     ("CRIES_WOLF", &["ni_fail_type", "expected \"PTL_NI_OK\"", "s3.11"]),
 ];
 
-/// The same of the firmware's matching for accelerated processes, which only such an image does.
+/// The same for bugs in the firmware's matching for accelerated processes, which only such an image has.
 const MATCHING_BUGS: &[Bug] = &[
     ("LOSES_UNLINK", &["the judge: node ", "s2.2"]),
     ("HEAD_IS_TAIL", &["match entries looked at", "s2.2"]),
@@ -41,7 +41,7 @@ const ATOMIC_BUGS: &[Bug] = &[
     ("ANSWERS_NEW", &["payload of message", "s3.13"]),
 ];
 
-/// The same of what it does when pendings have run out.
+/// The same for bugs in the recovery when pendings have run out.
 const RECOVERY_BUGS: &[Bug] = &[
     ("REFUSES_LATER", &["the judge: node "]),
     ("TAKES_REFUSED", &["arrival of a message", "before it, got this one", "s2.2"]),
@@ -53,7 +53,7 @@ const RECOVERY_BUGS: &[Bug] = &[
 
 /// The machine whose firmware does the matching.
 const MATCHING: &str = "redstorm-accelerated";
-/// Eight pendings for what comes from five nodes.
+/// A machine with eight pendings for messages from five nodes.
 const FEW: &str = "-n 6 --set portals.accelerated_tx_pendings=376 tests/network/flood.c 30";
 
 /// Runs a program on an installation whose firmware has a bug, or none.
@@ -139,8 +139,8 @@ fn line<'a>(summary: &'a str, start: &str) -> Option<&'a str> {
     summary.lines().find(|line| line.starts_with(start))
 }
 
-/// It is told of each event, one by one; without it packets are moved on in a row while nothing else is due
-/// and the processor need not be there.
+/// The judge changes nothing, although it gets each event by itself, while without it packets are moved in
+/// bulk if nothing else is due and the processor is not needed.
 #[test]
 fn the_judge_changes_nothing() {
     for program in [

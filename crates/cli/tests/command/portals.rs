@@ -75,7 +75,7 @@ fn a_program_may_end_while_its_messages_are_under_way() {
     assert_eq!(lines, BTreeSet::from(expected), "{leave:?}");
 }
 
-/// Whatever the firmware makes of short messages, and on one node.
+/// Operations that fail at one end end at both, with inline messages or without, and on one node.
 #[test]
 fn operations_that_fail_for_the_memory_of_one_side_end_at_both() {
     for way in ["", "--set firmware.inline=off ", "--ppn 2 "] {
@@ -86,7 +86,8 @@ fn operations_that_fail_for_the_memory_of_one_side_end_at_both() {
     }
 }
 
-/// Also not for the clocks, which both libraries have.
+/// Programs that do not use Portals do not load its library, not even for the clocks, which both libraries
+/// have.
 #[test]
 fn programs_that_do_not_use_portals_do_not_load_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `sunstar profile`: every cycle of the firmware is told, once, of the right function and line.
+//! `sunstar profile`: every cycle of the firmware counts once, for the right function and line.
 
 use crate::json::{assert_documented, paths};
 use crate::runner::{root, sunstar, Ended};
@@ -96,7 +96,7 @@ fn people_see_functions_and_the_text_of_lines() {
     for word in ["idle polling", "rx_take_all", "command_take_all"] {
         assert!(out.contains(word), "no {word} in {out}");
     }
-    // The text that stands below a place is that line of that file.
+    // The text below a place is that line of that file.
     let lines: Vec<&str> = out.lines().collect();
     let (place, text) = lines
         .windows(2)
@@ -114,7 +114,7 @@ fn flame(folder: &Path) -> std::path::PathBuf {
     flame_of(folder, "examples/pingpong.c 8")
 }
 
-/// The image of what `line` runs on two nodes.
+/// The image of the program in `line` on two nodes.
 fn flame_of(folder: &Path, line: &str) -> std::path::PathBuf {
     let file = folder.join("flame.svg");
     let words = ["profile", "-q", "-n", "2", "--flame", file.to_str().unwrap()];
@@ -162,7 +162,8 @@ fn the_flame_graph_is_one_well_formed_file_with_the_functions_in_it() {
     assert_eq!(text, again);
 }
 
-/// As the JSON has: the table and what the program prints go to standard error.
+/// The flame graph may go to standard output, like the JSON: then the table and the program's output go to
+/// standard error.
 #[test]
 fn the_flame_graph_may_have_standard_output_for_itself() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,7 +176,7 @@ fn the_flame_graph_may_have_standard_output_for_itself() {
     }
 }
 
-/// Both processors' firmware, in a browser.
+/// A browser opens the flame graphs of both processors' firmware.
 #[test]
 fn a_browser_opens_the_flame_graph() {
     for (line, function) in [

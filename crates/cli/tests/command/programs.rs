@@ -1,4 +1,4 @@
-//! Programs that are right: what they print, how they end, and that a run is a pure function.
+//! Correct programs: their output, their ends, and the determinism of runs.
 
 use crate::runner::{command, ended, root, run, sunstar};
 use std::process::Command;
@@ -37,7 +37,7 @@ fn what_mpich_gets_wrong_is_right() {
     }
 }
 
-/// As Python does, or a program whose own library uses MPI.
+/// Programs may use MPI through other libraries, as Python does, or a program whose own library uses MPI.
 #[test]
 fn programs_may_get_at_mpi_through_other_libraries() {
     let folder = tempfile::tempdir().unwrap();
@@ -131,7 +131,8 @@ fn equal_runs_have_equal_hashes_on_any_number_of_threads() {
     assert_ne!(hash(&other.went_well().stdout), first, "the hash does not see time");
 }
 
-/// As on another workstation: other libraries move what is mapped below them, another environment the stack.
+/// The workstation's memory layout does not matter: other libraries move the memory mapped below them,
+/// another environment the stack.
 #[test]
 fn where_the_workstation_puts_memory_does_not_enter_the_simulation() {
     let line = |output: &str, name: &str| {

@@ -1,4 +1,4 @@
-//! The line on terminals that tells how far a long run has come, on a pseudo-terminal.
+//! The progress line of long runs, on a pseudo-terminal.
 
 use crate::runner::{
     command, interrupt, interrupted_on_a_terminal, on_a_terminal, root, waited_for,
@@ -6,16 +6,16 @@ use crate::runner::{
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A run of minutes, whose end is known. It is interrupted when enough has been seen of it.
+/// A run of minutes, whose end is known. The test interrupts it.
 const LONG: &str = "-n 2 --until 10000ms builtin:pingpong 8 100000000";
 
-/// Longer than a run lasts of which nothing is told.
+/// Longer than a run without a progress line lasts.
 const A_WHILE: Duration = Duration::from_secs(4);
 
-/// How a terminal clears its line.
+/// Escape sequence that clears a terminal's line.
 const CLEARS: &str = "\x1b[2K";
 
-/// What stands on a terminal's lines in the end, as far as this command moves on it.
+/// Lines on a terminal in the end, as far as this command moves on it.
 fn stands(shown: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut rest = shown;
@@ -26,7 +26,7 @@ fn stands(shown: &str) -> Vec<String> {
             continue;
         }
         if let Some(behind) = rest.strip_prefix("\x1b[") {
-            // Colours, and steps up over lines that nothing stands on.
+            // Colours, and steps up over empty lines.
             let end = behind.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(behind.len() - 1);
             if behind[end..].starts_with('A') && lines.len() > 1 {
                 lines.pop();
@@ -45,12 +45,12 @@ fn stands(shown: &str) -> Vec<String> {
     lines
 }
 
-/// A line of the progress, with all that it tells.
+/// True for a complete progress line.
 fn tells(line: &str) -> bool {
     [" simulated, ", " messages, ", " a second"].iter().all(|words| line.contains(words))
 }
 
-/// What was written, line by line.
+/// Lines of the output.
 fn lines(shown: &str) -> impl Iterator<Item = &str> {
     shown.split(['\r', '\n'])
 }

@@ -1,5 +1,5 @@
-//! `sunstar bench queues` and `sunstar queues`: what is told of MPI's queues is what they do. And the judge
-//! of MPI's rules beside whole runs.
+//! `sunstar bench queues` and `sunstar queues`: the numbers about MPI's queues are right. And the judge of
+//! MPI's rules beside whole runs.
 
 use crate::runner::{root, run, unjudged};
 use serde_json::Value;
@@ -31,7 +31,7 @@ fn the_cost_of_an_entry_is_found_again_in_the_figures() {
         let each = (at(&figures, percent, length) - own) / walked as f64;
         assert!((900.0..1100.0).contains(&each), "{percent} % of {length}: {each} ns");
     }
-    // What stands behind costs nothing.
+    // Entries behind it cost nothing.
     let behind = at(&figures, 0, 20) - at(&figures, 0, 0);
     assert!(behind.abs() < 1000.0, "{behind} ns");
     assert_eq!(figures["posted"].as_array().unwrap().len(), 6);
@@ -75,7 +75,7 @@ fn queues_are_measured_where_there_are_any() {
     assert!(ended.stderr.contains("posted: needs two ranks"), "{ended:#?}");
 }
 
-/// The paper's MPI has eleven functions, and its benchmarks use no others.
+/// The benchmarks use only the eleven functions of the paper's MPI.
 #[test]
 fn the_benchmarks_use_eleven_functions() {
     const OWN: [&str; 11] = [
@@ -104,7 +104,7 @@ fn the_benchmarks_use_eleven_functions() {
     }
 }
 
-/// Every message to a rank has searched its posted receives once, whatever core did it.
+/// Every message to a rank has searched its posted receives once, on whatever core.
 #[test]
 fn searches_add_up_to_messages() {
     for options in
@@ -155,7 +155,7 @@ fn the_laboratory_tells_of_every_rank_and_of_every_setting() {
     for name in ["rank 0", "rank 1", "all ranks"] {
         let rows = rows(name);
         assert_eq!(rows.len(), 2, "{name}: {text}");
-        // All the others and the message's own stand there at once.
+        // All the others and the message's own are there at once.
         assert!(rows[0][3].parse::<u64>().unwrap() >= 31, "{text}");
     }
     assert!(text.contains("Every search is counted."), "{text}");

@@ -58,7 +58,7 @@ fn class(report: &Value, bytes: u64) -> &Value {
     found.unwrap_or_else(|| panic!("no class of {bytes} bytes: {all:?}"))
 }
 
-/// Every message, from the library's call to the process that waits for it.
+/// The steps of a message lead from the library's call to the process that waits for it.
 #[test]
 fn a_message_is_told_step_by_step() {
     let line = "-n 2 -m forth builtin:rdma-pingpong 8 40";
@@ -100,7 +100,8 @@ fn a_message_is_told_step_by_step() {
     assert_eq!(of("--set rdma.post=1us", post) - of("--set rdma.post=0ns", post), 1_000_000);
 }
 
-/// What nobody waits for ends in memory; a doorbell ends with the handler, or with who sleeps.
+/// Messages that nobody waits for end in memory; a doorbell ends with the handler, or when it wakes a
+/// sleeper.
 #[test]
 fn writes_and_doorbells_are_messages_of_their_kinds() {
     let told = report("-n 5 -m forth-switch builtin:rdma-incast 12296 6");
@@ -115,7 +116,7 @@ fn writes_and_doorbells_are_messages_of_their_kinds() {
     assert_eq!(to["bytes"], 6 * 12_296 + 2 * 8);
 }
 
-/// The parts of each call add up to its time; who sleeps waits for his sender.
+/// The parts of each call add up to its time; a sleeping rank waits for its sender.
 #[test]
 fn calls_of_the_library_have_an_account() {
     let told = report("-n 2 -m forth builtin:rdma-stream 4096 60");
@@ -158,7 +159,7 @@ fn a_message_and_a_call_are_explained() {
     assert!(both.contains("slowest of 20 messages"), "{both}");
 }
 
-/// Observing is free, and what is told does not depend on who simulates.
+/// Observation changes nothing, and reports do not depend on the number of threads.
 #[test]
 fn what_is_told_of_messages_is_one_for_any_number_of_threads() {
     let line = "-n 5 -m forth-switch builtin:rdma-permutation 4104 6";
@@ -265,8 +266,8 @@ fn a_lost_interrupt_is_a_deadlock_that_is_told() {
     run(lost).said(1, &["deadlock", "rank 1 waits"]);
 }
 
-/// A doorbell that is rung between the handler's first look and the enabling raises nothing: the second look
-/// finds it, and a handler without one loses it.
+/// A doorbell rung between the handler's first poll and the enabling raises no interrupt: the second poll
+/// finds it, and a handler without a second poll loses it.
 #[test]
 fn the_second_look_finds_what_came_before_the_interrupt_was_enabled() {
     let line = "-n 2 -m forth-switch --set rdma.doorbell=500ns builtin:rdma-stream 512 2";
@@ -277,7 +278,7 @@ fn the_second_look_finds_what_came_before_the_interrupt_was_enabled() {
     run(&once).said(1, &["deadlock", "rank 1 waits"]);
 }
 
-/// Counts of credits are cumulative: the next one tells what a lost one would have.
+/// Counts of credits are cumulative, so that the next credit makes up for a lost one.
 #[test]
 fn a_lost_credit_costs_time_and_the_last_one_is_told() {
     let line = "-n 2 -m forth builtin:rdma-stream 4096 60";

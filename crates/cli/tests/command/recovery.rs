@@ -1,4 +1,4 @@
-//! Recovery on the network interface (`firmware.overflow=nic`): whatever runs out there, programs end with
+//! Recovery on the network interface (`firmware.overflow=nic`): whatever resource runs out, programs end with
 //! every byte right. All runs are judged.
 
 use crate::accelerated::counter;
@@ -6,7 +6,8 @@ use crate::runner::{json, run};
 
 const NIC: &str = "-q --machine redstorm-accelerated";
 
-/// Streams, pendings and sources run out; senders are refused, called, and send again.
+/// Programs end well although streams, pendings and sources run out; senders are refused, called, and send
+/// again.
 #[test]
 fn nothing_that_runs_out_stops_a_program() {
     for line in [
@@ -23,7 +24,8 @@ fn nothing_that_runs_out_stops_a_program() {
     }
 }
 
-/// Answers hold pendings until they are taken: all nodes' pendings could hold answers to one another.
+/// Answers do not wait for one another, although they hold pendings until they are taken, so that all nodes'
+/// pendings could hold answers.
 #[test]
 fn answers_do_not_wait_for_one_another() {
     let program = "-n 8 --ranks-per-node 2 tests/mpi/messages.c";
@@ -43,7 +45,8 @@ fn a_machine_that_cannot_recover_says_what_to_do() {
     }
 }
 
-/// With the kernel's Portals, whose pendings run out when nobody takes messages.
+/// Messages are refused and repeated also with the kernel's Portals, whose pendings run out when nobody takes
+/// messages.
 #[test]
 fn the_kernel_s_messages_are_refused_and_come_again() {
     let line = "-q --set firmware.overflow=nic -n 6 --set portals.tx_pendings=1268 \
@@ -62,7 +65,7 @@ fn threads_and_parking_change_nothing() {
     assert_eq!(hash(""), hash("-t 2 --no-park --cold-boot --no-merge"));
 }
 
-/// A random program, judged, on a machine that lacks something.
+/// Runs a random program, judged, on a machine with few resources of a kind.
 fn lacking(seed: u64) {
     let lacks = match seed % 3 {
         0 => format!("--set portals.accelerated_tx_pendings={}", 320 + seed % 32),

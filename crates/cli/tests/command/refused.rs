@@ -1,4 +1,4 @@
-//! What the system may refuse: calls (a filter), address space, descriptors, room on disks, streams. Each run
+//! Refusals of the system: calls (a filter), address space, descriptors, room on disks, streams. Each run
 //! ends as documented and says what is refused; none hangs, panics or blames the program.
 
 use crate::runner::{command, ended, hearing, root, Ended};
@@ -33,17 +33,16 @@ fn behind(launch: &[&str]) -> Command {
     command
 }
 
-/// What the launcher ends with where the system has no such filters.
+/// Status of the launcher on a system without such filters.
 const UNUSABLE: i32 = 125;
 
-/// A call that is refused from the first one of `main` on, whose name is part of the sentence; or a run can
-/// do without it.
+/// Ending of a run for which a call is refused from the start of `main` on.
 enum Comes {
-    /// To a sentence that names the call.
+    /// A sentence names the call.
     Named(&'static str),
-    /// Well.
+    /// The run ends well, because it can do without the call.
     Well,
-    /// To either: one of a pair of which the C library takes what is there.
+    /// One of the two: the C library has another call for the same purpose.
     Either(&'static str),
 }
 
@@ -90,8 +89,8 @@ const CALLS: &[(&str, libc::c_long, Comes)] = &[
 /// The answers of a filter.
 const ANSWERS: [(&str, i32); 2] = [("EPERM", libc::EPERM), ("ENOSYS", libc::ENOSYS)];
 
-/// Four ranks, so that they are forked from a template, exchange messages of several kinds, one is killed by
-/// the simulator at the end.
+/// Runs four ranks with a refused call: so many that they are forked from a template. They exchange messages
+/// of several kinds, and the simulator kills them at the end.
 fn refused(launcher: &Path, program: &Path, call: libc::c_long, answer: i32, after: u32) -> Ended {
     let words = [call.to_string(), answer.to_string(), after.to_string()];
     let mut launch = vec![launcher.to_str().unwrap()];
@@ -100,8 +99,7 @@ fn refused(launcher: &Path, program: &Path, call: libc::c_long, answer: i32, aft
     ended(command.args(["run", "-q", "-n", "4"]).arg(program))
 }
 
-/// The program of this file's tests ends so where nothing is refused: rank 1 calls MPI_Abort, and the
-/// simulator kills all.
+/// Exit status of the program if nothing is refused: rank 1 calls MPI_Abort, and the simulator kills all.
 const ABORTED: i32 = 5;
 
 #[test]
@@ -134,7 +132,8 @@ fn calls_that_the_system_refuses_are_named_or_done_without() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Processes and threads that the system grants only some of: calls are refused from a later one on.
+/// Runs end with a sentence if the system grants only some of the processes and threads: calls are refused
+/// from a later one on.
 #[test]
 fn processes_and_threads_that_come_to_an_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +165,7 @@ fn processes_and_threads_that_come_to_an_end() {
     }
 }
 
-/// Less and less address space: a sentence, wherever it comes to an end.
+/// Runs with less and less address space end with a sentence, wherever it is used up.
 #[test]
 fn address_space_that_comes_to_an_end() {
     for megabytes in [40, 60, 100, 200, 300] {
@@ -201,7 +200,7 @@ fn shell(words: &str, redirections: &str) -> Ended {
     ended(&mut shell)
 }
 
-/// What was asked for and cannot be printed is told, with a status that is not success.
+/// Output that was asked for and cannot be printed is reported, with a status that is not success.
 #[test]
 fn standard_output_that_takes_nothing() {
     for (words, code) in [
@@ -225,7 +224,7 @@ fn standard_output_that_takes_nothing() {
     shell("run -q -n 2 tests/cli/wrong.c no-mpi-call", ">&- 2>&- <&-").went_well();
 }
 
-/// Statuses do not depend on standard error.
+/// Exit statuses do not depend on standard error.
 #[test]
 fn standard_error_that_takes_nothing() {
     for redirection in ["2>&-", "2>/dev/full"] {
@@ -243,7 +242,7 @@ fn standard_error_that_takes_nothing() {
     }
 }
 
-/// A shell sees the low byte of what a program aborts with; what is no success does not become one by that.
+/// A shell sees the low byte of a program's abort code; a failure never becomes a success by that.
 #[test]
 fn codes_of_aborts() {
     let folder = tempfile::tempdir().unwrap();
@@ -256,7 +255,7 @@ fn codes_of_aborts() {
     }
 }
 
-/// Folders in which nothing can be made: whoever is root may write where modes forbid it, but not here.
+/// Runs with folders in which nothing can be made, not even by root, whom modes do not stop.
 #[test]
 fn folders_that_take_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `sunstar report`: one page that needs nothing else, with the numbers of the runs and of the papers.
+//! `sunstar report`: a self-contained page with the numbers of the runs and of the papers.
 
 use crate::runner::{root, sunstar};
 use scraper::{ElementRef, Html, Selector};
@@ -38,7 +38,7 @@ fn report(line: &str) -> Written {
     Written { folder, text, run, stdout }
 }
 
-/// Messages of all kinds: in the header, with payload, fetched.
+/// Report of a program with messages of all kinds: in the header, with payload, fetched.
 fn of_a_program() -> &'static Written {
     static PAGE: OnceLock<Written> = OnceLock::new();
     PAGE.get_or_init(|| report("-n 2 --judge examples/pingpong.c 262144"))
@@ -62,7 +62,7 @@ fn value(json: &Value) -> f64 {
     json.as_f64().unwrap_or_else(|| panic!("{json} is no number"))
 }
 
-/// Equal but for the last bit, which serde_json's reader does not care for.
+/// Checks that numbers are equal up to the last bit, which serde_json's reader may lose.
 #[track_caller]
 fn assert_same(shown: f64, told: f64) {
     assert!((shown - told).abs() <= 1e-14 * told.abs(), "{shown} is not {told}");
@@ -72,7 +72,7 @@ fn words(element: &ElementRef) -> String {
     element.text().collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Well-formed, and nothing in it is loaded from anywhere.
+/// Checks that the page is well-formed, and loads nothing.
 #[track_caller]
 fn assert_stands_alone(written: &Written) {
     let page = written.page();
@@ -221,7 +221,7 @@ fn collapsed(text: &Value) -> String {
     text.as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What `examples/studies/latency.c` prints: bytes, microseconds, MB/s.
+/// Table that `examples/studies/latency.c` prints: bytes, microseconds, MB/s.
 fn table(stdout: &str) -> Vec<Vec<f64>> {
     let rows = stdout.lines().skip(1);
     rows.map(|row| row.split_whitespace().filter_map(|word| word.parse().ok()).collect()).collect()
@@ -247,7 +247,7 @@ fn curves_are_what_the_ping_pong_prints() {
     }
 }
 
-/// What published/*.toml holds.
+/// Results in published/*.toml.
 fn published() -> Vec<toml::Value> {
     let file = |name| std::fs::read_to_string(root().join("published").join(name)).unwrap();
     ["brightwell2007.toml", "pedretti2005.toml"]
@@ -272,7 +272,7 @@ fn what_is_published_stands_on_the_curves() {
             continue;
         };
         let value = result.get("value").and_then(|value| value.as_float());
-        // Savings stand above the full firmware.
+        // Savings are drawn above the full firmware.
         let expected = match measurement.split('.').collect::<Vec<_>>()[..] {
             ["latency", _, _] => value.unwrap(),
             ["saving", _, bytes] => value.unwrap() + full(bytes),
@@ -366,7 +366,7 @@ fn a_page_takes_the_place_of_a_page_only() {
     }
 }
 
-/// Runs in the page: what is thrown, which sections have a place, what is wider than the window.
+/// Script in the page that collects errors, visible sections, and elements wider than the window.
 const PROBE: &str = r#"<script>
 const thrown = [];
 addEventListener("error", (event) => thrown.push(String(event.message)));
@@ -384,8 +384,8 @@ addEventListener("load", () => {
 });
 </script>"#;
 
-/// Opens a page in a browser of this width with a script in its head; what the script wrote into an element
-/// `probe`, and the page as it stood then. Nothing is in the console.
+/// Opens a page in a browser of this width with a script in its head; the script's result in the element
+/// `probe`, and the page at that time. The console must be empty.
 fn browse(written: &Written, script: &str, width: u32) -> (Value, Html) {
     // Tests share a page, but neither the copy nor the browser.
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ fn report(line: &str) -> Value {
     serde_json::from_str(&ended.stdout[json..]).unwrap_or_else(|why| panic!("{why}: {ended:#?}"))
 }
 
-/// All that a report says but for how the run was made.
+/// Report without the description of the command.
 pub fn said(line: &str) -> [Value; 7] {
     let report = report(line);
     let keys = ["trace_hash", "simulated_ns", "nodes", "exit", "messages", "breakdowns", "account"];

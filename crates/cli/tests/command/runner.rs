@@ -1,4 +1,4 @@
-//! Starting the command as a user would.
+//! Starts the command as a user would.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that takes longer hangs. No run of these tests takes a tenth of it, however busy the machine.
+/// Time after which a command hangs. No run of these tests takes a tenth of it, even on a busy machine.
 const HANGS_AFTER: Duration = Duration::from_secs(600);
 
-/// What a command printed and how it ended.
+/// Output and ending of a command.
 #[derive(Debug)]
 pub struct Ended {
     pub code: i32,
@@ -27,7 +27,7 @@ pub fn root() -> PathBuf {
 /// The command, not yet started; it runs in the repository's root.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sunstar"));
-    // The executable may stand in a target folder outside of the repository.
+    // The executable may be in a target folder outside of the repository.
     command.current_dir(root()).env("SUNSTAR_ROOT", root()).stdin(Stdio::null());
     // What is kept for later runs is kept among what the tests build.
     command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
@@ -35,8 +35,7 @@ pub fn command() -> Command {
     command
 }
 
-/// Whoever runs the tests in the background, or under nohup, has signals ignored; who sits at a terminal has
-/// not.
+/// Resets ignored signals of the command: tests in the background, or under nohup, have some ignored.
 pub fn hearing(command: &mut Command) {
     let hear = || {
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
@@ -49,7 +48,7 @@ pub fn hearing(command: &mut Command) {
     unsafe { command.pre_exec(hear) };
 }
 
-/// Runs the command to its end. Every program that is run so is judged, whatever else a test looks at.
+/// Runs the command to its end. Every such run is judged.
 pub fn sunstar<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ended {
     let mut command = command();
     for (at, argument) in arguments.into_iter().enumerate() {
@@ -71,8 +70,8 @@ pub fn run(line: &str) -> Ended {
     sunstar(["run"].into_iter().chain(line.split_whitespace()))
 }
 
-/// Runs a command whose standard error, and output if `both`, is a terminal; what that was told, and the exit
-/// status.
+/// Runs a command whose standard error, and output if `both`, is a terminal; the text on the terminal, and
+/// the exit status.
 pub fn on_a_terminal(command: Command, both: bool) -> (String, i32) {
     interrupted_on_a_terminal(command, both, |_| false)
 }
@@ -178,7 +177,7 @@ impl Ended {
         self
     }
 
-    /// Fails unless the command ended well and said nothing about it.
+    /// Fails unless the command ended well, without messages.
     #[track_caller]
     pub fn went_well(&self) -> &Ended {
         assert!(self.code == 0 && self.stderr.is_empty(), "{self:#?}");

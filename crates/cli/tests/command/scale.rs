@@ -14,7 +14,7 @@ fn children(process: u32) -> Vec<u32> {
     lists.flat_map(|list| numbers(list.unwrap_or_default())).collect()
 }
 
-/// Memory of a process and of those that it has started, in bytes: what several share counts once.
+/// Memory of a process and of those that it has started, in bytes: shared memory counts once.
 fn memory(process: u32) -> u64 {
     let rollup = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
     let share = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
@@ -22,7 +22,8 @@ fn memory(process: u32) -> u64 {
     own.unwrap_or(0) * 1024 + children(process).into_iter().map(memory).sum::<u64>()
 }
 
-/// Runs a command, one of whose arguments nobody else has; the most memory that it uses, and its ranks.
+/// Runs a command, which `argument` identifies; returns its end and the most memory that it and its ranks
+/// use.
 fn run_watched(line: &str, argument: &str) -> (Ended, u64) {
     let over = AtomicBool::new(false);
     let is_it = |process: &u32| {
@@ -45,7 +46,7 @@ fn run_watched(line: &str, argument: &str) -> (Ended, u64) {
     })
 }
 
-/// Each node has stacks, of which a process may not have any number. Nothing is begun that cannot be ended.
+/// More nodes than the system has stacks for are refused at the start.
 #[test]
 fn more_nodes_than_the_system_has_stacks_for() {
     let allowed = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
@@ -55,7 +56,7 @@ fn more_nodes_than_the_system_has_stacks_for() {
     }
 }
 
-/// All ranks do a collective, within the pendings of host and firmware and 6 GiB for 1,024 ranks.
+/// Runs a collective of all ranks, within the pendings of host and firmware and 6 GiB for 1,024 ranks.
 fn collective(ranks: u64, what: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.json");
@@ -105,7 +106,7 @@ fn four_thousand_nodes_run_built_in_workloads() {
     }
 }
 
-/// Each checks every byte that it receives.
+/// Built-in workloads run without processes; each checks every byte that it receives.
 #[test]
 fn built_in_workloads_run_without_processes() {
     for workload in [

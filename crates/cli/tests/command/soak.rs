@@ -1,6 +1,6 @@
-//! Random programs (tests/soak) on random machines with random faults, judged. A run ends well with
-//! everything right, or as docs/reference/faults.md says of its faults. What fails prints its seed
-//! and the line that does it again.
+//! Random programs (tests/soak) on random machines with random faults, judged. A run ends well with correct
+//! results, or as docs/reference/faults.md says about its faults. A failure prints its seed and the line that
+//! repeats it.
 //!
 //! ```text
 //! SOAK_FIRST=17 SOAK_SEEDS=1 cargo test -p cli --test command soak -- --ignored    one seed
@@ -15,27 +15,27 @@ use std::process::Command;
 /// The programs, which take a seed.
 const PROGRAMS: [&str; 2] = ["tests/soak/random.c", "tests/soak/portals.c"];
 
-/// Status of a program that got something wrong.
+/// Exit status of a program that got wrong data.
 const WRONG: i32 = 77;
 
 /// A run to be made.
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
-    /// Everything between `sunstar run` and the program.
+    /// Words between `sunstar run` and the program.
     options: Vec<String>,
-    /// Which of [`PROGRAMS`].
+    /// Index in [`PROGRAMS`].
     program: usize,
     kinds: Vec<&'static Kind>,
 }
 
-/// How a run went.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Went {
     Well,
-    /// It ended as is expected of its faults.
+    /// It ended as expected with its faults.
     AsExpected,
-    /// The program noticed something wrong that nothing else does.
+    /// The program noticed an error that nothing else detects.
     Misled,
 }
 
@@ -88,7 +88,7 @@ impl Case {
         })
     }
 
-    /// What a user types to see it again.
+    /// Command line that repeats it.
     fn replay(&self) -> String {
         let words: Vec<String> = self.words().map(quoted).collect();
         let program = PROGRAMS[self.program];
@@ -102,7 +102,7 @@ impl Case {
         sunstar(words.chain([program, &seed]))
     }
 
-    /// Runs it; the error says what is not as it should be.
+    /// Runs it; the error describes the failure.
     fn check(&self, programs: &Programs) -> Result<Went, String> {
         let ended = self.run(programs, &[]);
         let went = self.look(&ended)?;
@@ -142,7 +142,7 @@ impl Case {
     }
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell.
 pub fn quoted(word: &str) -> String {
     if word.contains([' ', '#']) {
         format!("'{word}'")
@@ -155,7 +155,7 @@ fn hash(ended: &Ended) -> Option<&str> {
     ended.stdout.lines().find(|line| line.starts_with("Trace hash"))
 }
 
-/// True if a second fault of a kind is one more, whatever the first.
+/// True if several faults of a kind can be combined.
 fn may_be_repeated(kind: &Kind) -> bool {
     matches!(kind.value, Form::Share | Form::ShareTime | Form::Link)
 }
@@ -236,7 +236,7 @@ impl Programs {
     }
 }
 
-/// Runs so many seeds; tells how they went, and fails with all that did not go as they should.
+/// Runs so many seeds; returns the numbers of results of each kind, and fails with a list of failures.
 fn soak(first: u64, seeds: u64) -> [u64; 3] {
     let folder = tempfile::tempdir().unwrap();
     let programs = Programs::compiled_in(folder.path());
@@ -273,7 +273,7 @@ fn random_programs_with_faults_soak() {
     soak(number("SOAK_FIRST", 1000), number("SOAK_SEEDS", 2000));
 }
 
-/// Lines of failures that were bugs: words of `sunstar run`, and the program's number and seed.
+/// Lines of failures that found bugs: words of `sunstar run`, and the program's number and seed.
 const FOUND: [(&str, usize, u64); 3] = [
     // The judge believed a damaged user id.
     ("--seed 1150 -n 2 --set net.topology=row --fault link.biterror=6e-5@1", 0, 1150),
@@ -305,7 +305,7 @@ fn what_was_found_stays_mended() {
     }
 }
 
-/// The line that a failure prints does it again, in a shell, and to the same end.
+/// The line that a failure prints repeats it in a shell, with the same end.
 #[test]
 fn the_line_of_a_failure_repeats_it() {
     let seed = 5;

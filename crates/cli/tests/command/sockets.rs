@@ -13,7 +13,7 @@ fn started(options: &[&str], program: &Path, words: &[&str]) -> Ended {
     ended(command().arg("run").args(options).arg(program).args(words))
 }
 
-/// What the ranks print, in their order, simulated time and hash.
+/// Lines that the ranks print, in their order, simulated time and hash.
 fn told(run: &Ended) -> Vec<&str> {
     assert_eq!(run.code, 0, "{run:?}");
     let mut lines: Vec<&str> = run.stdout.lines().collect();
@@ -25,7 +25,8 @@ fn told(run: &Ended) -> Vec<&str> {
     lines
 }
 
-/// Listeners that come later, many clients, poll and select, streams, halves, descriptors' twins, refusals.
+/// Programs exchange keys by sockets: late listeners, many clients, poll and select, streams, half-closed
+/// connections, duplicated descriptors, refusals.
 #[test]
 fn programs_exchange_keys_by_sockets() {
     let folder = tempfile::tempdir().unwrap();

@@ -59,7 +59,7 @@ impl Bench {
         })
         .collect()
     }
-    /// What runs left behind, and when it was written.
+    /// Records of the runs, and the times at which they were written.
     fn records(&self) -> BTreeSet<(PathBuf, SystemTime)> {
         let Ok(entries) = fs::read_dir(self.file("t.csv.runs")) else { return BTreeSet::new() };
         let paths = entries.flatten().map(|entry| entry.path());
@@ -275,7 +275,7 @@ fn no_fault_is_a_value_of_fault() {
 fn a_point_that_could_run_but_did_not_is_run_again() {
     let bench = Bench::new();
     let program = bench.file("p.c");
-    // Puts a folder where the report is to be written.
+    // Puts a folder in the place of the report.
     let text = "#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
                 #include <sys/stat.h>\nint main(int c, char **v) { char name[4096];\n\
                 MPI_Init(&c, &v); snprintf(name, 4096, \"%s/../run-0.json\", getenv(\"SUNSTAR_ROOT\"));\n\
@@ -289,7 +289,7 @@ fn a_point_that_could_run_but_did_not_is_run_again() {
     assert!(again.went_well().stdout.contains("1 run now, 0 before"), "{again:?}");
 }
 
-/// Points that take long enough to be interrupted, and are many.
+/// A sweep of many points that take long enough to be interrupted.
 const LONG: [&str; 8] = [
     "-n",
     "8",
@@ -452,7 +452,7 @@ fn every_key_of_a_record_is_documented() {
     assert_documented("sweep-json.md", &found);
 }
 
-/// Two sweeps into the same table would tread on one another.
+/// A table has one sweep at a time, because two would overwrite each other's files.
 #[test]
 fn a_table_has_one_sweep_at_a_time() {
     let bench = Bench::new();

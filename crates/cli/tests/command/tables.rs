@@ -1,11 +1,11 @@
-//! `--messages` and `--calls`: what DuckDB and polars read is what the run's report has, and the recipes run.
+//! `--messages` and `--calls`: DuckDB and polars read the numbers of the run's report, and the recipes run.
 
 use crate::runner::{command, ended, root};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Reads both tables with both readers, and prints what they add up to as JSON.
+/// Script that reads both tables with both readers, and prints the sums as JSON.
 const READ: &str = r#"
 import duckdb, json, polars as pl
 
@@ -63,7 +63,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// A row for each message and each call, whose sums are those of the report.
+/// The sums over the rows of messages and calls are those of the report.
 #[test]
 fn tables_are_what_the_report_adds_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn tables_are_what_the_report_adds_up() {
     }
 }
 
-/// Rows of one collective operation are those of all members, with the one that came last.
+/// Script that checks the rows of each collective operation: one for each member, with the last rank.
 const LAST: &str = r#"
 import json, polars as pl
 calls = pl.read_parquet("calls.parquet").drop_nulls("collective")
@@ -160,7 +160,7 @@ fn each_collective_operation_names_the_rank_that_came_last() {
     }
 }
 
-/// The files do not depend on who simulates what, and writing them changes nothing.
+/// The files do not depend on the number of threads, and writing them changes nothing.
 #[test]
 fn tables_are_the_same_on_any_number_of_threads() {
     let line = "-n 8 builtin:traffic 20000 4";
@@ -239,7 +239,7 @@ fn columns_are_documented(line: &str) {
     }
 }
 
-/// Everything on the page of recipes is run; the slow host is found there, too.
+/// All recipes on the page run, and find the slow host.
 #[test]
 fn recipes_run() {
     let page = std::fs::read_to_string(root().join("docs/recipes.md")).unwrap();

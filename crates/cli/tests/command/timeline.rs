@@ -1,4 +1,4 @@
-//! `--trace`: what Perfetto's own types read from the file is what happened, by the report and by itself.
+//! `--trace`: the file, read by Perfetto's own types, is consistent with the report and in itself.
 
 use crate::runner::{command, ended, root, sunstar, waited_for, Ended};
 use serde_json::Value;
@@ -25,7 +25,7 @@ struct Event {
     node: u64,
     place: String,
     name: String,
-    /// Of a message, and whether the flow ends.
+    /// Flow of a message, and whether it ends here.
     flow: Option<(u64, bool)>,
     notes: BTreeMap<String, String>,
 }
@@ -46,7 +46,7 @@ struct Trace {
     report: Value,
 }
 
-/// A slice: its event, when it ends, how deep it is nested, and how much of it no inner slice has.
+/// A slice: its event, end, nesting depth, and time outside of inner slices.
 struct Slice<'a> {
     begin: &'a Event,
     end: u64,
@@ -65,7 +65,7 @@ fn traced(folder: &Path, line: &str, code: i32) -> Trace {
     read(&file, report)
 }
 
-/// What the types of the Perfetto project say.
+/// Reads a trace by the types of the Perfetto project.
 fn read(file: &Path, report: Value) -> Trace {
     let python = root().join("build/perfetto/bin/python");
     assert!(python.exists(), "{} is missing: scripts/bootstrap test", python.display());
@@ -115,7 +115,7 @@ fn number(value: &Value) -> u64 {
 const LAUNCH: u64 = 2_000_000;
 
 impl Trace {
-    /// The slices, after a look at their order: on each track they nest, and all end.
+    /// The slices, after a check that on each track they nest, and all end.
     fn slices(&self) -> Vec<Slice<'_>> {
         let mut open: BTreeMap<u64, Vec<(&Event, u64)>> = BTreeMap::new();
         let mut slices = Vec::new();
@@ -140,7 +140,7 @@ impl Trace {
         slices
     }
 
-    /// Sum of what a report's counter says of all nodes.
+    /// Sum of a report's counter over all nodes.
     fn counter(&self, name: &str) -> u64 {
         let nodes = self.report["nodes"].as_array().unwrap();
         nodes.iter().map(|node| number(&node["counters"][name])).sum()
@@ -158,7 +158,7 @@ impl Trace {
     }
 }
 
-/// Times lie within the run; depths are those of queues, change when they are told, and are 0 at the end.
+/// Checks that times are within the run, and that depths change with each record and are 0 at the end.
 fn check_times_and_depths(trace: &Trace) {
     let mut depths: BTreeMap<u64, (&Event, i64)> = BTreeMap::new();
     for event in &trace.events {
@@ -178,7 +178,7 @@ fn check_times_and_depths(trace: &Trace) {
     assert!((LAUNCH + simulated / 2..=LAUNCH + simulated).contains(&last), "{last} {simulated}");
 }
 
-/// Functions of the firmware fill the time, and work is as much as the profiler says.
+/// Checks that functions of the firmware fill the time, and that the work is that of the profile.
 fn check_firmware(trace: &Trace, slices: &[Slice]) {
     const CYCLE_NS: u64 = 2;
     let nodes = trace.report["nodes"].as_array().unwrap().len() as u64;
@@ -205,7 +205,7 @@ fn check_firmware(trace: &Trace, slices: &[Slice]) {
         .all(|slice| (slice.depth == 0) == ["idle", "mainloop"].contains(&&*slice.begin.name)));
 }
 
-/// What the host's cores do adds up to what the report says of each node, but for rounding.
+/// Checks that the work of the host's cores adds up to the times in each node's report, up to rounding.
 fn check_cores(trace: &Trace, slices: &[Slice]) {
     let names = [
         ("user", "user"),
@@ -232,7 +232,7 @@ fn check_cores(trace: &Trace, slices: &[Slice]) {
     }
 }
 
-/// DMA engines and links carried what the counters say; what overlaps has tracks of its own.
+/// Checks the transport by the counters, and that overlapping slices have tracks of their own.
 fn check_transport(trace: &Trace, slices: &[Slice]) {
     let messages = |place: &str| {
         let is = |slice: &&Slice| slice.begin.place == place && slice.depth == 0;
@@ -267,7 +267,7 @@ fn check_transport(trace: &Trace, slices: &[Slice]) {
     }
 }
 
-/// Where a step of a message's way is.
+/// Part of the machine in which a step of a message's way is.
 fn room(event: &Event) -> &str {
     match &*event.place {
         place if place.starts_with("rank") => "rank",
@@ -278,8 +278,8 @@ fn room(event: &Event) -> &str {
     }
 }
 
-/// Every message that a rank sends to another node comes through all rooms to a rank there, in order of time.
-/// Returns how many there were.
+/// Checks that every message from rank to rank of another node passes all parts of the machine in order.
+/// Returns the number of messages.
 fn check_ways(trace: &Trace, slices: &[Slice]) -> usize {
     let mut of_ranks = 0;
     for (flow, way) in trace.ways() {

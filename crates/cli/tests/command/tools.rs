@@ -1,10 +1,10 @@
-//! Tools that stand between a program and MPI (MPI 5.0, 15.2), in each of the ways in which they come there.
+//! Tools between a program and MPI (MPI 5.0, 15.2), in each of the ways in which they get there.
 
 use crate::runner::{command, ended, root};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles what is in `tests/cli` into the folder.
+/// Compiles a source in `tests/cli` into the folder.
 fn built(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     let output = folder.join(name);
     let mut compiler = command();
@@ -17,7 +17,7 @@ fn library(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     built(folder, name, &[&["-shared", "-fPIC"], options].concat())
 }
 
-/// The program with a library named `lib{name}.so`, which stands in the folder, before that of MPI.
+/// The program with a library named `lib{name}.so`, from the folder, before that of MPI.
 fn linked(folder: &Path, output: &str, name: &str, options: &[&str]) -> PathBuf {
     let (place, path) =
         (format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display()));
@@ -26,14 +26,14 @@ fn linked(folder: &Path, output: &str, name: &str, options: &[&str]) -> PathBuf 
     built(folder, output, &[&words, options].concat())
 }
 
-/// A run of a program on `ranks`, to which something may be added.
+/// Command for a run of a program on `ranks`, to which words may be added.
 fn running(program: &Path, ranks: u32) -> Command {
     let mut run = command();
     run.args(["run", "-q", "-n", &ranks.to_string()]).arg(program);
     run
 }
 
-/// All ranks have told what the tool counted.
+/// Checks that all ranks have printed the tool's counts.
 #[track_caller]
 fn counted(run: &mut Command, ranks: u32) {
     let run = ended(run);
@@ -64,7 +64,7 @@ fn a_tool_linked_before_mpi_is_entered() {
     }
 }
 
-/// One that the program gets through another, behind which MPI's comes, too.
+/// A tool works that another library of the program brings along, which itself is linked with MPI's.
 #[test]
 fn a_tool_that_a_library_brings_along_is_entered() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,7 +106,7 @@ fn a_preloaded_tool_is_entered() {
     }
 }
 
-/// A folder with a blank cannot stand in the list of what is preloaded.
+/// A folder with a blank cannot be in the list of preloaded libraries.
 #[test]
 fn a_tool_in_a_folder_with_a_blank_is_entered() {
     let folder = tempfile::Builder::new().prefix("two words ").tempdir().unwrap();
@@ -114,7 +114,7 @@ fn a_tool_in_a_folder_with_a_blank_is_entered() {
     counted(&mut running(&linked(folder.path(), "program", "tool", &[]), 2), 2);
 }
 
-/// What a tool does besides its calls costs the program no simulated time.
+/// Work of a tool besides its calls costs the program no simulated time.
 #[test]
 fn a_tool_that_only_counts_does_not_change_the_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn clocks_of_the_programs_own_win() {
     assert_eq!(ended(&mut running(&program, 2)).code, 3);
 }
 
-/// Whatever paths a program has built in, the library of MPI is ours.
+/// The library of MPI is Sunstar's, whatever paths a program has built in.
 #[test]
 fn another_library_of_the_same_name_is_not_taken() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,12 @@
-//! Matching units of machine alpu as RTL in whole MPI programs: the same runs as on their model, bugs that
-//! are found, and other designs in their place.
+//! Matching units of machine alpu as RTL in whole MPI programs: the same runs as on their model, detection of
+//! bugs, and other designs in their place.
 
 use crate::rtl::said;
 use crate::runner::{command, ended, root, unjudged, Ended};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A machine on which everything that can be full is full now and then. All tests that compile units do so
-/// for this one shape.
+/// A machine on which every queue is full at times. All tests that compile units do so for this one shape.
 pub const MACHINE: &str = "-m alpu --set nic.alpu=32 --set alpu.block=8 --set alpu.header_fifo=4 \
                        --set alpu.command_fifo=4 --set alpu.result_fifo=2";
 
@@ -27,7 +26,7 @@ fn a_program_on_rtl_is_the_same_program() {
     }
 }
 
-/// The bugs of rtl/alpu/formal: name, file, what stands there, what is put in its place.
+/// The bugs of rtl/alpu/formal: name, file, old text, new text.
 fn bugs() -> Vec<[String; 4]> {
     let text = std::fs::read_to_string(root().join("rtl/alpu/formal/bugs.toml")).unwrap();
     let table: toml::Table = toml::from_str(&text).unwrap();
@@ -38,7 +37,7 @@ fn bugs() -> Vec<[String; 4]> {
     table.iter().map(of).collect()
 }
 
-/// Our unit with these bugs in it.
+/// The unit with these bugs in it.
 fn planted(names: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for source in std::fs::read_dir(root().join("rtl/alpu")).unwrap() {
@@ -63,8 +62,8 @@ fn number(text: &str, word: &str) -> u64 {
     rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
 }
 
-/// Two bugs, one in each unit: a program that uses what is broken is told of it, in the cycle in which it
-/// shows, by comparison with the model and by the specification alone.
+/// Two bugs, one in each unit: a program that uses the broken part ends with a sentence, in the cycle in
+/// which the bug shows, by comparison with the model and by the specification alone.
 #[test]
 fn bugs_in_units_end_the_run_where_they_show() {
     let folder = planted(&["youngest_wins", "request_mask_ignored"]);
@@ -87,7 +86,7 @@ fn bugs_in_units_end_the_run_where_they_show() {
     masks.said(1, &["node 0: the unit for unexpected messages", "match failure comes, where"]);
 }
 
-/// Bugs that the program does not reach; rtl/alpu/README.md says why.
+/// Bugs that the program does not reach; rtl/alpu/README.md gives the reasons.
 const UNREACHED: [&str; 4] =
     ["compaction_during_match", "fifo_overflows", "fifo_underflows", "insert_into_occupied_cell"];
 
@@ -117,7 +116,7 @@ fn another_design_takes_the_place_of_ours() {
     run_with("=exact").said(1, &["node 0: the unit for ", "rsp_valid_o is 0x0"]);
 }
 
-/// The header of a message in a waveform; and of one that no unit gets.
+/// A waveform shows the header of a message; also for one that no unit gets.
 #[test]
 fn a_waveform_shows_the_header_of_a_message() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,7 +163,8 @@ fn what_cannot_be_is_a_sentence() {
     ended(&mut line).said(2, &["alpu.rtl (--rtl): RTL is compiled by verilator", "install"]);
 }
 
-/// A file in a folder below, which a source includes, is part of the unit: a change of it is one of the unit.
+/// A file that a source includes from a subfolder is part of the unit: a change of it compiles the unit
+/// again.
 #[test]
 fn a_changed_include_file_is_compiled() {
     let folder = planted(&[]);
@@ -193,7 +193,7 @@ fn a_unit_without_a_port_is_refused() {
     assert!(ended.stderr.contains("Pin not found: 'hdr_mask_i'"), "{ended:#?}");
 }
 
-/// The page's own commands, and the sentence that it shows.
+/// The commands on the page run, with the sentence that it shows.
 #[test]
 fn the_page_of_units_tells_what_is() {
     let page = std::fs::read_to_string(root().join("docs/your-own-unit.md")).unwrap();

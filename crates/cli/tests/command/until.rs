@@ -5,7 +5,7 @@ use crate::wrong::lives;
 use serde_json::Value;
 use std::path::Path;
 
-/// What a run with `words` reports, but for what is said of the command; its packets and its trace.
+/// Report of a run with `words`, without what describes the command; its packets and its trace.
 fn reported(folder: &Path, words: &str, files: bool, code: i32) -> (Value, Vec<Vec<u8>>) {
     let file = |name: &str| folder.join(name).display().to_string();
     let (json, outputs) = (file("run.json"), [file("run.pcapng"), file("run.pftrace")]);

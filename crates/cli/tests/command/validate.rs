@@ -1,4 +1,5 @@
-//! `sunstar validate`: every published result is held against what its workload gives, and only against that.
+//! `sunstar validate`: every published result is compared with the result of its workload, and only with
+//! that.
 
 use crate::json::{assert_documented, paths};
 use crate::runner::{root, run, sunstar};
@@ -20,7 +21,7 @@ fn published() -> Vec<toml::Table> {
         .collect()
 }
 
-/// What `role` in published/*.toml allows in the output.
+/// Roles in the output that `role` in published/*.toml allows.
 fn roles(role: &str) -> &'static [&'static str] {
     match role {
         "calibration" => &["calibrated", "predicted"],

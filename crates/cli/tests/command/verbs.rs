@@ -108,7 +108,7 @@ fn what_the_card_cannot_do_is_an_error_of_verbs() {
     assert_eq!(hash(&forth(&["-n", "2", "-t", "2"], &[program])), hash(&run));
 }
 
-/// Pages stay pinned when a program unmaps them; what cannot be pinned any more is told.
+/// Pages stay pinned when a program unmaps them; pages that cannot be pinned any more are an error.
 #[test]
 fn registered_memory_may_be_given_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn registered_memory_may_be_given_back() {
     }
 }
 
-/// Whatever a program was linked with is there, under its version.
+/// Every function of the installed library exists, under its version.
 #[test]
 fn every_function_of_the_installed_library_is_there() {
     let functions = |library: &Path| {
@@ -144,7 +144,7 @@ fn every_function_of_the_installed_library_is_there() {
     assert!(theirs.is_subset(&ours), "{:?}", theirs.difference(&ours));
 }
 
-/// `ib_write_lat` spins on its own memory: nothing but the rule of docs/verbs.md lets time pass.
+/// `ib_write_lat` spins on its own memory: only the rule of docs/verbs.md lets time pass.
 #[test]
 fn perftest_measures_latency() {
     let words = ["-c", "UC", "-s", "8", "-n", "20"];
@@ -172,7 +172,7 @@ fn perftest_runs_on_threads_and_on_the_rtl() {
     assert_eq!(hash(&pair(&["-t", "2"], "ib_write_bw", &words)), hash(&run));
 }
 
-/// A program of MPI is told that there is none.
+/// A call of MPI ends with a sentence, because there is no MPI.
 #[test]
 fn a_call_of_mpi_ends_with_a_sentence() {
     let run = forth(&["-n", "2"], &["examples/ring.c"]);

@@ -1,9 +1,10 @@
-//! Several ranks a node (VN), each on a core of its own, with one kernel and one network interface for all.
+//! Several ranks on a node (VN), each on a core of its own, with one kernel and one network interface for
+//! all.
 
 use crate::runner::{run, Ended};
 use serde_json::Value;
 
-/// The value after `word` in what the programs print.
+/// The values after `word` in the programs' output.
 fn numbers(ended: &Ended, word: &str) -> Vec<f64> {
     let lines = ended.went_well().stdout.lines();
     lines.filter_map(|line| line.strip_prefix(word)?.trim().parse().ok()).collect()
@@ -34,7 +35,7 @@ fn neither_threads_nor_parking_nor_the_kind_of_boot_change_anything() {
     }
 }
 
-/// One rank a node is what it was before there was anything else: a core that nobody uses costs nothing.
+/// An unused core changes nothing.
 #[test]
 fn a_core_without_a_rank_changes_nothing() {
     let hash = |options: &str| {
@@ -62,7 +63,7 @@ fn ranks_with_neighbouring_numbers_share_a_node() {
     assert_eq!(ranks.collect::<Vec<_>>(), ["[0,1]", "[2,3]", "[4]"]);
 }
 
-/// What the sibling does shows only where the two share something.
+/// Work of the sibling shows only where the two share something.
 #[test]
 fn ping_pong_between_two_nodes_while_the_siblings_do_something_else() {
     for machine in ["redstorm", "redstorm-linux"] {
@@ -119,7 +120,7 @@ fn the_time_of_every_core_is_told() {
     }
 }
 
-/// As many as a node may have find physical memory, each with a program of its own.
+/// The most ranks that a node may have find physical memory, each with a program of its own.
 #[test]
 fn sixteen_ranks_a_node() {
     for per_node in [6, 16] {

@@ -1,4 +1,4 @@
-//! Programs that do something wrong (tests/cli/wrong.c): how a run ends and what is said about it.
+//! Programs with errors (tests/cli/wrong.c): endings and messages of their runs.
 
 use crate::runner::{command, run, Ended};
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ fn wrong(case: &str) -> Ended {
     run(&format!("-n 2 tests/cli/wrong.c {case}"))
 }
 
-/// What is said however a run ends: the stamp and the totals.
+/// Checks that the output has stamp and totals, which every run prints however it ends.
 #[track_caller]
 fn has_summary(ended: &Ended) {
     assert!(ended.stdout.contains("Simulated time"), "no summary: {ended:#?}");
@@ -26,7 +26,8 @@ fn crashes() {
     wrong("crash-while-awaited").said(139, &["rank 1", "SIGSEGV"]);
 }
 
-/// Whoever wants the memory of a dead process next, the library, the kernel or the NIC, is not to blame.
+/// Deaths in calls are reported as such, not as faults of the library, the kernel or the NIC that next
+/// accesses the dead process's memory.
 #[test]
 fn deaths_in_calls() {
     for way in ["receive 8", "receive 100000", "strided 3000", "send 1000000", "reduce 4000"] {
@@ -109,7 +110,7 @@ fn bad_arguments_of_mpi_calls() {
     }
 }
 
-/// The work of a call is bounded by what the program gave, not by a number in it.
+/// The work of a call is bounded by the size of its arguments, not by a number in them.
 #[test]
 fn numbers_that_promise_more_than_there_is() {
     let ended = run("-n 9 --quiet tests/cli/numbers.c");
@@ -131,7 +132,7 @@ fn numbers_that_promise_more_than_there_is() {
     assert!(said.contains("\n19 5 3\n"), "{said}");
 }
 
-/// Once a message is on its way, its receiver hears of what befalls it.
+/// A send that fails when its message is on its way fails at both ends.
 #[test]
 fn a_send_that_fails_under_way_fails_at_both_ends() {
     for nodes in ["", "--ppn 2 "] {
@@ -140,7 +141,7 @@ fn a_send_that_fails_under_way_fails_at_both_ends() {
     }
 }
 
-/// A buffer that may not be written is the program's mistake, and the judge leaves the library out of it.
+/// A buffer that may not be written is the program's error, and the judge does not blame the library.
 #[test]
 fn buffers_that_may_only_be_read() {
     for nodes in ["", "--ppn 2 "] {
@@ -174,7 +175,7 @@ fn calls_that_cannot_be_obeyed() {
     }
 }
 
-/// Starts an endless program; gives the process ids of its ranks.
+/// Starts an endless program; returns the process ids of its ranks.
 fn endless() -> (Child, Vec<i32>) {
     endless_under(&mut command())
 }
@@ -210,7 +211,7 @@ fn interrupts_end_everything() {
     }
 }
 
-/// As under nohup.
+/// Ignored signals stay ignored, as under nohup.
 #[test]
 fn ignored_signals_stay_ignored() {
     let mut command = command();
@@ -235,7 +236,7 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(ended.code, 143, "{ended:#?}");
 }
 
-/// Even a simulator that is killed without a chance to do anything leaves no rank behind.
+/// A simulator that is killed by SIGKILL leaves no rank behind.
 #[test]
 fn ranks_die_with_the_simulator() {
     let (mut child, pids) = endless();

@@ -8,15 +8,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A program, and where it was built.
+/// A program, and the folder in which it was built.
 pub struct Program {
     source: String,
     folder: TempDir,
 }
 
-/// How a run ended here.
+/// Ending of a run here.
 pub struct Ours {
-    /// What shows it again.
+    /// Command line that repeats it.
     pub line: String,
     pub well: bool,
     pub stdout: String,
@@ -34,7 +34,7 @@ impl Program {
         assert!(built.status.success(), "{source}: {}", String::from_utf8_lossy(&built.stderr));
         Program { source: source.into(), folder }
     }
-    /// What it prints on MPICH; `None` if it fails there. MPICH waits for ever at times, and has two minutes.
+    /// Output of it on MPICH; `None` if it fails there. MPICH hangs at times, and has two minutes.
     pub fn theirs(&self, ranks: u32, arguments: &[&str]) -> Option<String> {
         let root = root();
         let mpiexec = root.join("build/mpich/bin/mpiexec");
@@ -68,8 +68,8 @@ impl Program {
 }
 
 impl Ours {
-    /// What is wrong, if anything is: it failed, or a line of `theirs` is not there in its place. What comes
-    /// after these is the summary.
+    /// Description of the error, if there is one: the run failed, or a line of `theirs` is missing in its
+    /// place. Further lines are the summary.
     pub fn fault(&self, theirs: &str) -> Option<String> {
         let Ours { line, well, stdout, stderr } = self;
         let mut lines = stdout.lines();

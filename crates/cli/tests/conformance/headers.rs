@@ -1,4 +1,4 @@
-//! `mpi.h` says what the header says that MPICH has for the ABI.
+//! `mpi.h` agrees with MPICH's header for the ABI.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn prototypes(header: &Path) -> BTreeSet<String> {
     functions.filter(|it| of_mpi(it) && !it.contains("MPIX_")).collect()
 }
 
-/// Names of constants: what is defined without arguments, and members of enumerations.
+/// Names of constants: macros without arguments, and members of enumerations.
 fn constants(header: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(header).unwrap();
     let name = |line: &str| {
@@ -82,7 +82,7 @@ fn constants_have_the_values_of_mpichs_header() {
     assert_eq!(differ, ["MPI_STATUS_SIZE"]);
 }
 
-/// Programs are compiled as what they were written for.
+/// The header compiles in old and new versions of the languages.
 #[test]
 fn old_and_new_languages_have_the_header() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,7 +1,7 @@
 //! The programs of `tests/mpi` print the same here as on MPICH, from the same binary.
 //!
-//! Needs what `make build` makes beside the command, and MPICH from PyPI in `build/mpich`
-//! (`scripts/bootstrap test` puts it there).
+//! The tests need the files of `make build`, and MPICH from PyPI in `build/mpich` (from
+//! `scripts/bootstrap test`).
 #![allow(clippy::unwrap_used)] // Everything here is a test.
 
 use both::Program;

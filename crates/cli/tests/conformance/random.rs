@@ -1,5 +1,5 @@
-//! Programs that do what follows from a seed (`tests/soak`): of every seed the same is printed on both. What
-//! differs is told with the line that shows it again.
+//! Programs whose behaviour depends on a seed (`tests/soak`): each seed gives the same output on both. A
+//! difference is printed with the line that repeats it.
 
 use crate::both::Program;
 use crate::OTHER_ALGORITHMS;
@@ -10,15 +10,15 @@ const FLAGS: [&str; 6] = ["cc", "-O1", "-g", "-Wall", "-Wextra", "-Werror"];
 /// A program that takes a seed.
 struct Seeded {
     source: &'static str,
-    /// Seeds in turn have up to so many ranks.
+    /// Most ranks; successive seeds go through all numbers.
     ranks: u64,
-    /// The settings that they have in turn.
+    /// Settings that successive seeds go through.
     settings: &'static [&'static [&'static str]],
-    /// Arguments with which it knows from the standard what must be printed, and runs only here.
+    /// Arguments with which the program itself knows the right results from the standard, and runs only here.
     alone: Option<[&'static str; 2]>,
 }
 
-/// Random datatypes. Alone it also does what MPICH gets wrong (`h`, in four rounds).
+/// Random datatypes. Alone it also tests cases that MPICH gets wrong (`h`, in four rounds).
 const TYPES: Seeded = Seeded {
     source: "tests/soak/types.c",
     ranks: 4,

@@ -1,12 +1,12 @@
-//! A core is busy until an event, or, while nothing else happens on the node, without one.
+//! Work of a core: it ends with an event, or without one while nothing else happens on the node.
 
 use super::Processor;
 use crate::host::{Kind, Ports};
 use des::{Duration, Time};
 
 impl Processor {
-    /// The core is busy from now on, for `time` at full speed. The event for its end is only asked for where
-    /// something else may come before ([`Processor::go_on`]).
+    /// Makes the core busy for `time` at full speed. The event for its end is only scheduled if something
+    /// else may come before ([`Processor::go_on`]).
     pub(super) fn busy_for(&mut self, time: Duration, ports: &mut impl Ports) {
         self.schedule_end(ports);
         let now = self.core.now();
@@ -21,7 +21,7 @@ impl Processor {
         }
     }
 
-    /// Goes on while nothing else happens before the core has ended what it is busy with.
+    /// Goes on while nothing else happens before the end of the core's work.
     pub(super) fn go_on(&mut self, ports: &mut impl Ports) {
         while self.unscheduled {
             self.look_ahead(ports);
@@ -33,7 +33,8 @@ impl Processor {
         }
     }
 
-    /// Looks how far the core is alone. Other cores must be told at once of what it does.
+    /// Finds the time until which only this core has events. Other cores, if any, must see its actions at
+    /// once.
     pub(super) fn look_ahead(&self, ports: &impl Ports) {
         let alone = self.core.shared.cores == 1 && self.pace.is_none();
         self.core.alone_until.set(if alone { ports.alone_until() } else { Time::ZERO });

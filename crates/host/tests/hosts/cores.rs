@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 type Notes = Rc<RefCell<Vec<(usize, u64, &'static str)>>>;
 
-/// Runs a function on each of so many cores; what they noted, with core and time, in the order of notes.
+/// Runs a function on each of so many cores; their notes, with core and time, in order.
 fn run_on(cores: usize, f: impl Fn(&Cpu, &dyn Fn(&Cpu, &'static str)) + 'static) -> World {
     let mut world = World::with_cores(cores);
     let f = Rc::new(f);
@@ -95,7 +95,7 @@ fn a_core_is_woken_by_another_at_its_next_look() {
     }
 }
 
-/// One time that a core had the lock.
+/// One span of time in which a core had the lock.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     core: usize,
@@ -127,7 +127,8 @@ fn hold_twice(cores: usize, times: Vec<[u64; 4]>) -> (Vec<Held>, Rc<Lock>) {
     (held, lock)
 }
 
-/// One at a time, in the order in which they asked, and each as soon as it can.
+/// Checks that the lock is held by one core at a time, in the order of requests, and each time as soon as
+/// possible.
 fn assert_fair(held: &[Held], lock: &Lock) {
     let mut before = Held { core: 0, asked: 0, from: 0, to: 0 };
     let mut waited = 0;
@@ -177,8 +178,8 @@ fn on_one_core_a_lock_costs_nothing() {
     assert_eq!(lock.counts(), (0, 0));
 }
 
-/// The handler runs on the first core only; if it needs a lock, it spins while another core has it, and what
-/// it wakes may be there.
+/// The handler runs on the first core only; if it needs a lock, it spins while another core has it, and it
+/// may wake a fibre there.
 #[test]
 fn the_interrupt_handler_waits_for_a_lock_of_another_core() {
     for raised in 1..40 {

@@ -1,11 +1,11 @@
-//! Translation, gathering of small device writes, and what devices read.
+//! Translation, gathering of small device writes, and reads of devices.
 
 use bus::BusError;
 use host::{AddressSpace, Extent, Memory, SpaceId, LIBRARY_BASE, SEGMENT_SIZE};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A process with memory at `0x1000 ..`, and a log of how it was accessed.
+/// A process with memory at `0x1000 ..`, and a log of its accesses.
 #[derive(Clone, Default)]
 struct Process(Rc<RefCell<Inner>>);
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl AddressSpace for Process {
     }
 }
 
-/// Where in its frame stands what a segment is used for first.
+/// Offset in its frame of the memory that a segment is used for first.
 const MIDDLE: u64 = SEGMENT_SIZE / 2;
 
 fn extents(memory: &mut Memory, space: SpaceId, va: u64, len: u64) -> Vec<(u64, u64)> {
@@ -77,7 +77,8 @@ fn frames_are_given_in_order_of_first_use() {
     assert!(memory.translate(a, 0x1000, 0).unwrap().is_empty());
 }
 
-/// Libraries of other sizes move what is mapped below them, another environment moves the stack.
+/// The places of libraries and stack do not matter: libraries of other sizes move the memory mapped below
+/// them, another environment moves the stack.
 #[test]
 fn where_libraries_and_stack_stand_does_not_matter() {
     let places = |libraries: u64, environment: u64| {
@@ -122,8 +123,8 @@ fn a_buffer_across_a_segment_is_split() {
     assert_eq!(memory.owner_of(2 * SEGMENT_SIZE - 1), Some((space, far - 1)));
 }
 
-/// Up to three processes have segments of 64 GB, more than that of 4 GB, so that sixteen have room for more
-/// than they use.
+/// Up to three processes have segments of 64 GB, more have segments of 4 GB, so that sixteen have room for
+/// more than they use.
 #[test]
 fn many_processes_have_smaller_segments() {
     let places = |processes: u32, segments: u64| {
@@ -230,7 +231,7 @@ fn writes_to_unmapped_memory_come_out_when_they_settle() {
     assert!(memory.settle().is_ok(), "reported once");
 }
 
-/// The NIC asks whether memory answers, a library reads: neither swallows what was written in vain.
+/// Only settling reports failed writes: neither the NIC's probe of memory nor a library's read hides them.
 #[test]
 fn only_settling_tells_of_writes_in_vain() {
     let memory = Memory::shared();
@@ -271,7 +272,7 @@ fn kernel_and_library_memory_keep_to_their_allocations() {
     assert!(memory.write(space, buffer + 99, &[0; 2]).is_err());
 }
 
-/// Linux: an extent a page, joined only within a run; what devices write is what the process reads.
+/// Pages of Linux are an extent each, joined only within a run; the process reads what devices write.
 #[test]
 fn pages_of_linux_are_scattered_and_hold_what_is_written_to_them() {
     const PAGE: u64 = host::PAGE_SIZE;

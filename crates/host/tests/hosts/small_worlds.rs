@@ -1,5 +1,5 @@
 //! All programs of up to three steps, with all placements of up to two interrupts (three for two steps),
-//! against a model that is written the other way round: it walks along the program and looks for interrupts.
+//! against a model that works the other way round: it follows the program and looks for interrupts.
 
 use crate::world::{Log, World, COSTS, ROUND_TRIP};
 use des::{Duration, Time};

@@ -1,4 +1,4 @@
-//! What comes out of linking, and each way in which objects do not fit together.
+//! Results of linking, and each way in which objects do not fit together.
 
 use lanai_link::{link, Image, Input, Map};
 use std::process::Command;

@@ -6,10 +6,10 @@ use crate::flags::{meet, C, N, V, Z};
 
 /// Operations, as they are encoded; the arithmetic shift has a bit more.
 pub(crate) const ADD: u32 = 0;
-/// With the carry.
+/// Addition with the carry.
 pub(crate) const ADDC: u32 = 1;
 pub(crate) const SUB: u32 = 2;
-/// With the carry: a clear one is a borrow.
+/// Subtraction with the carry: a clear one is a borrow.
 pub(crate) const SUBB: u32 = 3;
 pub(crate) const AND: u32 = 4;
 pub(crate) const OR: u32 = 5;

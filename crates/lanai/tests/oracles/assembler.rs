@@ -1,11 +1,11 @@
-//! `llvm-mc` decodes the same words. Where it is asked for less or more than the table has, a line here
+//! `llvm-mc` decodes the same words. If it is asked about less or more than the table has, a line here
 //! says so.
 
 use des::Random;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What `llvm-mc` says of each word: its text with single spaces, or none if it is no instruction.
+/// Disassembly of each word by `llvm-mc`: its text with single spaces, or none if it is not an instruction.
 pub fn llvm(words: &[u32]) -> Vec<Option<String>> {
     let mut child = Command::new("llvm-mc-14")
         .args(["-arch=lanai", "-disassemble"])

@@ -29,7 +29,7 @@ fn generate(seed: u64, folder: &Path) -> bool {
     run.status.success()
 }
 
-/// The checksum that QEMU's PowerPC comes to. The error says what does not end: GCC, or the program in a
+/// The checksum that QEMU's PowerPC computes. The error says what does not end: GCC, or the program in a
 /// second of processor time, so that which programs are compared does not depend on what else runs.
 fn reference(folder: &Path) -> Result<u32, &'static str> {
     let out = folder.join("powerpc");
@@ -64,7 +64,7 @@ fn build(folder: &Path, runtime: &[Input], level: &str) -> Option<Image> {
     Some(link(&inputs))
 }
 
-/// How often each row of the table stands in the code of compiled programs.
+/// Number of times that each row of the table occurs in the code of compiled programs.
 pub type Counts = BTreeMap<(&'static str, &'static str), u64>;
 
 /// Counts in what csmith wrote; start-up code and what clang calls are not its.
@@ -133,7 +133,7 @@ fn compare(first: u64, wanted: usize) -> Counts {
     counts
 }
 
-/// What the programs of the fast ring are made of.
+/// Rows in the programs of the fast ring.
 pub fn counts() -> &'static Counts {
     static COUNTS: OnceLock<Counts> = OnceLock::new();
     COUNTS.get_or_init(|| compare(1, 20))

@@ -7,7 +7,7 @@ use lanai::Stop;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// Where the instruction stands; all else is `nop`, but the data.
+/// Address of the instruction; all else is `nop`, except the data.
 const AT: u32 = 0x4000;
 const DATA: u32 = 0x8000;
 const DATA_LEN: u32 = 0x1000;
@@ -21,7 +21,7 @@ struct State {
     memory: Vec<u8>,
 }
 
-/// Where to go, after how many slots.
+/// Target of a jump, and the number of slots before it.
 type Jump = Option<(u32, u32)>;
 
 fn bits(word: u32, high: u32, low: u32) -> u32 {
@@ -142,7 +142,7 @@ impl State {
         }
         let jump = moved.and_then(|(register, value)| self.result(register, value, 1));
         let second = self.result(rd, value, 2);
-        // Both at once is more than anybody defines.
+        // Both at once are not defined.
         if jump.is_some() && second.is_some() {
             return Err(());
         }
@@ -327,7 +327,7 @@ fn compare(word: u32, state: State, seed: u64) -> bool {
     if target % 4 != 0 || target > END - 8 || (DATA - 8..DATA + DATA_LEN).contains(&target) {
         return false;
     }
-    // What follows must still do nothing, in the slots and where it goes to.
+    // The following instructions must still do nothing, in the slots and at the target.
     let nothing = |addr: u32| expected.memory[addr as usize..][..8] == [0, 0, 0, 1, 0, 0, 0, 1];
     if !nothing(AT + 4) || !nothing(target) {
         return false;
@@ -365,7 +365,7 @@ fn compare_all(first: u64, rounds: u64) -> Counts {
     counts
 }
 
-/// How often each row is compared in the fast ring.
+/// Number of comparisons of each row in the fast ring.
 pub fn counts() -> &'static Counts {
     static COUNTS: OnceLock<Counts> = OnceLock::new();
     COUNTS.get_or_init(|| compare_all(1, 200))

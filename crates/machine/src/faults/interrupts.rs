@@ -1,9 +1,9 @@
-//! What happens to the interrupts of one node between its network interface and its host.
+//! Faults of one node's interrupts, between its network interface and its host.
 
 use super::Which;
 use des::{Duration, Random, Time};
 
-/// Something that befalls interrupts.
+/// Fault that strikes interrupts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rule {
     /// None if they are lost.
@@ -13,7 +13,7 @@ pub(crate) struct Rule {
     pub until: Time,
 }
 
-/// What becomes of an interrupt.
+/// Fate of an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives in time.
@@ -25,7 +25,7 @@ pub enum Fate {
 }
 
 impl Rule {
-    /// Tells chances of one kind from those of the other.
+    /// Number of the kind, for the random numbers.
     fn kind(&self) -> u64 {
         match self.late_by {
             Some(_) => 0,
@@ -36,12 +36,12 @@ impl Rule {
 
 const KINDS: usize = 2;
 
-/// The faults of one node's interrupt line, and what they have done.
+/// Faults of one node's interrupt line, and counts of their effects.
 #[derive(Clone, Debug)]
 pub struct Interrupts {
     seed: u64,
-    /// Losses come first. Each with what tells its chances from those of the others: its kind and how many
-    /// of that were told before, so that one kind of fault does not move the other.
+    /// Rules, losses first, each with the salt of its random numbers: its kind, and its number among the
+    /// rules of that kind. So one kind of fault does not change the other's random numbers.
     rules: Vec<(Rule, u64)>,
     /// Interrupts so far.
     number: u64,
@@ -52,7 +52,7 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Those of node `nid`.
+    /// Faults of node `nid`.
     pub(crate) fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Interrupts {
         // Apart from what the same seed does to links.
         let seed =
@@ -68,7 +68,7 @@ impl Interrupts {
         rules.sort_by_key(|(rule, _)| rule.late_by.is_some());
         Interrupts { seed, rules, number: 0, lost: 0, late: 0 }
     }
-    /// The next interrupt, which reaches the host at `now`.
+    /// Decides the fate of the next interrupt, which reaches the host at `now`.
     pub fn next(&mut self, now: Time) -> Fate {
         self.number += 1;
         for (rule, salt) in &self.rules {
@@ -117,7 +117,7 @@ mod tests {
         assert!((150..300).contains(&line.late), "{}", line.late);
     }
 
-    /// The interrupts of the first thousand that are late.
+    /// Numbers of the late ones of the first thousand interrupts.
     fn late(rules: &[Rule]) -> Vec<u64> {
         let mut line = Interrupts::new(1, 4, rules.to_vec());
         (0..1000).filter(|at| matches!(line.next(Time(*at)), Fate::Late(_))).collect()

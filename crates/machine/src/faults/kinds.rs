@@ -7,27 +7,27 @@ use std::fmt::Write;
 /// A kind of fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Room and name, what stands before `=`.
+    /// Part of the machine and name, as written before `=`.
     pub name: &'static str,
-    /// What stands behind it.
+    /// Form of the value, behind `=`.
     pub value: Form,
-    /// What can stand behind that, each after `@`.
+    /// Scopes that can follow the value, each after `@`.
     pub scope: Scope,
-    /// What happens to the machine.
+    /// Effect on the machine.
     pub what: &'static str,
-    /// What is to be expected of firmware, library and program.
+    /// Expected reaction of firmware, library and program.
     pub expected: &'static str,
-    /// The counters that tell how often it happened; empty if none does.
+    /// Counters of its occurrences; empty if there are none.
     pub counter: &'static str,
-    /// How a run may end because of it beside ending well: words of the sentence.
+    /// Words of the sentences with which a run may end because of it; it may also end well.
     pub endings: &'static [&'static str],
-    /// A program may get wrong data, or miss some, and nobody notices.
+    /// True if a program may get wrong data, or miss some, without an error.
     pub misleads: bool,
-    /// For people, and for the test that everything here can be said.
+    /// Example for the documents; a test parses it.
     pub example: &'static str,
 }
 
-/// What a fault's value looks like.
+/// Form of a fault's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `CHANCE` or `#NUMBER`.
@@ -46,7 +46,7 @@ pub enum Form {
     Factor,
     /// `TIME` or `TIME:PERIOD`.
     Pause,
-    /// How many are left.
+    /// Number of entries that are left.
     Number {
         /// Least.
         least: u32,
@@ -55,7 +55,7 @@ pub enum Form {
     },
 }
 
-/// Where and when a fault may be asked for.
+/// Places and times for which a fault may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// `@NODE`, `@NODE-NODE`, `@TIME`, `@TIME..TIME`.
@@ -73,7 +73,7 @@ pub enum Scope {
 }
 
 impl Kind {
-    /// How it is written: `link.drop=SHARE[@NODE|@NODE-NODE][@TIME[..TIME]]`.
+    /// Syntax of the fault: `link.drop=SHARE[@NODE|@NODE-NODE][@TIME[..TIME]]`.
     pub fn form(&self) -> String {
         let value = match self.value {
             Form::Share => "SHARE",
@@ -97,10 +97,10 @@ impl Kind {
     }
 }
 
-/// What runs end with whose messages do not all come.
+/// Endings of runs in which messages get lost.
 const MISSING: &[&str] = &["deadlock: nothing in the machine moves any more"];
 
-/// The same where CRCs find damage, or messages come that nobody waits for.
+/// Endings of runs in which CRCs find damage, or in which messages come that nobody waits for.
 const BROKEN: &[&str] = &[
     "deadlock: nothing in the machine moves any more",
     "the network lost or damaged the message",
@@ -108,7 +108,7 @@ const BROKEN: &[&str] = &[
     "(PTL_NI_FAIL)",
 ];
 
-/// What runs end with where packets or credits of lanes are lost.
+/// Endings of runs in which packets or credits of lanes are lost.
 pub(super) const STARVED: &[&str] =
     &["deadlock: nothing in the machine moves any more", "credits that were lost", "is wrong"];
 
@@ -459,7 +459,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The page, with the table in the place of whatever stands between its marks.
+    /// The page with the table between its marks, in place of the old text.
     fn page(text: &str) -> String {
         let marks = ["<!-- kinds -->\n", "<!-- end of kinds -->"];
         let [start, end] = marks.map(|mark| text.find(mark).expect("the page has both marks"));
@@ -467,7 +467,7 @@ mod tests {
         format!("{head}\n{}{}", reference(), &text[end..])
     }
 
-    /// With WRITE_REFERENCE set the page is written.
+    /// Compares the page with the table; with WRITE_REFERENCE set, it writes the page.
     #[test]
     fn the_page_says_what_the_table_says() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();

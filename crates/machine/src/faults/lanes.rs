@@ -1,18 +1,18 @@
-//! What happens to what comes over the lanes to one node's card.
+//! Faults of the lanes to one node's card.
 
 use super::Which;
 use des::{Random, Time};
 
-/// What a fault of lanes strikes.
+/// Symbols that a fault of lanes strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Struck {
-    /// Symbols that carry something.
+    /// Symbols with contents.
     Symbols,
     /// Credits.
     Credits,
 }
 
-/// Something that befalls them.
+/// Fault of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rule {
     pub struck: Struck,
@@ -21,7 +21,7 @@ pub(crate) struct Rule {
     pub until: Time,
 }
 
-/// The faults of one card's lanes, and how many symbols they have spoilt.
+/// Faults of one card's lanes, and the number of symbols that they have spoilt.
 #[derive(Clone, Debug)]
 pub struct Lanes {
     seed: u64,
@@ -33,7 +33,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Those of node `nid`.
+    /// Faults of node `nid`.
     pub(crate) fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Lanes {
         // Apart from what the same seed does to links and interrupts.
         let seed =
@@ -41,7 +41,8 @@ impl Lanes {
         Lanes { seed, rules, seen: [0; 2], spoilt: 0 }
     }
 
-    /// The next one comes at `now`: a number by chance, if it is to be spoilt, which says how.
+    /// Handles the next symbol or credit, which comes at `now`: if a fault strikes it, a random number that
+    /// says how.
     pub fn next(&mut self, now: Time, struck: Struck) -> Option<u64> {
         let seen = &mut self.seen[struck as usize];
         *seen += 1;

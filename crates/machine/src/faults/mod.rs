@@ -1,5 +1,5 @@
-//! Faults on request, as the command line writes them (`sunstar faults`, docs/reference/faults.md):
-//! what they are, and what each part of the machine is told of them.
+//! Faults on request, as the command line writes them (`sunstar faults`, docs/reference/faults.md): their
+//! rules, and the part of them that concerns each part of the machine.
 
 mod bugs;
 mod interrupts;
@@ -19,19 +19,19 @@ pub use parse::{parse, parse_of_hosts, suits};
 use des::{Duration, Time};
 use portals::seastar::Pools;
 
-/// Everything that is to go wrong.
+/// All faults that the user asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     /// Seed of all chances.
     pub seed: u64,
-    /// What goes wrong on links.
+    /// Faults of links.
     pub links: OnLinks,
-    /// Nodes whose cable is dead, and since when.
+    /// Nodes whose cable is dead, and the time from which it is.
     pub cables: Vec<(u32, Time)>,
     nodes: Vec<Rule>,
 }
 
-/// Something that goes wrong on nodes.
+/// Fault of a node, or of all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rule {
     what: What,
@@ -53,7 +53,7 @@ enum What {
     Bug(&'static str),
 }
 
-/// What can run out.
+/// Pool that can be made smaller, so that it runs out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pool {
     Receives,
@@ -73,7 +73,7 @@ impl Faults {
         self.cables.iter().filter(|(node, _)| *node == nid).map(|(_, from)| *from).min()
     }
 
-    /// How fast the host of a node is.
+    /// Speed of a node's host over time.
     pub fn pace(&self, nid: u32) -> host::Pace {
         let spells = self.of(nid).filter_map(|rule| {
             let speed = match rule.what {
@@ -86,7 +86,7 @@ impl Faults {
         host::Pace::new(spells.collect())
     }
 
-    /// What happens to the interrupts of a node.
+    /// Faults of a node's interrupts.
     pub fn interrupts(&self, nid: u32) -> Option<Interrupts> {
         let rules: Vec<_> = self
             .of(nid)
@@ -102,7 +102,7 @@ impl Faults {
         (!rules.is_empty()).then(|| Interrupts::new(self.seed, nid, rules))
     }
 
-    /// What happens to what comes over the lanes to a node's card.
+    /// Faults of the lanes to a node's card.
     pub fn lanes(&self, nid: u32) -> Option<Lanes> {
         let rule = |rule: &Rule| match rule.what {
             What::Lanes(struck, which) => {
@@ -122,18 +122,18 @@ impl Faults {
         })
     }
 
-    /// True if lanes or cards spoil what they carry.
+    /// True if lanes damage symbols or credits.
     pub fn spoils(&self) -> bool {
         self.nodes.iter().any(|rule| matches!(rule.what, What::Lanes(..) | What::Bug(_)))
     }
 
-    /// Since when the interrupt line of a node is stuck.
+    /// Time from which the interrupt line of a node is stuck.
     pub fn stuck_since(&self, nid: u32) -> Option<Time> {
         let stuck = self.of(nid).filter(|rule| rule.what == What::StuckHigh);
         stuck.map(|rule| rule.from).min()
     }
 
-    /// What the kernel of a node has; without a node, what all have.
+    /// Sizes of the pools of a node's kernel; without a node, those that hold for all nodes.
     pub fn pools(&self, nid: Option<u32>) -> Pools {
         let mut pools = Pools::FULL;
         for (pool, number) in self.pool_rules(nid) {
@@ -148,13 +148,14 @@ impl Faults {
         pools
     }
 
-    /// Streams of a node's receive engine that work, if not all.
+    /// Number of streams of a node's receive engine that work, if not all do.
     pub fn streams(&self, nid: u32) -> Option<u32> {
         let streams = self.pool_rules(Some(nid)).filter(|(pool, _)| *pool == Pool::Streams);
         streams.map(|(_, number)| number).last()
     }
 
-    /// What is said of a node itself comes behind what is said of all.
+    /// Rules for the node's pools, in order: rules for all nodes first, then those for this node, which
+    /// override them.
     fn pool_rules(&self, nid: Option<u32>) -> impl Iterator<Item = (Pool, u32)> + '_ {
         let of_all = self.nodes.iter().filter(|rule| rule.node.is_none());
         let of_node = self.nodes.iter().filter(move |rule| rule.node.is_some() && rule.node == nid);

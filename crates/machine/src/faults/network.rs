@@ -1,18 +1,18 @@
-//! What is to befall a network of routers and links, in no network's own words: a model that has one says it
-//! to its routers.
+//! Faults of a network of routers and links, independent of the model: a model with such a network translates
+//! them for its routers.
 
 use des::{Duration, Time};
 use std::fmt;
 
-/// A network on whose links something may go wrong. It is called by its description: "mesh of 4x2x1".
+/// Network whose links may fail. Its text is its description: "mesh of 4x2x1".
 pub trait Network: fmt::Display {
     /// Nodes on it.
     fn nodes(&self) -> u32;
-    /// Whether a link joins two nodes.
+    /// Tells whether a link joins two nodes.
     fn joins(&self, a: u32, b: u32) -> bool;
 }
 
-/// Nodes of which none has such a link.
+/// Network without links, with this number of nodes.
 pub(super) struct Apart(pub u32);
 
 impl fmt::Display for Apart {
@@ -30,10 +30,10 @@ impl Network for Apart {
     }
 }
 
-/// What is to happen to links.
+/// Faults of links.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnLinks {
-    /// What befalls packets.
+    /// Faults that strike packets.
     pub rules: Vec<OnPackets>,
     /// Links that die.
     pub dead: Vec<DeadLink>,
@@ -46,22 +46,22 @@ impl OnLinks {
     }
 }
 
-/// Something that befalls packets on links.
+/// Fault that strikes packets on links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnPackets {
-    /// What.
+    /// Kind of the fault.
     pub what: Mishap,
-    /// Which packets of a link.
+    /// Packets of a link that it strikes.
     pub which: Which,
-    /// On which links.
+    /// Links that it strikes.
     pub place: Place,
-    /// Since when a packet's head may enter the link.
+    /// Time from which packets that enter the link are struck.
     pub from: Time,
-    /// When that is over.
+    /// End of that time.
     pub until: Time,
 }
 
-/// What befalls a packet.
+/// Fault of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mishap {
     /// It is lost.
@@ -76,16 +76,16 @@ pub enum Mishap {
     Overtake(Duration),
 }
 
-/// Which of things that follow one another, or which bits for [`Mishap::BitError`].
+/// Selection from a sequence of things, or of bits for [`Mishap::BitError`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Which {
-    /// Each with this chance.
+    /// Each one, with this probability.
     Chance(f64),
-    /// The one with this number, from 1; one bit of it.
+    /// The one with this number, from 1; of a packet, one bit of it.
     Number(u64),
 }
 
-/// Which links.
+/// Links to which a fault applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// All.
@@ -104,6 +104,6 @@ pub struct DeadLink {
     pub a: u32,
     /// The other.
     pub b: u32,
-    /// Since when.
+    /// Time from which it is dead.
     pub from: Time,
 }

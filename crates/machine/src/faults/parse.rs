@@ -1,4 +1,4 @@
-//! Faults as the command line writes them: `KIND=VALUE`, then where and when, each after an `@`.
+//! Parser of faults from the command line: `KIND=VALUE`, then place and time, each after an `@`.
 
 use super::kinds::{self, kind, Form, Kind, Scope};
 use super::network::Apart;
@@ -13,14 +13,15 @@ use des::{Duration, Time};
 /// The fault that is in the firmware's image, and the machine's parameter for it.
 const SOURCES: (&str, &str) = ("pool.sources", "firmware.sources");
 
-/// A host that is slower, or pauses more, gets nowhere.
+/// Greatest slowdown of a host, by speed or pauses: a slower one makes no progress.
 const MOST_FACTOR: f64 = 1e6;
-/// Software that runs for less between two pauses gets nowhere either, and counting them takes for ever.
+/// Least time between two pauses: with less, software makes no progress, and counting the pauses takes too
+/// long.
 const LEAST_GAP: Duration = Duration::from_us(1);
-/// Thousands of such times are less than can be counted: 2^64 ps, 213 days.
+/// Longest duration: thousands of these are less than 2^64 ps, 213 days.
 const LONGEST: Duration = Duration::from_us(1_000_000_000);
 
-/// Sets those of the machine's parameters that stand for faults. The error is a sentence.
+/// Sets machine parameters for those faults that are parameters. The error is a sentence.
 pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> {
     let given = parameters.overrides().iter().rev().map(|set| set.split_once('='));
     let of_sources = |&(name, _): &(&str, &str)| name.trim() == SOURCES.1;
@@ -44,7 +45,7 @@ pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> 
     Ok(())
 }
 
-/// Reads what is asked for. Times count from the `launch`. The error is a sentence about the text.
+/// Parses the faults. Times count from the `launch`. The error is a sentence about the text.
 pub fn parse(
     texts: &[String],
     seed: u64,
@@ -110,7 +111,7 @@ pub fn parse_of_hosts(
     parse(texts, seed, &Apart(nodes), launch)
 }
 
-/// What stands behind the value.
+/// Place and times of a fault, as written behind its value.
 struct Where {
     place: Place,
     from: Time,
@@ -177,7 +178,7 @@ impl Where {
         }
     }
 
-    /// True if both are said of the same place, and of some time.
+    /// True if both share a place and a time.
     fn meets(&self, other: &Where) -> bool {
         self.place == other.place && self.from < other.until && other.from < self.until
     }
@@ -189,7 +190,7 @@ fn same(one: &str, other: &str) -> bool {
     one == other || number(one).is_some_and(|one| Some(one) == number(other))
 }
 
-/// A place or a time, of which there is one.
+/// Checks that a place or a time is given only once.
 fn once(said: &mut bool, part: &str) -> Result<(), String> {
     match std::mem::replace(said, true) {
         false => Ok(()),
@@ -311,7 +312,7 @@ fn rests(text: &str) -> Result<What, String> {
     Ok(What::Rests { length, period })
 }
 
-/// Part of the time for which pauses that come again and again leave the host nothing.
+/// Fraction of the time that periodic pauses take from the host.
 fn paused(rule: &Rule) -> f64 {
     match rule.what {
         What::Rests { length, period: Some(period) } => length.0 as f64 / period.0 as f64,
@@ -319,7 +320,7 @@ fn paused(rule: &Rule) -> f64 {
     }
 }
 
-/// Pauses at the same place and time together leave the host some of it, too.
+/// Checks that pauses at the same place and time together leave the host some time.
 fn leave_time(rules: &[Rule]) -> Result<(), String> {
     let Some((new, others)) = rules.split_last() else { return Ok(()) };
     let meets = |rule: &&Rule| {
@@ -347,7 +348,7 @@ fn span(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// How long something lasts that happens again and again.
+/// Duration of something that happens repeatedly.
 fn lasting(text: &str) -> Result<Duration, String> {
     let span = span(text)?;
     if span > LONGEST {

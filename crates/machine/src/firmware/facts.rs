@@ -1,4 +1,4 @@
-//! What a debugger can be told of the run, whatever processor it debugs.
+//! Facts about the run that a debugger can show, independent of the processor that it debugs.
 
 use crate::run::Options;
 use des::Time;
@@ -12,18 +12,18 @@ pub struct Facts {
     machine: String,
     nodes: u32,
     ranks: u32,
-    /// When the program starts.
+    /// Time at which the program starts.
     launch: Time,
 }
 
 impl Facts {
-    /// Of a run on a machine of `nodes` nodes, for the processor of node `nid`.
+    /// Facts of a run on a machine of `nodes` nodes, for the processor of node `nid`.
     pub fn new(options: &Options, nid: u32, nodes: u32, launch: Time) -> Facts {
         let machine = options.parameters.name().into();
         Facts { nid, machine, nodes, ranks: options.ranks, launch }
     }
 
-    /// What is simulated, and which node this is: a line.
+    /// Machine and node of this processor, as a line.
     pub fn machine(&self) -> String {
         format!(
             "machine {} with {} nodes, {} ranks; this is the processor of node {}\n",
@@ -31,7 +31,7 @@ impl Facts {
         )
     }
 
-    /// A time, since power on and since the launch: a line.
+    /// Time since power on and since the launch, as a line.
     pub fn time(&self, now: Time) -> String {
         let launched = match now >= self.launch {
             true => format!("{} after the launch", Time(now.since(self.launch).0)),

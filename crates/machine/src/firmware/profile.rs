@@ -1,11 +1,10 @@
-//! Where the firmware's cycles went: what the nodes' recorders summed up, and views of it by
-//! function, by line and by call path. Functions are those of the source, also where the compiler
-//! inlined them.
+//! Profile of the firmware: cycles that the nodes' recorders counted, by function, by line and by call path.
+//! Functions are those of the source, also where the compiler inlined them.
 
 use super::symbols::{Frame, Lines, Symbols};
 use std::collections::{BTreeMap, HashMap};
 
-/// What cycles were spent on. Each processor has some of these.
+/// Use of cycles. Each processor has some of these causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// An instruction issued.
@@ -28,7 +27,7 @@ pub enum Cause {
     Synchronise,
     /// The processor slept until an interrupt.
     Sleep,
-    /// The memory was waited for, which DMA engines and links had.
+    /// The memory was waited for, while DMA engines or links used it.
     Memory,
 }
 
@@ -49,7 +48,7 @@ impl Cause {
     ];
 }
 
-/// What instructions cost.
+/// Cost of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Processor cycles by [`Cause`].
@@ -63,7 +62,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Processor cycles for whatever cause.
+    /// Processor cycles for all causes.
     pub fn total(&self) -> u64 {
         self.cycles.iter().sum()
     }
@@ -97,19 +96,18 @@ impl std::iter::Sum for Cost {
     }
 }
 
-/// What one function's own instructions cost when it was called on one path.
+/// Cost of one function's own instructions on one call path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Functions of the image, the outermost first, this one last.
     pub functions: Vec<String>,
-    /// In turns of the main loop that did something: cost by address.
+    /// Cost by address in iterations of the main loop that did something.
     pub work: Vec<(u32, Cost)>,
-    /// In turns that found nothing to do.
+    /// Cost by address in iterations that found nothing to do.
     pub idle: Vec<(u32, Cost)>,
 }
 
-/// Where one node's firmware spent its time between the launch of the program and the end of the
-/// run.
+/// Cycles of one node's firmware between the launch of the program and the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Node id.

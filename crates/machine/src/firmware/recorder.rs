@@ -1,14 +1,14 @@
-//! The profiler's part of a node: it is told what the processor does ([`Observation`]) and sums it
-//! up, by call path and instruction, apart for the firmware's work and for its idle polling.
+//! The profiler's part of a node: it gets the processor's events ([`Observation`]) and sums them up, by call
+//! path and instruction, separately for the firmware's work and for its idle polling.
 //!
 //! # What is idle
 //!
-//! Nothing is assumed about the firmware but that it polls in an endless loop and has nothing to do
-//! in the time before the launch. In that time the loop is learnt: it begins at the lowest address
-//! that the outermost function executes, and each set of instructions that one turn executes then
-//! is an idle turn. After the launch a turn is idle if it executes just such a set, and work
-//! otherwise: one that finds anything takes a branch that idle turns do not take. A turn's cycles
-//! go where the turn goes as a whole, so the polling around a piece of work counts as work.
+//! The only assumptions about the firmware are that it polls in an endless loop and that it has nothing to do
+//! before the launch. In that time the recorder learns the loop: it begins at the lowest address that the
+//! outermost function executes, and each set of instructions that one iteration executes then is an idle
+//! iteration. After the launch an iteration is idle if it executes exactly such a set, and work otherwise: an
+//! iteration that finds work takes a branch that idle iterations do not take. All cycles of an iteration
+//! count as idle or as work together, so the polling around a piece of work counts as work.
 //!
 //! # Call paths
 //!
@@ -22,16 +22,16 @@ use crate::instruments::timeline::Picture;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Something that the processor did. Each names the address of its instruction.
+/// Event of the processor, with the address of its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observation {
     /// Cycles passed for the instruction.
     Spent {
         /// Address of the instruction.
         pc: u32,
-        /// Why they passed.
+        /// Cause for which they passed.
         cause: Cause,
-        /// How many.
+        /// Number of cycles.
         cycles: u64,
     },
     /// An instruction completed.
@@ -52,26 +52,26 @@ pub enum Observation {
     Jumped {
         /// Address of the instruction.
         pc: u32,
-        /// Where it went.
+        /// Address of the next instruction.
         target: u32,
-        /// How.
+        /// Kind of the jump.
         jump: Jump,
     },
 }
 
-/// How control goes to another function.
+/// Kind of a jump to another function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jump {
     /// By a call, or an exception.
     Call {
-        /// Where it comes back to.
+        /// Return address.
         back: u32,
     },
     /// Back.
     Return,
 }
 
-/// Which function each instruction of the firmware belongs to.
+/// Function of each instruction of the firmware.
 pub struct Code {
     base: u32,
     /// Index in `functions`, by instruction.
@@ -86,11 +86,11 @@ struct Function {
     len: usize,
 }
 
-/// Index of what belongs to no function.
+/// Index of addresses outside of all functions.
 const ELSEWHERE: u16 = 0;
 
 impl Code {
-    /// Of firmware with these symbols.
+    /// Code of firmware with these symbols.
     pub fn new(symbols: &Symbols) -> Code {
         let code = || symbols.sections().iter().filter(|section| section.code);
         let base = code().map(|section| section.address).min().unwrap_or(0);
@@ -119,7 +119,7 @@ impl Code {
         let index = (pc.wrapping_sub(self.base) / 4) as usize;
         self.function.get(index).copied().unwrap_or(ELSEWHERE)
     }
-    /// Where in its function's array an instruction stands.
+    /// Index of an instruction in its function's array.
     fn place(&self, function: u16, pc: u32) -> usize {
         match function {
             ELSEWHERE => 0,
@@ -128,21 +128,21 @@ impl Code {
     }
 }
 
-/// A function as it was called on one path, with what its own instructions cost there.
+/// A function as called on one path, with the cost of its own instructions there.
 struct Branch {
     function: u16,
     parent: usize,
     children: Vec<usize>,
-    /// By instruction of the function, work and idle; empty as long as nothing was spent.
+    /// Costs by instruction of the function, for work and for idling; empty as long as there are none.
     costs: [Vec<Cost>; 2],
 }
 
 const ROOT: usize = 0;
 const WORK: usize = 0;
 const IDLE: usize = 1;
-/// Observations after which a turn is no idle turn.
+/// Number of observations after which an iteration counts as work.
 const LONG: usize = 1 << 16;
-/// Calls that can be open.
+/// Most calls that can be open.
 const DEPTH: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,40 +160,40 @@ pub struct Recorder {
     code: Arc<Code>,
     branches: Vec<Branch>,
     here: usize,
-    /// Open calls: where they return to, address and branch.
+    /// Open calls: return address and branch.
     calls: Vec<(u32, usize)>,
     phase: Phase,
-    /// Where a turn of the main loop begins, and whether one has begun.
+    /// Address at which an iteration of the main loop begins, and whether one has begun.
     head: Option<u32>,
     begun: bool,
-    /// The present turn, each thing with how often it happened.
+    /// Events of the present iteration, each with its number of occurrences.
     turn: Vec<(Observation, u64)>,
-    /// Which instructions it executed, and how often.
+    /// Hash of the addresses and numbers of the instructions that it executed.
     path: u64,
     idle: HashSet<u64>,
     idle_turns: u64,
     work_turns: u64,
-    /// The last turn was idle.
+    /// True if the last iteration was idle.
     was_idle: bool,
-    /// Draws what is executed, if it is to be drawn.
+    /// Drawing of the executed functions, if it is asked for.
     picture: Option<Picture>,
 }
 
-/// How often something happened.
+/// Numbers of occurrences.
 #[derive(Clone, Copy)]
 struct Times {
     /// In all.
     spent: u64,
-    /// In one turn of the main loop.
+    /// In one iteration of the main loop.
     within: u64,
-    /// Turns, if one ends here.
+    /// Iterations, if one ends here.
     turns: u64,
 }
 
 const ONCE: Times = Times { spent: 1, within: 1, turns: 1 };
 
 impl Recorder {
-    /// Of one processor that executes this code.
+    /// Recorder of one processor that executes this code.
     pub fn new(code: Arc<Code>) -> Recorder {
         let root =
             Branch { function: ELSEWHERE, parent: ROOT, children: vec![], costs: [vec![], vec![]] };
@@ -221,12 +221,12 @@ impl Recorder {
         function != ELSEWHERE && self.code.place(function, pc) == 0
     }
 
-    /// What is executed is to be drawn; nothing has been told yet.
+    /// Starts drawing the executed functions. Called before the first observation.
     pub fn set_picture(&mut self, picture: Picture) {
         self.picture = Some(picture);
     }
 
-    /// The firmware has nothing to do from now on.
+    /// Learns the idle loop: the firmware has nothing to do from now on.
     pub fn learn(&mut self) {
         self.phase = Phase::Learn;
         self.calls.clear();
@@ -240,7 +240,7 @@ impl Recorder {
         self.idle.clear();
     }
 
-    /// From now on it counts; everything before this cycle has been told.
+    /// Starts counting; the processor has reported everything before this cycle.
     pub fn count(&mut self, cycle: u64) {
         self.phase = Phase::Count;
         if let Some(picture) = &mut self.picture {
@@ -248,7 +248,7 @@ impl Recorder {
         }
     }
 
-    /// What was summed up; everything before this cycle has been told.
+    /// Profile of everything observed; the processor has reported everything before this cycle.
     pub fn finish(mut self, nid: u32, cycle: u64) -> Profile {
         // Of the turn that the end of the run cuts nobody knows what it would have become.
         self.spend(if self.was_idle { IDLE } else { WORK });
@@ -338,7 +338,7 @@ impl Recorder {
         }
     }
 
-    /// The present turn was work, or idle.
+    /// Counts the present iteration as work or as idle.
     fn spend(&mut self, kind: usize) {
         if let Some(picture) = self.picture.as_mut().filter(|_| kind == IDLE) {
             picture.show_idle();
@@ -362,7 +362,7 @@ impl Recorder {
         self.turn = turn;
     }
 
-    /// The function that is executed has spent cycles.
+    /// Draws cycles of the function that is executed.
     fn draw(&mut self, kind: usize, cycles: u64) {
         let Some(picture) = &mut self.picture else { return };
         if kind == WORK && picture.shown() != Some(self.here) {
@@ -388,7 +388,7 @@ impl Recorder {
         &mut costs[self.code.place(branch.function, pc)]
     }
 
-    /// A turn has ended; it happened `times` times.
+    /// Ends an iteration, which happened `times` times.
     fn end_turn(&mut self, times: u64) {
         match self.phase {
             Phase::Boot => {}
@@ -408,7 +408,8 @@ impl Recorder {
         }
     }
 
-    /// While the firmware idles: what the outermost function executes may be where the loop begins.
+    /// Looks for the start of the loop among the addresses that the outermost function executes while the
+    /// firmware idles.
     fn look_for_head(&mut self, pc: u32) {
         self.arrive(pc);
         let outermost = self.branches[self.here].parent == ROOT;
@@ -446,18 +447,18 @@ impl Recorder {
     }
 }
 
-/// A number for an address; sums of them are hardly ever equal for other addresses.
+/// Hash of an address; sums of hashes are hardly ever equal for other addresses.
 fn mixed(pc: u32) -> u64 {
     des::Random::new(pc.into()).next_u64()
 }
 
 impl Recorder {
-    /// This happened.
+    /// Records an observation.
     pub fn observe(&mut self, what: Observation) {
         self.take(what, ONCE);
     }
 
-    /// All this happened `times` times over: turns of a polling loop.
+    /// Records iterations of a polling loop: these observations, `times` times.
     pub fn repeat<I>(&mut self, turn: I, times: u64)
     where
         I: DoubleEndedIterator<Item = Observation> + ExactSizeIterator + Clone,
@@ -472,9 +473,9 @@ impl Recorder {
             let times = Times { spent: rest, within: rest, turns: 1 };
             return turn.for_each(|what| self.take(what, times));
         };
-        // The main loop's turn does not begin where the core's does. What follows its last
-        // beginning stands in `turn` already, once; together with what precedes the next beginning
-        // it happens `rest` times, and once more at the end.
+        // The main loop's turn does not begin where the core's does. What follows its last beginning is in
+        // `turn` already, once; together with what precedes the next beginning it happens `rest` times, and
+        // once more at the end.
         for (_, spent) in &mut self.turn {
             *spent *= rest;
         }

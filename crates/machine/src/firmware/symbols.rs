@@ -1,5 +1,4 @@
-//! The firmware's ELF: which function and line an address belongs to, where objects stand, how large sections
-//! are.
+//! The firmware's ELF: functions and lines of addresses, addresses of objects, sizes of sections.
 
 use crate::input;
 use object::read::elf::{ElfFile32, ProgramHeader};
@@ -9,12 +8,12 @@ use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The ELF cannot be used: one sentence without the final period.
+/// Error of an ELF that cannot be used: one sentence without the final period.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadElf(pub String);
 
-/// Something with a name in the firmware.
+/// Symbol of the firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Its name.
@@ -34,18 +33,18 @@ pub struct Section {
     pub address: u32,
     /// Its size in bytes.
     pub size: u32,
-    /// The image brings its contents.
+    /// True if the image has its contents.
     pub loaded: bool,
-    /// It holds instructions.
+    /// True if it holds instructions.
     pub code: bool,
 }
 
-/// Where an address lies in the code.
+/// Position of an address in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The address.
     pub pc: u32,
-    /// The function it lies in, and its offset there.
+    /// Function that contains it, and its offset there.
     pub function: Option<(String, u32)>,
     /// Source file and line.
     pub line: Option<(String, u32)>,
@@ -134,13 +133,13 @@ impl Symbols {
         inside.then_some((symbol.name.as_str(), offset))
     }
 
-    /// Source file and line of `pc`. Reads the debug information anew each time: for reports.
+    /// Source file and line of `pc`. It reads the debug information each time, so it is for reports.
     pub fn line(&self, pc: u32) -> Option<(String, u32)> {
         let frame = self.lines().frames(pc).into_iter().next()?;
         (frame.line > 0).then_some((frame.file, frame.line))
     }
 
-    /// The debug information, read once, for many addresses.
+    /// Debug information, read once for many addresses.
     pub fn lines(&self) -> Lines {
         Lines { context: self.context() }
     }
@@ -182,7 +181,7 @@ impl Symbols {
         &self.sections
     }
 
-    /// What is loaded from `base` on, if it begins within `size` bytes: the contents of a flat image.
+    /// Bytes loaded from `base` on, of segments that begin within `size` bytes: the contents of a flat image.
     pub fn loaded(&self, base: u32, size: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let Ok(file) = ElfFile32::<Endianness>::parse(self.elf.as_slice()) else { return bytes };
@@ -216,13 +215,13 @@ impl Symbols {
 
 type Bytes = gimli::EndianRcSlice<gimli::RunTimeEndian>;
 
-/// What the debug information tells of addresses.
+/// Debug information about addresses: functions and lines.
 pub struct Lines {
     /// None if there is no debug information.
     context: Option<addr2line::Context<Bytes>>,
 }
 
-/// A function that an address belongs to, and where in the source it is there.
+/// Function that contains an address, and its line in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The function of the source.
@@ -235,7 +234,7 @@ pub struct Frame {
 
 impl Lines {
     /// The functions around `pc`, the innermost first: those that the compiler has inlined, then the one that
-    /// they are inlined into. Empty if nothing is known.
+    /// they are inlined into. Empty without debug information.
     pub fn frames(&self, pc: u32) -> Vec<Frame> {
         let Some(context) = &self.context else { return Vec::new() };
         let Ok(mut found) = context.find_frames(u64::from(pc)).skip_all_loads() else {

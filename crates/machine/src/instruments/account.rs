@@ -1,13 +1,14 @@
-//! The program's account: where the time of each rank went, call by call. Of a call's time, that on the way
-//! of its own messages is told by who was at work; that before the other side had called is waiting for it.
+//! The program's account: the time of each rank, call by call. The part of a call's time in which its own
+//! messages are under way is divided by the part of the machine that works; the part before the other side's
+//! call is waiting for that side.
 //!
 //! ```text
 //!  call entered ── waiting for the other side ──┬── library, kernel, NIC, network ── returned
 //!                                               └ the last call that the return depends on was entered
 //! ```
-//! A *chain* leads from what a rank has just done back to the call in which that began, on this rank or on
-//! another: with each message that a rank has waited for, the sender's chain becomes its own. So the parts of
-//! a call add up to its time.
+//! A *chain* leads from a rank's last action back to the call in which that began, on this rank or on
+//! another: when a rank has waited for a message, the sender's chain becomes its own. So the parts of a call
+//! add up to its time.
 
 mod length;
 mod meetings;
@@ -28,22 +29,22 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Where the time within calls goes, but for waiting.
+/// Number of parts into which the time of calls is divided, waiting apart.
 const PARTS: usize = Part::ALL.len();
 
-/// From a call to an instant of what it has led to.
+/// Chain of causes, from a call to an instant that it has led to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chain {
-    /// The rank whose call it is, and when that was entered.
+    /// Rank of the call, and the time at which the call was entered.
     rank: u32,
     origin: Time,
-    /// Until when it goes.
+    /// Time up to which it goes.
     until: Time,
-    /// What the time went into since then, in picoseconds; adds up to that from `origin` to `until`.
+    /// Time of each part since then, in picoseconds; the sum is the time from `origin` to `until`.
     spent: [u64; PARTS],
-    /// Of that, waiting for a rank that was in its call and had not sent yet.
+    /// Part of that time spent waiting for a rank that was in its call and had not sent yet.
     waited: u64,
-    /// For whom that rank had waited last, and how long, if it had.
+    /// Rank for which that rank had waited last, and how long, if it had.
     blame: Option<(u32, u64)>,
 }
 
@@ -52,7 +53,7 @@ impl Chain {
         Chain { rank, origin: entered, until: entered, blame, ..Chain::default() }
     }
 
-    /// Goes on until `at` with the work of `part`.
+    /// Extends the chain to `at` with work of `part`.
     fn spend(&mut self, at: Time, part: Part) {
         if at > self.until {
             self.spent[part as usize] += at.since(self.until).0;
@@ -60,7 +61,7 @@ impl Chain {
         }
     }
 
-    /// The chain that leads through a message, as far as it lies behind `entered`, when rank `own` came.
+    /// Chain that leads through a message, from `entered` on, the time at which rank `own` entered its call.
     fn through(flight: &Flight, (own, entered): (u32, Time)) -> Chain {
         let sender = flight.chain;
         let mut chain = match () {
@@ -82,10 +83,10 @@ impl Chain {
     }
 }
 
-/// Ranks that are told of those for which a call waited.
+/// Number of ranks that are reported of those for which a call waited.
 const WAITS_MAX: usize = 3;
 
-/// Requests that were answered and whose end the process has not been told: the oldest are forgotten.
+/// Number of answered requests whose end the process has not seen yet: older ones are dropped.
 const ANSWERED_MAX: usize = 1024;
 
 /// Keeps the account of a rank.
@@ -93,7 +94,7 @@ const ANSWERED_MAX: usize = 1024;
 pub struct Clerk {
     rank: u32,
     launch: Time,
-    /// When the last call returned.
+    /// Return time of the last call.
     left: Time,
     computes: u64,
     calls: Vec<(u16, Call, FxHashMap<u32, u64>)>,
@@ -115,22 +116,22 @@ pub struct Clerk {
 /// A call under way.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Its place among the calls.
+    /// Its index among the calls.
     place: usize,
     entered: Time,
     collective: bool,
-    /// The last that it waited for was that somebody receives.
+    /// True if it waited last for a receiver.
     sends: bool,
     /// The message that it hands to the kernel.
     sending: Option<MessageId>,
     /// Messages that began in it, and their payload.
     messages: u64,
     bytes: u64,
-    /// The collective operation that it is.
+    /// Its collective operation, if it is one.
     meeting: Option<Meeting>,
 }
 
-/// Requests that were answered here, as they were then.
+/// Copies of the flights of requests that were answered here.
 #[derive(Debug, Default)]
 pub(crate) struct Answered(VecDeque<(MessageId, Box<Flight>)>);
 
@@ -190,7 +191,7 @@ impl Clerk {
         self.chain = Chain::of(self.rank, at, self.blame);
     }
 
-    /// It returns.
+    /// Ends the call.
     pub fn returns(&mut self, at: Time) {
         let Some(open) = self.open.take() else { return };
         self.chain.spend(at, Part::Library);
@@ -250,8 +251,8 @@ impl Clerk {
         }
     }
 
-    /// A collective operation begins on this communicator, as all of its members do alike. The first within a
-    /// call that is one is the call's own.
+    /// Begins a collective operation on this communicator, in which all members begin the same ones. The
+    /// first one within a collective call is the call's own.
     pub fn joins(&mut self, communicator: u64, members: u32) {
         // As tables can have it.
         let communicator = communicator >> 1;
@@ -281,7 +282,7 @@ impl Clerk {
             None => Chain::of(self.rank, at, None),
         }
     }
-    /// What has begun is for this rank, if that is known.
+    /// Counts a message that has begun; `to` is its rank, if known.
     pub fn begun(&mut self, to: Option<u32>, bytes: u64) {
         if let Some(open) = &mut self.open {
             open.messages += 1;
@@ -299,7 +300,7 @@ impl Clerk {
     pub fn commanded(&mut self, at: Time, id: MessageId) {
         self.handed_over(at, id, Part::Kernel);
     }
-    /// Whoever it was has passed a message on to the network interface.
+    /// A message was passed on to the network interface by a part of the machine.
     pub fn handed_over(&mut self, at: Time, id: MessageId, by: Part) {
         if let Some(open) = self.open.as_mut().filter(|open| open.sending == Some(id)) {
             open.sending = None;
@@ -307,8 +308,8 @@ impl Clerk {
         }
     }
 
-    /// The process has an event of a message; `flight` is what is known of that, and `posted` when the event
-    /// was there.
+    /// The process has an event of a message; `flight` is the message's record, and `posted` the time of the
+    /// event.
     pub fn takes(
         &mut self,
         at: Time,
@@ -342,21 +343,21 @@ impl Clerk {
         self.chain.spend(at, Part::Library);
     }
 
-    /// The library keeps a message for a receive that comes later; gives the number of those.
+    /// Counts a message that the library keeps for a later receive; returns the number of kept messages.
     pub fn keeps(&mut self, at: Time) -> u32 {
         self.told.unexpected += 1;
         self.kept.change(at, 1)
     }
-    /// That has come.
+    /// The receive has come: the number of kept messages.
     pub fn claims(&mut self, at: Time) -> u32 {
         self.kept.change(at, -1)
     }
-    /// A receive is posted; gives the number of those.
+    /// Counts a posted receive; returns the number of posted receives.
     pub fn posts(&mut self, at: Time) -> u32 {
         self.told.posted += 1;
         self.posted.change(at, 1)
     }
-    /// One of them has its message, or is taken back.
+    /// A posted receive has its message, or is cancelled: the number of posted receives.
     pub fn unposts(&mut self, at: Time) -> u32 {
         self.posted.change(at, -1)
     }

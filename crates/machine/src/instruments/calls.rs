@@ -1,4 +1,5 @@
-//! What a library that only one model has tells of its rank's calls and messages, for journal and account.
+//! Observer for a library that only one model has: it passes the rank's calls and messages to journal and
+//! account.
 
 use super::journal::Journal;
 use super::journey::{Flight, Waypoint};
@@ -12,17 +13,17 @@ use std::rc::Rc;
 /// A function of such a library: its number among them, and its name.
 pub type Function = (u16, &'static str);
 
-/// Tells of one rank.
+/// Observer of one rank.
 pub struct Calls {
     journal: Rc<Journal>,
     core: u32,
     rank: u32,
-    /// The function that the program is in, and since when.
+    /// Function that the program is in, and the time at which it was called.
     call: Cell<Option<(Time, &'static str)>>,
 }
 
 impl Calls {
-    /// Of a rank on a core of the journal's node.
+    /// Observer of a rank on a core of the journal's node.
     pub fn new(journal: Rc<Journal>, (core, rank): (u32, u32)) -> Calls {
         Calls { journal, core, rank, call: Cell::default() }
     }
@@ -40,7 +41,7 @@ impl Calls {
         self.call.set(None);
     }
 
-    /// A message of so many bytes begins, for rank `to`; its way began with the call.
+    /// Begins a message of so many bytes for rank `to`; its way began with the call.
     pub fn sends(&self, at: Time, id: MessageId, (to, bytes): (u32, u64)) {
         let (called, function) = self.call.get().unwrap_or((at, ""));
         let chain = self.journal.account(self.core, |clerk| clerk.begins(at, id));
@@ -50,7 +51,7 @@ impl Calls {
         self.journal.account(self.core, |clerk| clerk.begun(Some(to), bytes));
         self.step(at, "posts", id, Flow::Step);
     }
-    /// It is with the network interface, as far as the processor knows.
+    /// The message is with the network interface, as far as the processor knows.
     pub fn handed_over(&self, at: Time, id: MessageId) {
         self.journal.mark(at, id, Waypoint::CommandWritten);
     }
@@ -58,8 +59,8 @@ impl Calls {
     pub fn awaited_interface(&self, at: Time) {
         self.journal.account(self.core, |clerk| clerk.takes(at, EventKind::SendEnd, None, None));
     }
-    /// The process takes a message that has come, of which it could know since `posted`. Its way ends with
-    /// the call, or here outside of one.
+    /// The process takes a message that it could see since `posted`. The message's way ends with the call, or
+    /// here outside of a call.
     pub fn takes(&self, at: Time, id: MessageId, posted: Waypoint) {
         let function = self.call.get();
         self.journal.with(id, |flight: &mut Flight| {
@@ -78,7 +79,7 @@ impl Calls {
         self.journal.takes((self.core, at), id, EventKind::PutEnd);
         self.step(at, "takes", id, Flow::Last);
     }
-    /// The way of a message that was taken ends, with the call in which it was.
+    /// Ends the way of a message that was taken, with the call in which it was.
     pub fn ends(&self, at: Time, id: MessageId) {
         self.journal.mark(at, id, Waypoint::CallReturned);
         self.journal.end(id);

@@ -1,9 +1,9 @@
 //! `--pcap`: the packets of a run as a pcapng file.
 //!
-//! Each node has an interface in the file. A packet is written down twice: where it enters the network (sent,
-//! outbound) and where it leaves it (received, inbound), as it is there. Nodes append finished blocks of the
-//! file to a stream each ([`crate::instruments::spool`]). When the run is over, the streams are merged by
-//! time and node; so the file is the same for any number of threads.
+//! Each node has an interface in the file. A packet is recorded twice: where it enters the network (sent,
+//! outbound) and where it leaves it (received, inbound), with its contents there. Nodes append finished
+//! blocks of the file to a stream each ([`crate::instruments::spool`]). When the run is over, the streams are
+//! merged by time and node; so the file is the same for any number of threads.
 //!
 //! Format: pcapng (draft-ietf-opsawg-pcapng), little endian, times in nanoseconds. A model has a link type
 //! of its own ([`crate::models::Model::link_type`]).
@@ -31,7 +31,7 @@ const INTERFACE_NAME: u16 = 2;
 const INTERFACE_RESOLUTION: u16 = 9;
 const PACKET_FLAGS: u16 = 2;
 
-/// Where a packet is seen.
+/// Direction in which a packet passes the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The NIC gives it to the network. The number is pcapng's for outbound.
@@ -40,30 +40,30 @@ pub enum Side {
     Received = 1,
 }
 
-/// A file that is to be written.
+/// Capture file to be written.
 pub struct Capture {
     file: PathBuf,
     link_type: u16,
     spool: Spool,
 }
 
-/// Writes down the packets of a node.
+/// Records the packets of a node.
 pub struct Tap {
     nid: u32,
     writer: Writer,
 }
 
-/// Streams of the nodes that are over, of models whose nodes leave nothing else.
+/// Streams of finished nodes, for models whose nodes leave nothing else.
 #[derive(Clone, Debug, Default)]
 pub struct Streams(Arc<Mutex<Vec<(u32, Stream)>>>);
 
 impl Streams {
-    /// A node is over.
+    /// Adds the stream of a finished node.
     pub fn put(&self, nid: u32, tap: Tap) {
         let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         streams.push((nid, tap.finish()));
     }
-    /// All of them, in the order of the nodes.
+    /// All streams, in the order of the nodes.
     pub fn take(&self) -> Vec<Stream> {
         let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         streams.sort_by_key(|(nid, _)| *nid);
@@ -72,12 +72,12 @@ impl Streams {
 }
 
 impl Capture {
-    /// Prepares for writing `file`, with packets that are what this link type says.
+    /// Prepares for writing `file`, with packets of this link type.
     pub fn to(file: &Path, link_type: u16) -> Result<Capture, String> {
         Ok(Capture { file: file.to_owned(), link_type, spool: Spool::beside(file)? })
     }
 
-    /// That which these options ask for, if they do.
+    /// Capture that these options ask for, if they do.
     pub fn wanted(options: &Options) -> Result<Option<Capture>, String> {
         let link_type = options.parameters.model().link_type;
         let asked = options.pcap.as_deref().zip(link_type);
@@ -102,7 +102,7 @@ impl Capture {
 }
 
 impl Tap {
-    /// A packet, whose bytes `emit` appends, is on this side of the network; times never go back.
+    /// Records a packet, whose bytes `emit` appends; times never go back.
     pub fn packet(&mut self, at: Time, side: Side, emit: impl FnOnce(&mut Vec<u8>)) {
         let Tap { nid, writer } = self;
         let ns = at.0 / 1000;
@@ -121,13 +121,13 @@ impl Tap {
         self.writer.wrote();
     }
 
-    /// The stream when the node is over.
+    /// Stream of the finished node.
     pub fn finish(self) -> Stream {
         self.writer.finish()
     }
 }
 
-/// A stream that is read again, from its first block on.
+/// Reader of a stream, from its first block on.
 struct Reader<'a> {
     spool: &'a File,
     stream: Stream,
@@ -136,7 +136,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Sees to it that the next block is at hand. Its time; `None` at the end.
+    /// Reads the next block into memory. Its time; `None` at the end.
     fn next_time(&mut self) -> io::Result<Option<u64>> {
         if self.at == self.read.len() {
             self.at = 0;
@@ -147,7 +147,7 @@ impl Reader<'_> {
         Ok(word(12).zip(word(16)).map(|(high, low)| high << 32 | low))
     }
 
-    /// Takes the block that is at hand.
+    /// Takes the block that was read.
     fn block(&mut self) -> &[u8] {
         let start = self.at;
         self.at += le_u32(&self.read[start + 4..]) as usize;
@@ -174,7 +174,7 @@ fn merge(streams: Vec<Stream>, spool: &File, out: &mut impl Write) -> io::Result
     Ok(())
 }
 
-/// What stands before the packets: the section's header, and an interface a node.
+/// Blocks before the packets: the section's header, and an interface for each node.
 fn heads((machine, link_type): (&str, u16), nodes: u32) -> Vec<u8> {
     let mut out = Vec::new();
     block(&mut out, SECTION_HEADER, |out| {
@@ -218,7 +218,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out, start);
 }
 
-/// What began at `start` ends at a multiple of four bytes from there.
+/// Pads a block that began at `start` to a multiple of four bytes.
 fn pad(out: &mut Vec<u8>, start: usize) {
     out.resize(start + (out.len() - start).next_multiple_of(4), 0);
 }

@@ -1,5 +1,5 @@
-//! What observers of a node share: the seam, which is asked by the hardware, and the libraries' observers in
-//! their fibres all tell it here.
+//! Journal of a node, which its observers share: the hardware's observer and those of the libraries, which
+//! run in fibres, all report to it.
 
 use super::account::{Chain, Clerk, Meetings, Rank};
 use super::journey::{Desk, Flight, Tallies, Unfinished, Waypoint};
@@ -14,29 +14,29 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a node knows of its messages, shared between the hardware's seam and the observers in the libraries.
+/// Records of a node's messages, shared between the hardware's observer and the libraries' observers.
 pub struct Journal {
     desk: RefCell<Desk>,
-    /// One for each rank, in the order of their cores.
+    /// Clerk of each rank, in the order of their cores.
     clerks: RefCell<Vec<Clerk>>,
     launch: Time,
-    /// Wants a row for each call.
+    /// Tables that get a row for each call.
     tables: Option<Arc<Tables>>,
     meetings: Arc<Meetings>,
-    /// When the last posted write of the host reaches the NIC.
+    /// Time at which the last posted write of the host reaches the NIC.
     pub last_write_arrives: Cell<Time>,
-    /// Interrupts on their way to the host and the last ones that arrived, oldest first: when the firmware
-    /// wrote the register, and when the host had them.
+    /// Interrupts on their way to the host and the last ones that arrived, oldest first: time of the
+    /// firmware's write, and time of arrival.
     interrupts: RefCell<Interrupts>,
-    /// Somebody watches, from the launch on.
+    /// True if there are observers, from the launch on.
     watched: Cell<bool>,
     watch: RefCell<Option<Box<Watch>>>,
 }
 
-/// The end of a node: its messages and its ranks.
+/// Results of a node: its messages and its ranks.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Messages that lie here and have not come to their end.
+    /// Messages that are here and have not come to their end.
     pub unfinished: Unfinished,
     /// The accounts of the ranks.
     pub ranks: Vec<Rank>,
@@ -44,10 +44,11 @@ pub struct Told {
 
 type Interrupts = VecDeque<(Time, Option<Time>)>;
 
-/// Interrupts that are remembered.
+/// Number of interrupts that are kept.
 const INTERRUPTS: usize = 32;
 
-/// They arrive in order: where the first stands that has not. Looked for from the end, near which it is.
+/// Index of the first interrupt that has not arrived: they arrive in order. The search begins at the end,
+/// which is near.
 fn first_on_its_way(interrupts: &Interrupts) -> Option<usize> {
     let under_way = interrupts.iter().rev().take_while(|(_, arrived)| arrived.is_none()).count();
     (under_way > 0).then(|| interrupts.len() - under_way)
@@ -68,14 +69,14 @@ impl Journal {
             watch: RefCell::default(),
         }
     }
-    /// These ranks are on the node, a core each.
+    /// Sets the ranks of the node, one for each core.
     pub fn employ(&self, ranks: std::ops::Range<u32>) {
         let clerk =
             |rank| Clerk::new(rank, self.launch, self.tables.clone(), self.meetings.clone());
         let clerks = ranks.map(clerk);
         *self.clerks.borrow_mut() = clerks.collect();
     }
-    /// Tells the clerk of the rank on a core; where there is no rank nobody keeps an account.
+    /// Passes an event to the clerk of the rank on a core, if there is one.
     pub fn account<R>(&self, core: u32, tell: impl FnOnce(&mut Clerk) -> R) -> Option<R> {
         self.clerks.borrow_mut().get_mut(core as usize).map(tell)
     }
@@ -108,7 +109,8 @@ impl Journal {
         flight.mark(called, Waypoint::CallEntered);
         flight.mark(put, Waypoint::PutEntered);
     }
-    /// It is known what began, and for which rank: its payload, unless it is a part of another message.
+    /// Sets kind and receiver of a message that has begun: its payload, unless it is a part of another
+    /// message.
     pub fn begun(
         &self,
         message: MessageId,
@@ -133,11 +135,11 @@ impl Journal {
     pub fn answers(&self, reply: MessageId, request: MessageId) {
         self.desk.borrow_mut().answers(reply, request);
     }
-    /// What is known of a message that is here stays when it goes on, for the end of what it asks for.
+    /// Keeps the record of a message that is here when the message moves on, for the end of its reply.
     pub fn remember(&self, message: MessageId) {
         self.desk.borrow_mut().remember(message);
     }
-    /// True if something has stayed.
+    /// True if a record was kept.
     pub fn has_answered(&self, message: MessageId) -> bool {
         self.desk.borrow().answered.has(message)
     }
@@ -149,11 +151,11 @@ impl Journal {
     pub fn end(&self, message: MessageId) {
         self.desk.borrow_mut().end(message);
     }
-    /// A message has not begun after all.
+    /// Drops a message that has not begun after all.
     pub fn forget(&self, message: MessageId) {
         self.desk.borrow_mut().forget(message);
     }
-    /// Nobody takes a message.
+    /// Counts a message that nobody takes.
     pub fn dropped(&self, message: MessageId) {
         self.desk.borrow_mut().dropped(message);
     }
@@ -169,11 +171,11 @@ impl Journal {
     pub fn departs(&self, at: Time, message: MessageId) -> Option<Box<Flight>> {
         self.desk.borrow_mut().leaves(message, at, false)
     }
-    /// What is known of a message that comes.
+    /// Takes the record of a message that is on its way here.
     pub fn comes(&self, flight: Box<Flight>) {
         self.desk.borrow_mut().comes(flight);
     }
-    /// The node is over, at `end`.
+    /// Ends the node at `end`.
     pub fn finish(&self, end: Time) -> Told {
         let ranks = self.clerks.borrow_mut().drain(..).map(|clerk| clerk.finish(end)).collect();
         Told { unfinished: self.desk.borrow_mut().finish(), ranks }
@@ -200,23 +202,23 @@ impl Journal {
             interrupts.remove(first);
         }
     }
-    /// When the firmware wrote the register for the interrupt that the host had at `arrived`.
+    /// Time at which the firmware wrote the register for the interrupt that the host had at `arrived`.
     pub fn written_for(&self, arrived: Time) -> Option<Time> {
         let interrupts = self.interrupts.borrow();
         let mut latest = interrupts.iter().rev();
         latest.find(|(_, at)| *at == Some(arrived)).map(|(written, _)| *written)
     }
 
-    /// Somebody is to watch from the launch on.
+    /// Sets the observer, which starts at the launch.
     pub fn set_watch(&self, watch: Watch) {
         *self.watch.borrow_mut() = Some(Box::new(watch));
     }
-    /// The launch: if somebody is to watch, he does from now on. True if so.
+    /// Starts the observers at the launch, if there are any. True if so.
     pub fn begin_watch(&self) -> bool {
         self.watched.set(self.watch.borrow().is_some());
         self.watched.get()
     }
-    /// Tells whoever watches.
+    /// Passes an event to the observers.
     #[inline(always)]
     pub fn watch(&self, tell: impl FnOnce(&mut Watch)) {
         if self.watched.get() {
@@ -229,14 +231,14 @@ impl Journal {
             tell(watch);
         }
     }
-    /// Nobody watches any more.
+    /// Ends the observation.
     pub fn end_watch(&self) -> Option<Watch> {
         self.watched.set(false);
         self.watch.take().map(|watch| *watch)
     }
 }
 
-/// Tells whoever watches what the cores do.
+/// Passes the work of the cores to the observers.
 pub struct Cores(pub Rc<Journal>);
 
 impl host::Observer for Cores {

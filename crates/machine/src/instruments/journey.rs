@@ -1,11 +1,12 @@
-//! Where the time of a message went: the instants that every room leaves behind under a message's id.
+//! Breakdown of a message's time, from timestamps that each part of the machine records under the message's
+//! id.
 //!
 //! ```text
 //! marks ─► Desk of the node ── Flight goes with its message ──► Desk of the next node
 //!                                                                  │ the way has ended
 //!                                          Tally (sums, samples) ◄─┘ ─► Messages of the report
 //! ```
-//! Memory is that of messages under way and of sums; it does not grow with the run.
+//! Memory grows with the messages under way, not with the run.
 
 use des::Time;
 
@@ -55,7 +56,7 @@ pub enum Waypoint {
     Arrived,
     /// The firmware could see the notification.
     Announced,
-    /// Where matching units get entries of lists: that was over, for which it had to wait.
+    /// The entries that it had to wait for were inserted into the lists of the matching units.
     Inserted,
     /// The firmware wrote the interrupt register.
     InterruptWritten,
@@ -74,13 +75,13 @@ pub enum Waypoint {
     ReceiveWritten,
     /// That write reached the NIC's SRAM; where firmware matches, it had the receive.
     ReceiveArrived,
-    /// For that the matching unit of kept messages had answered.
+    /// The matching unit of kept messages had answered for the receive.
     UnitFound,
     /// The firmware had found the message among those that it keeps.
     Found,
     /// The RX engine took the firmware's command for the payload.
     ReceiveCommanded,
-    /// The payload stood in host memory.
+    /// The payload was in host memory.
     Deposited,
     /// The firmware could see the completion.
     Completed,
@@ -92,19 +93,19 @@ pub enum Waypoint {
     CompletionEntered,
     /// The handler had read the event.
     CompletionDrained,
-    /// The Portals event stood in the process's event queue.
+    /// The Portals event was in the process's event queue.
     EventPosted,
-    /// Of a process that was elsewhere then: it entered the call that took the event.
+    /// The process entered the call that took the event, if it was not in one.
     ProcessLooked,
     /// The MPI library had it.
     EventReturned,
-    /// Of a message that no receive had been posted for: its receive was called.
+    /// The receive was called, of a message for which none had been posted.
     Claimed,
     /// The program's call returned.
     CallReturned,
 }
 
-/// Who is at work in a stretch of a message's way.
+/// Part of the machine that works during a step of a message's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -124,7 +125,7 @@ pub enum Place {
     Network,
 }
 
-/// Who is at work in a stretch, as the account of the program has it.
+/// Part of the machine that works during a step, as the account of the program names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Libraries of the processes.
@@ -145,5 +146,5 @@ impl Part {
 /// Waypoints of a leg.
 const WAYPOINTS: usize = Waypoint::CallReturned as usize + 1;
 
-/// When a flight passed each waypoint of a leg; `Time::NEVER` at those where it did not.
+/// Times at which a flight passed each waypoint of a leg; `Time::NEVER` at those that it did not pass.
 type Leg = [Time; WAYPOINTS];

@@ -1,9 +1,9 @@
-//! `--trace`: what happens on all nodes as a trace that Perfetto opens (docs/reference/trace.md).
+//! `--trace`: events on all nodes as a trace that Perfetto opens (docs/reference/trace.md).
 //!
 //! Each node is a process with its tracks, and writes a sequence of packets of its own to a stream
 //! (`super::spool`): descriptions of tracks and names when they are first used, slices, steps and depths as
-//! they are told ([`super::timeline`]). When the run is over, the streams follow one another in the file, in
-//! the order of the nodes; so it is the same for any number of threads. Readers sort by time.
+//! they are reported ([`super::timeline`]). When the run is over, the streams follow one another in the file,
+//! in the order of the nodes; so it is the same for any number of threads. Readers sort by time.
 
 mod proto;
 
@@ -18,11 +18,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A trace that is to be written.
+/// Trace to be written.
 #[derive(Debug)]
 pub struct Trace {
     file: PathBuf,
-    /// What the run was, for the first track's description.
+    /// Description of the run, for the first track.
     description: String,
     spool: Spool,
     streams: Streams,
@@ -32,7 +32,7 @@ pub struct Trace {
 type Streams = Arc<Mutex<BTreeMap<u32, Stream>>>;
 
 impl Trace {
-    /// Prepares for writing `file`; `description` says what the run is. The error is a sentence.
+    /// Prepares for writing `file`; `description` is that of the run. The error is a sentence.
     pub fn to(file: &Path, description: String) -> Result<Trace, String> {
         let (file, spool) = (file.to_owned(), Spool::beside(file)?);
         Ok(Trace { file, description, spool, streams: Streams::default() })
@@ -71,12 +71,12 @@ impl Watcher for Trace {
     }
 }
 
-/// A track of a node as it stands in the file.
+/// Track of a node in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     /// The node itself, a process.
     Process,
-    /// What belongs to the network interface, and to the router.
+    /// Group of the network interface's tracks; likewise of the router's.
     Nic,
     Router,
     Slices(Track),
@@ -99,13 +99,13 @@ struct Node {
     about: About,
     writer: Writer,
     streams: Streams,
-    /// Numbers of the tracks and names that the sequence has told; only asked, never walked through.
+    /// Numbers of the tracks and names that the sequence has described; only looked up, never iterated over.
     tracks: HashMap<Place, u64>,
     names: HashMap<Box<str>, u64>,
 }
 
 impl Node {
-    /// The sequence's first packets: its state begins here, with names for annotations; the process.
+    /// Writes the sequence's first packets: the start of its state, names for annotations, and the process.
     fn begun(mut self, description: &str) -> Node {
         self.packet(None, |out| {
             number(out, field::packet::FIRST_ON_SEQUENCE, 1);
@@ -238,7 +238,7 @@ impl Node {
         }
     }
 
-    /// Where an output of the router leads to.
+    /// Name of an output of the router.
     fn way(&self, output: u8) -> String {
         let index = usize::from(output);
         let Some(link) = self.about.links.get(index) else { return "to the NIC".into() };
@@ -248,7 +248,7 @@ impl Node {
         }
     }
 
-    /// The number of a name, which is told first if it is new.
+    /// Number of a name, which is written first if it is new.
     fn name(&mut self, name: &str) -> u64 {
         if let Some(&iid) = self.names.get(name) {
             return iid;
@@ -373,7 +373,7 @@ fn list_of(unit: u8) -> &'static str {
     }
 }
 
-/// Where a track stands among its siblings: the way down from the program to the wire.
+/// Order of a track among its siblings: from the program down to the wire.
 fn rank_of(place: Place) -> u64 {
     match place {
         Place::Process => 0,

@@ -1,5 +1,5 @@
-//! Where nodes put what they write during a run, until all of it can be put in order: a file without a name
-//! beside the one that is asked for. Memory holds a piece a node, however long the run.
+//! Temporary storage for what nodes write during a run, until all of it can be put in order: a file without a
+//! name beside the output file. Memory holds one piece for each node, however long the run is.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -22,16 +22,16 @@ struct Pieces {
     failed: io::Result<()>,
 }
 
-/// Writes what a node has.
+/// Writer of a node's output.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// What has been written and is not on the spool.
+    /// Bytes that are not on the spool yet.
     pub piece: Vec<u8>,
     spooled: VecDeque<(u64, usize)>,
     spool: Spool,
 }
 
-/// What a node has written: pieces on the spool, by place and length, and the last piece.
+/// Output of a node: pieces on the spool, by offset and length, and the last piece.
 #[derive(Debug, Default)]
 pub struct Stream {
     spooled: VecDeque<(u64, usize)>,
@@ -48,12 +48,12 @@ impl Spool {
         Ok(Spool(Arc::new(Mutex::new(Pieces { file: spool, end: 0, failed: Ok(()) }))))
     }
 
-    /// For a node.
+    /// Writer for a node.
     pub fn writer(&self) -> Writer {
         Writer { piece: Vec::new(), spooled: VecDeque::new(), spool: self.clone() }
     }
 
-    /// Gives the file to `read`, if everything is in it that was to be.
+    /// Passes the file to `read`, if all writes succeeded.
     pub fn read<T>(&self, read: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
         let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut pieces.failed, Ok(()))?;
@@ -62,7 +62,7 @@ impl Spool {
 }
 
 impl Writer {
-    /// Something whole has been written to the piece, which goes to the spool if it is full.
+    /// Ends a record in the piece, which goes to the spool if it is full.
     pub fn wrote(&mut self) {
         if self.piece.len() >= PIECE {
             self.spool();
@@ -80,19 +80,19 @@ impl Writer {
         self.piece.clear();
     }
 
-    /// All that was written.
+    /// Stream of everything written.
     pub fn finish(self) -> Stream {
         Stream { spooled: self.spooled, piece: self.piece }
     }
 }
 
 impl Stream {
-    /// Nothing was written.
+    /// True if nothing was written.
     pub fn is_empty(&self) -> bool {
         self.spooled.is_empty() && self.piece.is_empty()
     }
 
-    /// Puts the next piece into `read` instead of what is there; nothing at the end.
+    /// Replaces the contents of `read` by the next piece; empty at the end.
     pub fn next(&mut self, spool: &File, read: &mut Vec<u8>) -> io::Result<()> {
         read.clear();
         if let Some((place, length)) = self.spooled.pop_front() {
@@ -103,7 +103,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Pieces that are not in memory.
+    /// Number of pieces that are not in memory.
     #[cfg(test)]
     pub fn spooled(&self) -> usize {
         self.spooled.len()

@@ -17,7 +17,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The tables that are to be written.
+/// Tables to be written.
 #[derive(Debug)]
 pub struct Tables {
     messages: Option<Table>,
@@ -68,7 +68,7 @@ const CALL_NUMBERS: [(&str, Type); 15] = [
     ("communicator", Type::Maybe),
     ("collective", Type::Maybe),
 ];
-/// What is known of a collective operation when all have come to it.
+/// Columns of a collective operation that are known once all ranks have come.
 const CALL_LAST: [(&str, Type); 2] = [("last_rank", Type::Maybe), ("last_start_ps", Type::Maybe)];
 
 /// A call that has returned.
@@ -82,12 +82,12 @@ pub(crate) struct CallRow {
 #[derive(Debug)]
 pub(crate) struct Rows(Writer);
 
-/// In the place of a number that is not there.
+/// Value in place of an absent number.
 const NONE: i64 = i64::MIN;
 
 impl Tables {
-    /// Prepares for writing these files, of messages that take this way; `about` says what the run is. The
-    /// error is a sentence.
+    /// Prepares for writing these files, of messages that take this way; `about` describes the run. The error
+    /// is a sentence.
     pub fn to(
         messages: Option<&Path>,
         calls: Option<&Path>,
@@ -102,28 +102,28 @@ impl Tables {
         Ok(Tables { messages, calls, way, about })
     }
 
-    /// For a node's messages, if they are wanted.
+    /// Rows for a node's messages, if they are wanted.
     pub(crate) fn message_rows(&self) -> Option<Rows> {
         self.messages.as_ref().map(|table| Rows(table.spool.writer()))
     }
-    /// Rows of calls are wanted.
+    /// True if rows of calls are wanted.
     pub(crate) fn has_calls(&self) -> bool {
         self.calls.is_some()
     }
-    /// For a rank's calls, if they are wanted.
+    /// Rows for a rank's calls, if they are wanted.
     pub(crate) fn call_rows(&self) -> Option<Rows> {
         self.calls.as_ref().map(|table| Rows(table.spool.writer()))
     }
-    /// All messages of a node are told.
+    /// Ends the rows of a node's messages.
     pub(crate) fn end_messages(&self, nid: u32, rows: Option<Rows>) {
         end(&self.messages, nid, rows);
     }
-    /// All calls of a rank are told.
+    /// Ends the rows of a rank's calls.
     pub(crate) fn end_calls(&self, rank: u32, rows: Option<Rows>) {
         end(&self.calls, rank, rows);
     }
 
-    /// All nodes are over: writes the files. The errors are sentences.
+    /// Writes the files, after the end of all nodes. The errors are sentences.
     pub(crate) fn finish(&self, (meetings, launch): (&Meetings, Time)) -> Vec<Result<(), String>> {
         let nothing = |_: &[i64]| Vec::new();
         let messages = self.messages.iter().map(|table| {
@@ -220,7 +220,7 @@ impl Rows {
 }
 
 impl Table {
-    /// `late` gives the last columns of a row, if they are known only now.
+    /// Writes the rows; `late` gives the last columns of a row, if they are known only now.
     fn write(
         &self,
         columns: &[(String, Type)],
@@ -255,7 +255,7 @@ impl Table {
     }
 }
 
-/// A row from the spool into the columns.
+/// Reads a row from the spool into the columns.
 fn decode<W: io::Write>(
     mut row: &[u8],
     writer: &mut parquet::Writer<W>,

@@ -1,9 +1,9 @@
-//! What happens on every node over time, from the launch on: what ranks call, what cores, firmware and DMA
-//! engines do, how long links are busy, how many entries stand in each queue.
+//! Events on every node over time, from the launch on: calls of ranks, work of cores, firmware and DMA
+//! engines, use of links, depths of queues.
 //!
-//! A node tells it while it runs, to whoever watches ([`Watcher`], [`Sink`]); nothing of it is kept here.
-//! Times are those of the simulation, to the picosecond. Without a watcher nothing is gathered at all, and
-//! with one nothing simulated changes.
+//! A node reports them while it runs, to its observers ([`Watcher`], [`Sink`]); nothing is kept here. Times
+//! are those of the simulation, to the picosecond. Without an observer nothing is collected, and with one
+//! nothing simulated changes.
 //!
 //! ```text
 //!   seam (bus, FIFOs, router) ─┐
@@ -12,8 +12,8 @@
 //!   recorder (firmware) ───────┘
 //! ```
 //!
-//! Records of one track come in order of time, but for [`What::Step`]s, some of which are told once the
-//! message is known that they belong to. Slices of a track nest.
+//! Records of one track come in order of time, but for [`What::Step`]s, some of which are reported once their
+//! message is known. Slices of a track nest.
 
 mod lanes;
 mod links;
@@ -26,12 +26,12 @@ pub use watch::{Engine, Point, Watch};
 use abi::MessageId;
 use des::{Duration, Time};
 
-/// Where slices and steps are drawn.
+/// Track on which slices and steps are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Track {
     /// A rank's calls of MPI and Portals.
     Rank(u32),
-    /// What a core of the host does: user, kernel, interrupt or polling; within them reads of the NIC that it
+    /// Work of a core of the host: user, kernel, interrupt or polling; within them reads of the NIC that it
     /// waits for, and locks.
     Core(u32),
     /// Functions that the NIC's processor executes, as they call one another; its idle polling is one slice.
@@ -43,16 +43,17 @@ pub enum Track {
     Receive(u16),
     /// A matching unit, by its number: the time in which it gets entries of its list.
     Inserts(u8),
-    /// The same: that in which copies of headers, or of receives, wait for their results to be fetched.
+    /// A matching unit, by its number: the time in which copies of headers, or of receives, wait for their
+    /// results to be fetched.
     Matches(u8),
     /// An output of the router: the number of a link, or [`LINKS`] for the output to the NIC.
     Output(u8),
 }
 
-/// Links of a node's router at most.
+/// Most links of a node's router.
 pub const LINKS: usize = 6;
 
-/// A queue, whose depth is told whenever it has changed.
+/// A queue, whose depth is reported whenever it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gauge {
     /// Commands that the host has written into mailboxes and the firmware has not taken.
@@ -105,7 +106,7 @@ impl Gauge {
 /// Depths of all gauges, in the order of [`Gauge::ALL`].
 pub type Depths = [u32; Gauge::ALL.len()];
 
-/// Whether a record is a step of its message's way, from the sender's call to the receiver's event.
+/// Relation of a record to its message's way, which leads from the sender's call to the receiver's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// It belongs to the message, but goes on beside its way.
@@ -116,7 +117,7 @@ pub enum Flow {
     Last,
 }
 
-/// What a run of packets of one message took of an output, of which it had at least half the time.
+/// Use of an output by consecutive packets of one message, which had it for at least half the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Packets.
@@ -127,55 +128,55 @@ pub struct Load {
     pub busy: Duration,
 }
 
-/// Something that happened at a time.
+/// Event at a time.
 #[derive(Clone, Copy, Debug)]
 pub enum What<'a> {
     /// A slice begins.
     Begin {
-        /// Where.
+        /// Track of the slice.
         track: Track,
-        /// What it is called; a slice without a name has that of its message.
+        /// Name of the slice; a slice without a name has that of its message.
         name: Option<&'a str>,
         /// The message that it is about.
         message: Option<MessageId>,
     },
     /// The innermost slice of a track ends.
     End {
-        /// Where.
+        /// Track of the slice.
         track: Track,
     },
-    /// Something without a duration.
+    /// An event without a duration.
     Step {
-        /// Where.
+        /// Track of the step.
         track: Track,
-        /// What.
+        /// Name of the step.
         name: &'a str,
         /// The message that it is about.
         message: Option<MessageId>,
-        /// Whether it is on the message's way.
+        /// Relation to the message's way.
         flow: Flow,
     },
-    /// Packets of a message have an output of the router; told when they have left.
+    /// Packets of a message use an output of the router; reported when they have left.
     Busy {
         /// Number of the output, as in [`Track::Output`].
         output: u8,
-        /// When the last of them has left.
+        /// Time at which the last of them has left.
         until: Time,
         /// The message to which they belong.
         message: MessageId,
-        /// What they took.
+        /// Their use of the output.
         load: Load,
     },
     /// The depth of a queue has changed.
     Depth {
-        /// Which.
+        /// The queue.
         gauge: Gauge,
         /// Entries in it.
         value: u32,
     },
 }
 
-/// What is known of a node beforehand.
+/// Description of a node, known before the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// Its number.
@@ -192,9 +193,9 @@ pub struct About {
     pub queues: &'static [&'static str],
 }
 
-/// Somebody who watches a run.
+/// Observer of a run.
 pub trait Watcher: std::fmt::Debug + Send + Sync {
-    /// What is told of this node goes there. Called on the thread that runs the node.
+    /// Sink for the records of this node. Called on the thread that runs the node.
     fn node(&self, about: About) -> Box<dyn Sink>;
     /// All nodes have finished. The error is a sentence for the user.
     fn finish(&self) -> Result<(), String>;
@@ -202,8 +203,8 @@ pub trait Watcher: std::fmt::Debug + Send + Sync {
 
 /// Takes the records of one node.
 pub trait Sink {
-    /// This happened at `at`.
+    /// Records an event at `at`.
     fn record(&mut self, at: Time, what: What);
-    /// The node is over, at `at`; all slices have ended.
+    /// Ends the node at `at`; all slices have ended.
     fn finish(self: Box<Self>, at: Time);
 }

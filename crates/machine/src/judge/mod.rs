@@ -1,5 +1,5 @@
-//! The judge beside a node: what library and kernel tell, and what the DMA engines do to processes' memory,
-//! in the specification's own words.
+//! The judge beside a node: it translates the events of library and kernel, and the DMA engines' accesses to
+//! processes' memory, for the specification.
 
 mod words;
 
@@ -18,10 +18,10 @@ pub struct Bailiff {
     now: Cell<Time>,
 }
 
-/// The address spaces of processes, which the specification knows by their place here.
+/// Address spaces of processes; the specification names them by their index here.
 type Spaces = Rc<RefCell<Vec<SpaceId>>>;
 
-/// Space of no process with an interface.
+/// Number of a space that belongs to no process with an interface.
 const FOREIGN: u32 = u32::MAX;
 
 struct View {
@@ -48,8 +48,8 @@ impl spec::Memory for View {
 }
 
 impl Bailiff {
-    /// The judge of node `nid`. `watched`: the DMA engines tell what they do. `scattered`: memory may be in
-    /// more pieces than the network interface can be told of.
+    /// The judge of node `nid`. `watched`: the DMA engines report their accesses. `scattered`: memory may be
+    /// in more pieces than a command of the network interface can describe.
     pub fn new(
         nid: u32,
         ledger: Arc<spec::Ledger>,
@@ -68,17 +68,18 @@ impl Bailiff {
         self.judge.borrow().verdict().cloned()
     }
 
-    /// What has been compared.
+    /// Numbers of comparisons so far.
     pub fn tally(&self) -> spec::Tally {
         self.judge.borrow().tally()
     }
 
-    /// What happens from now on happens at this time.
+    /// Sets the time of the events that follow.
     pub fn set_now(&self, now: Time) {
         self.now.set(now);
     }
 
-    /// A device has read (`data` is what was there, `None` if nothing was) or, with `write`, written memory.
+    /// Reports that a device has read (`data` is what was there, `None` if there was no memory) or, with
+    /// `write`, written memory.
     pub fn device(&self, phys: u64, length: usize, data: Option<&[u8]>, write: bool) {
         let at = self.now.get().0;
         let mut done = 0;
@@ -111,7 +112,7 @@ impl Bailiff {
         }) as u32
     }
 
-    /// Something has taken effect in library or kernel.
+    /// Reports an event of library or kernel.
     pub fn told(&self, at: Time, told: &Told) {
         self.now.set(at);
         let at = at.0;

@@ -1,4 +1,4 @@
-//! What `portals` speaks of, in the specification's own words. The tests of `portals` use it too.
+//! Translation of the types of `portals` to those of the specification. The tests of `portals` use it too.
 
 use abi::seastar::{header_flag, portals_op, PortalsHeader};
 use abi::MessageId;
@@ -13,7 +13,7 @@ pub fn id(id: ProcessId) -> spec::Id {
     spec::Id { nid: id.nid, pid: id.pid }
 }
 
-/// What an interface can hold.
+/// Limits of an interface.
 pub fn limits_of(limits: portals::Limits) -> spec::Limits {
     spec::Limits {
         max_mes: limits.max_mes,
@@ -27,7 +27,7 @@ pub fn limits_of(limits: portals::Limits) -> spec::Limits {
     }
 }
 
-/// The two name the bits of options alike: both are the standard's.
+/// Memory descriptor. Both crates use the standard's bits for options.
 pub fn md(md: &Md, regions: &[portals::IoVec]) -> spec::Md {
     spec::Md {
         start: md.start,
@@ -41,7 +41,7 @@ pub fn md(md: &Md, regions: &[portals::IoVec]) -> spec::Md {
     }
 }
 
-/// What a match entry accepts.
+/// Criteria by which a match entry accepts messages.
 pub fn criteria(criteria: Criteria) -> spec::Criteria {
     let Criteria { match_id, match_bits, ignore_bits } = criteria;
     spec::Criteria { from: id(match_id), bits: match_bits, ignore: ignore_bits }
@@ -51,7 +51,7 @@ fn yes(unlink: Unlink) -> bool {
     unlink == Unlink::Unlink
 }
 
-/// What a call returned.
+/// Result of a call.
 pub fn value(returned: &Returned) -> Value {
     match *returned {
         Returned::Nothing => Value::Nothing,
@@ -131,7 +131,7 @@ pub fn call_of(call: ObjectCall, regions: &[portals::IoVec]) -> Call {
 
 /// A kind of event.
 pub fn kind_of(kind: portals::EventKind) -> spec::EventKind {
-    // Both stand in the standard's order.
+    // Both are in the standard's order.
     spec::EventKind::ALL[kind as usize]
 }
 
@@ -156,7 +156,7 @@ pub fn event(event: &portals::Event) -> spec::Event {
     }
 }
 
-/// Where bytes go.
+/// Grant of a request: the memory where its bytes go.
 pub fn grant(grant: &portals::library::Grant) -> spec::Grant {
     spec::Grant {
         md: grant.operation.event().md_handle.raw(),
@@ -176,7 +176,7 @@ pub fn atomic(atomic: portals::Atomic) -> spec::Atomic {
     }
 }
 
-/// What is asked for.
+/// Kind of a request.
 pub fn request_kind(kind: RequestKind) -> spec::Kind {
     match kind {
         RequestKind::Put => spec::Kind::Put,
@@ -241,7 +241,7 @@ pub fn header_of(header: &PortalsHeader) -> spec::Header {
     }
 }
 
-/// What became of a message.
+/// Fate of a message.
 pub fn fate_of(fate: portals::Fate) -> spec::Fate {
     match fate {
         portals::Fate::Nobody => spec::Fate::Nobody,

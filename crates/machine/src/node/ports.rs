@@ -1,4 +1,4 @@
-//! What a network interface, and the host, ask of their node.
+//! Requests of a network interface, and of the host, to their node.
 
 use super::{Crossing, Event, Nic};
 use crate::bench::Failure;
@@ -13,22 +13,22 @@ use des::{EventQueue, Outbox, Time};
 use std::fmt;
 use std::rc::Rc;
 
-/// What a network interface, and the host, ask of their node.
+/// Services of a node for its network interface and its host.
 pub struct Ports<N: Nic> {
     pub(super) nid: u32,
     pub(super) queue: EventQueue<Event<N::Event>>,
-    /// While the node advances: where the window ends, and where what it sends goes.
+    /// End of the window while the node advances, and the outbox for its messages.
     pub(super) horizon: Time,
-    /// When the interface's own processor does something next ([`Nic::next_action`]).
+    /// Time of the interface's own processor's next action ([`Nic::next_action`]).
     pub(super) acts: Time,
     pub(super) outbox: Outbox<Crossing<N::Message>>,
     pub(super) messages: Slab<N::Message>,
     pub(super) memory: host::SharedMemory,
     pub(super) judge: Option<Rc<Bailiff>>,
     pub(super) journal: Rc<Journal>,
-    /// Somebody watches, as the journal knows, too.
+    /// True if there are observers; the journal knows it too.
     pub(super) watched: bool,
-    /// What goes wrong with interrupts, on request.
+    /// Faults of interrupts that the user asked for.
     pub(super) interrupts: Option<Box<Interrupts>>,
     pub(super) failure: Option<Failure>,
 }
@@ -85,7 +85,8 @@ impl<N: Nic> Ports<N> {
     pub fn schedule(&mut self, at: Time, event: N::Event) {
         self.queue.schedule(at, Event::Nic(event));
     }
-    /// A message for node `target` arrives there at `at`: at least the model's lookahead later than now.
+    /// Sends a message to node `target`, where it arrives at `at`: at least the model's lookahead later than
+    /// now.
     pub fn send(&mut self, target: u32, at: Time, message: N::Message) {
         self.outbox.send(target, at, Crossing::Message(message));
     }
@@ -116,8 +117,8 @@ impl<N: Nic> Ports<N> {
             Fate::Lost => {}
         }
     }
-    /// Lets fibres of the host look that the interface has woken ([`host::Waker`]): they poll what it has
-    /// written to memory.
+    /// Runs the fibres of the host that the interface has woken ([`host::Waker`]): they poll memory that it
+    /// has written.
     pub fn attend(&mut self, at: Time) {
         self.queue.schedule(at, Event::Attend);
     }
@@ -137,7 +138,7 @@ impl<N: Nic> Ports<N> {
             self.outbox.send(target, Time::NEVER, Crossing::Flight(flight));
         }
     }
-    /// Ends the run; `what` is a sentence without a period that begins behind "node 3: ".
+    /// Ends the run; `what` is a sentence without a period that follows "node 3: ".
     pub fn fail(&mut self, at: Time, what: impl fmt::Display) {
         self.end(at, 1, what);
     }
@@ -146,11 +147,11 @@ impl<N: Nic> Ports<N> {
         let sentence = format!("node {}: {what}", self.nid);
         self.failure.get_or_insert(Failure { at, sentence, code });
     }
-    /// What ends the run, if something does: a sentence.
+    /// Failure that ends the run, if there is one: a sentence.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_ref().map(|failure| &*failure.sentence)
     }
-    /// Somebody is told of each event.
+    /// True if an observer gets each event.
     fn is_observed(&self) -> bool {
         self.judge.is_some() || self.watched
     }

@@ -1,4 +1,4 @@
-//! A process of a run: a node, or a part of the network that is none.
+//! A process of a run: a node, or a part of the network without a host.
 
 use super::{Crossing, Nic, Node};
 use crate::bench::Remains;
@@ -6,20 +6,20 @@ use des::{Envelope, LogicalProcess, Outbox, Standing, Time};
 
 /// A part of the network that has neither host nor network interface.
 pub trait Switch {
-    /// Goes between it and the nodes.
+    /// Message between it and the nodes.
     type Message: Send;
-    /// Rest of such a part, for the model alone.
+    /// Results of such a part that only this model has.
     type Left: Send;
 
-    /// When it does something next; `Time::NEVER` if only a message can move it.
+    /// Time of its next action; `Time::NEVER` if only a message can cause one.
     fn next_event(&self) -> Time;
     /// Does everything that is due before `horizon`.
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<Self::Message>>);
     /// A message has come; it is due at its time.
     fn receive(&mut self, envelope: Envelope<Self::Message>);
-    /// When something was due last.
+    /// Time of the last event.
     fn last(&self) -> Time;
-    /// Ends it where nothing moves any more.
+    /// Ends it, at a time after its last event.
     fn finish(self, end: Time) -> Remains<Option<Self::Left>>;
 }
 
@@ -27,7 +27,7 @@ pub trait Switch {
 pub enum Process<N: Nic, S> {
     /// A node.
     Node(Box<Node<N>>),
-    /// A part of the network that is none.
+    /// A part of the network without a host.
     Switch(Box<S>),
 }
 

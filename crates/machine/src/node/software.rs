@@ -1,21 +1,21 @@
-//! What runs on a host.
+//! Software of a host.
 
 use crate::programs::Ranks;
 use des::Time;
 use host::Host;
 
-/// What runs on a host: its kernel and the ranks of the program, over Portals ([`Ranks`]) or over
-/// software of a model's own.
+/// Software of a host: its kernel and the ranks of the program, over Portals ([`Ranks`]) or over software of
+/// a model's own.
 pub trait Software {
     /// Starts it, at time 0: it is ready before `launch`, when the program itself starts.
     fn boot(&self, host: &mut Host, launch: Time);
-    /// What is not ready for the launch, as "the kernel was"; nothing if all is.
+    /// Part that is not ready for the launch, as "the kernel was"; none if all is ready.
     fn late(&self) -> Option<String>;
     /// The ranks of this node, in the order of its cores.
     fn ranks(&self) -> Vec<u32>;
     /// True once no rank of this node runs any more.
     fn all_ended(&self) -> bool;
-    /// How the ranks ended: rank, when, exit status.
+    /// Ends of the ranks: rank, time, exit status.
     fn endings(&self) -> Vec<(u32, Time, i32)>;
     /// Exit status and sentence of the first rank that ended in a way that ends the run.
     fn failure(&self) -> Option<(i32, String)>;
@@ -23,7 +23,7 @@ pub trait Software {
     fn missed(&self) -> Option<(i32, String)> {
         None
     }
-    /// What the ranks that have not ended wait for, a sentence each.
+    /// Reasons for which the remaining ranks wait, a sentence each.
     fn waiting(&self) -> Vec<String>;
 }
 

@@ -3,7 +3,7 @@
 use des::Duration;
 use std::fmt;
 
-/// What sort of value a parameter takes.
+/// Kind of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A span of time: ps, ns, us, ms.
@@ -77,7 +77,7 @@ const CYCLES: &[(&str, u64)] = &[("cycles", 1), ("cycle", 1)];
 const BARE: &[(&str, u64)] = &[("", 1)];
 
 impl Kind {
-    /// The units that a number of this kind may carry, with what each stands for; empty for words.
+    /// Units of a number of this kind, each with its factor; empty for words.
     fn units(self) -> &'static [(&'static str, u64)] {
         match self {
             Kind::Duration => TIMES,
@@ -90,7 +90,7 @@ impl Kind {
         }
     }
 
-    /// Reads a value. The error says what is wrong with the text, to stand after "`KEY` is `TEXT`:".
+    /// Reads a value. The error says what is wrong with the text; it follows "`KEY` is `TEXT`:".
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         match self {
@@ -195,7 +195,7 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
     u64::try_from(product).ok()
 }
 
-/// What is allowed, as the end of a sentence: "a duration (a number with ps, ns, us or ms)".
+/// Values that are allowed, as the end of a sentence: "a duration (a number with ps, ns, us or ms)".
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {

@@ -1,4 +1,4 @@
-//! Which parameters a machine has: one row a key.
+//! Parameters of a machine: one row for each key.
 
 use super::quantity::{Kind, Value};
 use crate::models::{Model, Models};
@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Row {
     /// Dotted key, as in `--set KEY=VALUE`: section and name.
     pub key: &'static str,
-    /// What sort of value it takes.
+    /// Kind of its value.
     pub kind: Kind,
     /// Least and greatest value, as text; both empty for words.
     pub range: (&'static str, &'static str),
@@ -19,7 +19,7 @@ impl Row {
     fn section(&self) -> &'static str {
         self.key.split('.').next().unwrap_or_default()
     }
-    /// Reads a value of this parameter. The error stands after "`KEY` is `TEXT`:".
+    /// Reads a value of this parameter. The error follows "`KEY` is `TEXT`:".
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = self.kind.parse(text)?;
         let number = value.number();
@@ -34,7 +34,7 @@ impl Row {
     }
 }
 
-/// What the parameter takes: "a duration (a number with ps, ns, us or ms), 0 ns to 1 ms".
+/// Values of the parameter: "a duration (a number with ps, ns, us or ms), 0 ns to 1 ms".
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.kind)?;
@@ -165,7 +165,7 @@ pub const COMMON: &[Row] = &[
     time("portals.event_get", "0 ns", "1 ms"),
 ];
 
-/// Letters from which on the beginning of a key, or a key without its section, tells which one is meant.
+/// Least letters with which the beginning of a key, or a key without its section, identifies it.
 const TELLING: usize = 4;
 
 impl Models {
@@ -179,7 +179,7 @@ impl Models {
         rows
     }
 
-    /// The row of `key`, of whatever model it is.
+    /// The row of `key`, of any model.
     pub fn row(&'static self, key: &str) -> Option<&'static Row> {
         self.all().find(|row| row.key == key)
     }

@@ -1,4 +1,4 @@
-//! A user of Portals in the kernel (kbridge): it sends every put back to where it came from.
+//! A user of Portals in the kernel (kbridge): it sends every put back to its sender.
 
 use host::Cpu;
 use portals::{
@@ -10,20 +10,20 @@ use std::rc::Rc;
 pub(crate) const PID: u32 = 50;
 /// Its portal, and the portal of a process that gets the echo.
 const PORTAL: u32 = 4;
-/// Longest message that it keeps; longer ones are truncated.
+/// Longest message, in bytes; longer ones are truncated.
 const ROOM: u64 = 1 << 20;
 /// Events that may wait for it.
 const EVENTS: u32 = 1024;
 
-/// Serves for ever: the fibre of a kernel thread.
+/// Serves for ever. Run by the fibre of a kernel thread.
 pub(crate) fn serve(cpu: &Cpu, kernel: &Rc<Kernel>) {
     if let Err(error) = start(cpu, kernel) {
         cpu.fault(format_args!("the echo in the kernel: {error}"));
     }
 }
 
-/// The echo has the offset, the match bits and the header data of what it answers. Who sends while another
-/// does uses an offset of its own.
+/// Sets up the echo, which has the offset, match bits and header data of the put that it answers. Processes
+/// that send at the same time use different offsets.
 fn start(cpu: &Cpu, kernel: &Rc<Kernel>) -> Result<(), portals::Error> {
     let (space, buffer) = {
         let mut memory = cpu.memory().borrow_mut();

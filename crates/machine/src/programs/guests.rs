@@ -8,8 +8,8 @@
 //! ```
 //!
 //! While the guest executes, the fibre blocks the thread that simulates the node: a guest executes in no
-//! simulated time, so nothing can happen on its node meanwhile. It never runs ahead: what it does next
-//! becomes an event.
+//! simulated time, so nothing can happen on its node meanwhile. It never runs ahead: its next act becomes an
+//! event.
 
 use super::Executable;
 use crate::bench::Bench;
@@ -47,14 +47,14 @@ pub const ROWS: &[Row] = &[
 /// Programs in guests: each has the ranks behind those of the ones before it.
 #[derive(Clone, Debug)]
 pub struct Guests {
-    /// What they boot.
+    /// Kernel that they boot.
     pub kernel: Kernel,
-    /// What they run; a path without a slash is looked for in the guest.
+    /// Programs that they run; a path without a slash is looked for in the guest.
     pub executables: Vec<Executable>,
 }
 
 impl Guests {
-    /// What a rank runs.
+    /// Program of a rank.
     fn executable(&self, rank: u32) -> &Executable {
         let mut ranks = 0;
         let own = |executable: &&Executable| {
@@ -65,7 +65,7 @@ impl Guests {
     }
 }
 
-/// What the guest's kernel charges: the system's primitives, as of hosts whose kernel is ours.
+/// Costs of the guest's kernel: the system's primitives, as of hosts with our own kernel.
 fn costs(p: &Parameters) -> Costs {
     let ns = |time: Duration| u32::try_from(time.0.div_ceil(1000)).unwrap_or(u32::MAX);
     let sum = |names: [&str; 2]| ns(p.duration(names[0]) + p.duration(names[1]));
@@ -85,7 +85,7 @@ pub struct Seat {
     kernel: Kernel,
     task: Task,
     slot: Slot,
-    /// It serves the others, and is switched off when they have ended.
+    /// Its program. A server is switched off when the others have ended.
     executable: Executable,
     state: Rc<State>,
 }
@@ -97,7 +97,7 @@ struct State {
 }
 
 impl Seat {
-    /// Node `nid` of a bench whose program these guests are; its card stands at `slot`.
+    /// Node `nid` of a bench with these guests; its card is at `slot`.
     pub fn new(bench: &Bench<'_>, guests: &Guests, nid: u32, slot: Slot) -> Seat {
         let p = &bench.options.parameters;
         let executable = guests.executable(nid).clone();
@@ -129,7 +129,7 @@ impl Seat {
         self
     }
 
-    /// The host of such a node: what its kernel does, the guest's own charges.
+    /// The host of such a node. Its interrupts cost nothing, because the guest's own kernel charges for them.
     pub fn host(bench: &Bench<'_>) -> Host {
         let parameters = &bench.options.parameters;
         let own = Os::Linux.host(parameters);
@@ -138,7 +138,7 @@ impl Seat {
         Host::new(&costs)
     }
 
-    /// Tells the journal of a node that the rank is there.
+    /// Sets the rank of a node in its journal.
     pub fn employ(journal: &Journal, nid: u32) {
         journal.employ(nid..nid + 1);
     }
@@ -235,7 +235,7 @@ impl Driven for Guest {
     fn answer(&mut self, now: u64, bytes: &[u8]) -> Act {
         Guest::answer(self, now, bytes)
     }
-    /// By the messages that its card has stored; by the line if there are none.
+    /// Delivers an interrupt: the messages that its card has stored, or the line if there are none.
     fn interrupt(&mut self, now: u64) -> Act {
         let mut act = None;
         while !matches!(act, Some(Act::End(_))) {

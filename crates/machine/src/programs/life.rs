@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// A rank's life, in its fibre.
 pub(super) struct Life<'a> {
     pub cpu: &'a Cpu,
-    /// None where MPI's messages need no kernel.
+    /// The kernel; none if MPI's messages need no kernel.
     pub kernel: Option<&'a Rc<Kernel>>,
     pub software: &'a Software,
     pub observer: &'a Rc<Observer>,
@@ -21,7 +21,7 @@ pub(super) struct Life<'a> {
 }
 
 impl Life<'_> {
-    /// Its libraries start, `until_launch` passes, its program runs.
+    /// Runs the rank: its libraries start, `until_launch` passes, its program runs.
     pub fn run(&self, until_launch: impl FnOnce()) -> rank::Ending {
         let (cpu, software, rank) = (self.cpu, self.software, self.seat.rank);
         let memory = self.seat.memory.clone();
@@ -59,7 +59,7 @@ impl Life<'_> {
         ended.unwrap_or_else(|why| rank::Ending::Fatal(format!("rank {rank}: {why}")))
     }
 
-    /// What carries the rank's messages.
+    /// Transport of the rank's messages.
     fn transport(&self, local: &mut mpi::Local, space: SpaceId) -> Box<dyn mpi::Transport> {
         let (cpu, core) = (self.cpu, self.seat.core);
         let kernel = match &self.software.carrier {
@@ -73,7 +73,7 @@ impl Life<'_> {
         }
     }
 
-    /// The program as a process. The error says why there is none.
+    /// Runs the program as a process. The error is the reason for which there is none.
     fn process(&self, mpi: &mut mpi::Mpi) -> Result<rank::Ending, String> {
         let (software, rank) = (self.software, self.seat.rank);
         let process = software.start.process(rank, self.seat.core, self.cpu.now())?;

@@ -8,9 +8,9 @@ use std::ffi::OsString;
 pub struct Kind {
     /// Name behind `builtin:`; no other model has it.
     pub name: &'static str,
-    /// Bytes of a message by default.
+    /// Default size of a message, in bytes.
     pub bytes: u64,
-    /// Bytes of a message at most; at least one word, and whole words.
+    /// Largest size of a message, in bytes; messages are whole words, at least one.
     pub bytes_max: u64,
     /// Bytes of a word.
     pub word: u64,
@@ -21,15 +21,15 @@ pub struct Kind {
 /// A workload with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// Which.
+    /// Kind of the workload.
     pub kind: &'static Kind,
     /// Bytes of a message.
     pub bytes: u64,
-    /// How often.
+    /// Number of repetitions.
     pub times: u32,
 }
 
-/// Times by default.
+/// Default number of repetitions.
 const TIMES: u32 = 10;
 
 impl Workload {

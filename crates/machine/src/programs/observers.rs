@@ -1,4 +1,4 @@
-//! What libraries and programs tell of themselves becomes marks of messages, for journal and judge.
+//! Observers of libraries and programs: they turn reports into timestamps of messages, for journal and judge.
 
 use crate::console;
 use crate::instruments::account::Clerk;
@@ -14,7 +14,7 @@ use portals::EventKind;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The observers of a node's ranks, one a core, and the node's judge.
+/// The observers of a node's ranks, one for each core, and the node's judge.
 pub(super) struct Observers {
     pub cores: Vec<Rc<Observer>>,
     pub journal: Rc<Journal>,
@@ -47,7 +47,7 @@ impl portals::Observer for Observers {
     }
 }
 
-/// Turns what the libraries tell of one rank into marks of the journey.
+/// Observer that turns reports of one rank's libraries into timestamps of messages.
 pub(super) struct Observer {
     core: u32,
     rank: u32,
@@ -58,9 +58,10 @@ pub(super) struct Observer {
     call: Cell<Option<Call>>,
     /// The message that the process took last, within this call.
     taken: Cell<Option<MessageId>>,
-    /// When the interrupt was raised that led to what is drained next, and when its handler began.
+    /// Times at which the interrupt that leads to the next drained event was raised, and at which its handler
+    /// began.
     interrupt: Cell<(Time, Time)>,
-    /// The program makes no call any more.
+    /// True if the program makes no more calls.
     endless: Cell<bool>,
 }
 
@@ -68,7 +69,8 @@ pub(super) struct Observer {
 #[derive(Clone, Copy)]
 struct Call {
     entered: Time,
-    /// It sends or receives a message of its own. A message of a collective starts when the library sends it.
+    /// True if it sends or receives a message of its own. A message of a collective starts when the library
+    /// sends it.
     own: bool,
 }
 
@@ -112,7 +114,7 @@ fn is_point_to_point(function: Function) -> bool {
     )
 }
 
-/// Numbers of Portals' functions are told from those of MPI's.
+/// Bit that distinguishes numbers of Portals' functions from those of MPI's.
 const PORTALS: u16 = 1 << 15;
 
 /// True for calls that depend on all processes of a communicator.
@@ -237,7 +239,8 @@ impl mpi::Observer for Observer {
 }
 
 impl Observer {
-    /// A match list was searched for a message: one to a posted receive, or for something else, and to whom.
+    /// Counts a search of a match list; `of`: true if the search was of posted receives, and the receiving
+    /// rank, as far as known.
     fn walks(&self, entries: u32, of: Option<(bool, Option<u32>)>) {
         // The first core drains events for all of its node's ranks.
         let core = |rank: u32| (rank + self.core).checked_sub(self.rank);
@@ -293,7 +296,7 @@ impl Observer {
     fn ends(&self, at: Time) {
         self.journal.watch(|watch| watch.end(at, Track::Rank(self.rank)));
     }
-    /// The process has taken a message. What it took before in the same call ended then.
+    /// The process takes a message. The one that it took before in the same call has ended then.
     fn takes(&self, message: MessageId) {
         // A message that was kept may be taken, and claimed in the same call.
         if self.taken.get() != Some(message) {
@@ -304,8 +307,8 @@ impl Observer {
             self.settle(None);
         }
     }
-    /// The message that was taken last has come to its end, if it was there for the call that returns, at the
-    /// latter's return.
+    /// Ends the message that was taken last. `returned` is the return time of the call, if the message was
+    /// taken for it.
     fn settle(&self, returned: Option<Time>) {
         let Some(message) = self.taken.take() else { return };
         if let Some(at) = returned {

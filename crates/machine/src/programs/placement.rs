@@ -1,4 +1,4 @@
-//! Which rank runs where: ranks with neighbouring numbers share a node, each with a core of its own.
+//! Placement of ranks on nodes: ranks with neighbouring numbers share a node, each with a core of its own.
 
 use portals::ProcessId;
 use std::ops::Range;
@@ -9,10 +9,10 @@ const RANK_PID: u32 = 1;
 /// The same for the program's own Portals process, if it asks for no other.
 const PROGRAM_PID: u32 = 100;
 
-/// Where the ranks of a program run.
+/// Placement of the ranks of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// All of them.
+    /// Number of ranks.
     pub ranks: u32,
     /// Ranks on a node, a core each.
     pub per_node: u32,
@@ -47,7 +47,7 @@ impl Placement {
         Some(process.nid * self.per_node + core).filter(|rank| *rank < self.ranks)
     }
 
-    /// Whether a Portals process is that of an MPI library.
+    /// Tells whether a Portals process is that of an MPI library.
     pub fn is_library(pid: u32) -> bool {
         (RANK_PID..PROGRAM_PID).contains(&pid)
     }

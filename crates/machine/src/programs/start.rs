@@ -1,4 +1,4 @@
-//! How the ranks of a program begin.
+//! Start of the ranks of a program.
 
 use super::placement::Placement;
 use super::Program;
@@ -9,27 +9,27 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What the processes of all ranks are started with.
+/// Parameters with which the processes of all ranks start.
 #[derive(Clone)]
 pub struct Start {
-    /// What all ranks run.
+    /// Program of the ranks.
     pub program: Program,
     /// Folder of the libraries that they load.
     pub library: PathBuf,
-    /// What time their computing takes.
+    /// Simulated time of the program's own computation.
     pub compute: rank::Compute,
-    /// What the program's processes are forked from.
+    /// Template processes, from which the program's processes are forked.
     pub templates: Option<Arc<rank::Templates>>,
     /// Each executable's own libraries that come before that of MPI.
     pub ahead: Arc<[Arc<[PathBuf]>]>,
-    /// Where they run.
+    /// Placement of the ranks.
     pub placement: Placement,
-    /// What the simulator itself charges them.
+    /// Costs that the simulator's agents charge them.
     pub agent: rank::Costs,
 }
 
 impl Start {
-    /// The process of a rank on a core of its node. The error says why there is none.
+    /// The process of a rank on a core of its node. The error is the reason for which there is none.
     pub fn process(&self, rank: u32, core: u32, now: Time) -> Result<rank::Process, String> {
         let (part, placement) = (self.program.part_of(rank), self.placement);
         let executable = &self.program.executables()[part];
@@ -66,11 +66,11 @@ impl Start {
 pub struct Late(Rc<OnceCell<rank::ProcessMemory>>);
 
 impl Late {
-    /// It has started.
+    /// Sets the memory: the process has started.
     pub fn set(&self, memory: rank::ProcessMemory) {
         self.0.set(memory).expect("a rank has one process");
     }
-    /// The memory, if it has.
+    /// The memory, if the process has started.
     pub fn get(&self) -> Option<&rank::ProcessMemory> {
         self.0.get()
     }

@@ -1,4 +1,4 @@
-//! What is left of all nodes becomes the report.
+//! Report, made from the results of all nodes.
 
 use super::Options;
 use crate::bench::{Bench, Ended, Failure, Remains};
@@ -11,8 +11,8 @@ use des::{Ending, Time, TraceHash};
 const TIME_UP: i32 = 124;
 
 impl Bench<'_> {
-    /// The report, but for what only the model knows, and what each node left for that. `written` is what
-    /// became of files that were written already.
+    /// Report without the part that only the model knows, and the results of each node for that part.
+    /// `written` is the result of writing files before.
     pub fn conclude<L>(
         &self,
         ended: Ended<L>,
@@ -104,15 +104,15 @@ impl Bench<'_> {
     }
 }
 
-/// What the report says of a parameter.
+/// Entry of a parameter in the report.
 fn setting(parameter: &Parameter) -> (&'static str, Setting) {
     let Parameter { key, text, source, .. } = parameter;
     (key, Setting { value: text.clone(), source: source.clone() })
 }
 
-/// Exit status and sentences. A process that was missed comes first, as what has failed then, on any node,
-/// comes of that; a failure of the machine or of a rank next; then a deadlock, or that the time is up; then
-/// the first rank that returned something else than 0.
+/// Exit status and sentences. A process that was missed comes first, because failures on any node may follow
+/// from it; a failure of the machine or of a rank next; then a deadlock, or the end of the time; then the
+/// first rank that did not return 0.
 fn exit_of<L>(remains: &[Remains<L>], ending: Ending, options: &Options) -> Exit {
     // Ranks die with an interrupted run; that is not their failure.
     if options.stop.requested() {
@@ -148,7 +148,7 @@ fn exit_of<L>(remains: &[Remains<L>], ending: Ending, options: &Options) -> Exit
     }
 }
 
-/// Where nothing moves any more, every message must have ended.
+/// Checks that every message has ended where nothing moves any more.
 fn settle(exit: &mut Exit, ledger: &spec::Ledger, ending: Ending, end: Time) {
     if !matches!(ending, Ending::Done | Ending::Deadlock) {
         return;
@@ -159,7 +159,7 @@ fn settle(exit: &mut Exit, ledger: &spec::Ledger, ending: Ending, end: Time) {
     }
 }
 
-/// The judge of MPI's rules has its last word. `waits` says that a rank has not ended and never will.
+/// Adds the final verdict of the judge of MPI's rules. `waits`: a rank has not ended and never will.
 fn conclude(
     exit: &mut Exit,
     rules: &spec::mpi::Ledger,

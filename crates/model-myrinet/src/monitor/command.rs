@@ -1,4 +1,4 @@
-//! What a line asks the monitor for, or why it cannot be understood.
+//! Parser of the monitor's lines.
 
 /// Words that say where: an address, a function, a line. They mean something with the symbols alone.
 pub(super) type Words = String;
@@ -34,7 +34,7 @@ pub(super) enum Command {
 /// Most bytes of memory, and instructions, that one command prints.
 const MEMORY_MAX: u32 = 4096;
 const INSTRUCTIONS_MAX: u32 = 1024;
-/// What is printed if no number is given.
+/// Number of bytes, and of instructions, printed if none is given.
 const MEMORY: u32 = 64;
 const INSTRUCTIONS: u32 = 8;
 
@@ -58,7 +58,7 @@ pub(super) const COMMANDS: [(&str, &str, &str); 16] = [
     ("where", "", "where it stands"),
 ];
 
-/// What PLACE may be.
+/// Explanation of PLACE.
 pub(super) const PLACES: &str = "\
 PLACE is an address (0x50000), a register (%sp), a function of the control program (send_step),
 FILE:LINE (send.c:28), or one of these and +OFFSET.

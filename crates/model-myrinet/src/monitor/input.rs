@@ -1,4 +1,4 @@
-//! Where the monitor's lines come from: a thread of its own reads them, because whoever waits for one must be
+//! Source of the monitor's lines: a thread of its own reads them, because whoever waits for one must be
 //! able to give up.
 
 use des::Stop;
@@ -14,7 +14,7 @@ use std::time::Duration;
 const LINE_MAX: u64 = 1024;
 /// Lines that may be read before they are wanted.
 const AHEAD: usize = 16;
-/// How often one who waits for a line looks whether the run is to end.
+/// Period at which a node that waits for a line checks whether the run is to end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A source of lines.

@@ -1,4 +1,4 @@
-//! What the monitor tells of a card whose processor stands. Looking changes nothing.
+//! Reports of the monitor on a card whose processor is halted. Looking changes nothing.
 
 use super::place;
 use ::myrinet::Card;
@@ -20,7 +20,7 @@ const FP: usize = 5;
 /// Most functions that a stack is followed through.
 const DEPTH: usize = 32;
 
-/// What clang's functions begin with: the caller's frame pointer is pushed.
+/// First instruction of clang's functions: it pushes the caller's frame pointer.
 const PROLOGUE: &str = "st %fp, [--%sp]";
 
 /// The special registers, by their names in the vendor's header.
@@ -42,7 +42,7 @@ const SPECIAL: [(&str, u32); 14] = [
 ];
 
 impl Look<'_> {
-    /// When it stands.
+    /// Time at which it is halted.
     pub fn now(&self) -> Time {
         self.card.core().now()
     }
@@ -52,7 +52,7 @@ impl Look<'_> {
         Some(u32::from_be_bytes(*bytes))
     }
 
-    /// Where it stands: time, place, and the instruction that it executes next. A line.
+    /// Place at which it is halted: time, place, and the instruction that it executes next. A line.
     pub fn place(&self) -> String {
         let pc = self.card.core().pc();
         let us = self.now().0 as f64 * 1e-6;
@@ -125,7 +125,7 @@ impl Look<'_> {
         pcs.map(line).collect()
     }
 
-    /// What the processor has done.
+    /// Counters of the processor.
     pub fn counters(&self) -> String {
         let (core, counters) = (self.card.core(), self.card.core().counters());
         format!(

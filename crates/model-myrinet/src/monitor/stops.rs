@@ -1,4 +1,4 @@
-//! Where the processor stops: asked before each instruction.
+//! Stops of the processor: checked before each instruction.
 
 /// Why it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum Why {
     Fault,
 }
 
-/// How it goes on.
+/// Way in which it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
     /// To the next breakpoint.

@@ -1,4 +1,4 @@
-//! What the engines do, and completions.
+//! Actions of the engines, and completions.
 
 use super::{kind_of, Departs, Moving, Trail, MOVES, SENDS};
 use ::offload::Moves;
@@ -19,8 +19,8 @@ impl Trail {
         MessageId { source_nid, serial: packet.serial }
     }
 
-    /// What is known of a message goes with its first packet, and comes back with the answer. An answer that
-    /// no bytes follow brings nothing.
+    /// True if the records of a message travel with this packet: with its first one, and back with the
+    /// answer. An answer that no bytes follow carries none.
     pub(super) fn carries(packet: &Packet) -> bool {
         match kind_of(packet) {
             packet_kind::CLEAR => packet.length > 0,

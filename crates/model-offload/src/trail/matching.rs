@@ -94,7 +94,7 @@ impl Trail {
 
     // ---- units -------------------------------------------------------------------------------------------
 
-    /// What a unit holds, and what it is asked.
+    /// Reports the number of entries that a unit holds, and of requests that it has.
     pub(super) fn tell_unit(&mut self, at: Time, unit: usize) {
         let Process { posted, kept, .. } = &self.processes[0];
         let held = if unit == POSTED { posted.held } else { kept.held };
@@ -141,7 +141,7 @@ impl Trail {
                 self.journal.mark(at, message, Waypoint::UnitAnswered);
             }
             Sought::Message { wanted, given, .. } => {
-                // Only what is found has a way on which that lies.
+                // The match is a point only in the way of a message that is found.
                 let kept = &mut self.processes[search.process].kept;
                 let place = kept.find(wanted);
                 let found = place.and_then(|place| kept.each().nth(place)).map(|kept| kept.message);
@@ -170,7 +170,7 @@ impl Trail {
             (UnitCommand::Reset, _) => kept.reset(),
             (UnitCommand::StopInsert, _) => {
                 if let Some(since) = self.units[unit].inserts.take() {
-                    // What came before has waited for something else, too.
+                    // Earlier headers have waited for something else, too.
                     let waiting = self.headers.iter_mut().filter(|header| header.since >= since);
                     waiting.for_each(|header| header.inserts = Some(at));
                     self.journal.watch(|watch| watch.end(at, track));

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[error("{0}")]
 pub struct BadImage(pub String);
 
-/// Whether there is firmware with these options. The error is a sentence.
+/// Checks that there is firmware with these options. The error is a sentence.
 pub fn can_build(parameters: &Parameters) -> Result<(), String> {
     if parameters.switch("firmware.trace") && parameters.choice("firmware.overflow") == "nic" {
         return Err(
@@ -61,13 +61,13 @@ pub fn variant(parameters: &Parameters) -> String {
 pub struct FirmwareImage {
     /// The ELF file that the image was made from.
     pub elf: PathBuf,
-    /// What stands at `TEXT_BASE` after loading.
+    /// Contents of memory from `TEXT_BASE` on after loading.
     pub image: Vec<u8>,
-    /// What stands at `SHIM_BASE` after loading: one page, the reset vector in its last word.
+    /// Contents of memory from `SHIM_BASE` on after loading: one page, the reset vector in its last word.
     pub shim: Vec<u8>,
     /// Build options, as the image itself tells them.
     pub options: String,
-    /// What it occupies.
+    /// Memory that it occupies.
     pub budget: Budget,
 }
 
@@ -86,7 +86,7 @@ impl FirmwareImage {
     }
 }
 
-/// What the images in a folder occupy. The error is a sentence.
+/// Sizes of the images in a folder. The error is a sentence.
 pub(crate) fn listing(folder: &Path) -> Result<Listing, String> {
     let image = FirmwareImage::load(folder).map_err(|why| why.to_string())?;
     Ok(Listing { title: image.options, sizes: image.budget.to_string() })
@@ -199,7 +199,7 @@ impl Pool {
     }
 }
 
-/// What the firmware occupies of the 384 KB of SRAM. Prints as a table.
+/// Use of the 384 KB of SRAM by the firmware. Prints as a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes of the flat image: text and initialised data.
@@ -218,7 +218,7 @@ pub struct Budget {
 const POOLS: [&str; 2] = ["sources", "lower_pendings"];
 
 impl Budget {
-    /// Of a firmware whose parts fit together and into the SRAM.
+    /// Budget of a firmware whose parts fit together and into the SRAM.
     fn of(image: &[u8], shim: &[u8], symbols: &Symbols) -> Result<Budget, String> {
         check(image, shim, symbols.sections())?;
         for object in POOLS.into_iter().filter_map(|name| symbols.object(name)) {
@@ -363,7 +363,7 @@ mod tests {
         );
     }
 
-    /// Whatever stands in an ELF, it is a firmware with a budget or none.
+    /// Any contents of an ELF give a firmware with a budget or an error.
     #[test]
     fn fuzz_elf_files() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();

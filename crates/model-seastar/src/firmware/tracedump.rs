@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_published_records_give_the_published_deltas() {
-        // Wherever in the ring the records stand.
+        // The records may be anywhere in the ring.
         for (first, next) in [(0, 11), (9, 9 + 11), (15, 10 + 16 * 7)] {
             let points = decode(&ring(16, first, &figure_2()), next, &clock());
             assert_eq!(points.len(), 11);

@@ -4,7 +4,7 @@ use super::local_bus::LocalBus;
 use super::*;
 
 impl Node {
-    /// Words have come into rings: whoever waits there looks. False if none has.
+    /// Words have come into rings: the processes that wait there look. False if none has.
     #[inline(always)]
     pub(super) fn wake_accelerated(&mut self, now: Time) -> bool {
         let woken = self.seam.rings.as_ref().is_some_and(|rings| rings.take_woken());
@@ -33,7 +33,7 @@ impl LocalBus<'_> {
         rings.overwritten(phys, found);
     }
 
-    /// The processor has stored to `addr`: journal and judge are told of what an event word tells of.
+    /// The processor has stored to `addr`: journal and judge are told what an event word announces.
     #[inline(always)]
     pub(super) fn tell_rings(&mut self, at: Time, addr: u64, data: &[u8]) {
         if self.seam.rings.is_some() {

@@ -1,5 +1,5 @@
-//! What the processor's data cache does not see: it is told here, after the event in which others
-//! used local memory.
+//! Coherence of the processor's data cache: it does not see the accesses of others to local memory, and is
+//! told of them here, after the event.
 
 use super::seam::Touched;
 use super::Node;

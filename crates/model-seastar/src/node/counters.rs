@@ -15,7 +15,7 @@ pub(crate) fn niccb(read: &mut dyn FnMut(u64, &mut [u8])) -> BTreeMap<&'static s
     Niccb::SCALARS.iter().map(field).collect()
 }
 
-/// What processor, NIC and router counted since power-on.
+/// Counters of processor, NIC and router since power-on.
 pub(crate) fn of(
     core: &ppc440::Core,
     nic: &nic::SeaStar,

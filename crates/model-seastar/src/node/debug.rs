@@ -1,4 +1,4 @@
-//! A node whose processor gdb debugs: it stands still where gdb wants it to, and before its faults end the
+//! A node whose processor gdb debugs: it halts where gdb wants it to, and before its faults end the
 //! run.
 
 use super::local_bus::LocalBus;
@@ -58,7 +58,7 @@ impl Node {
         self.seat.take_back(&mut self.core);
     }
 
-    /// Executes as [`Node::run_processor`] does, and stands still where gdb wants to look.
+    /// Executes as [`Node::run_processor`] does, and halts where gdb wants to look.
     pub(super) fn debug_processor(&mut self, horizon: Time) {
         while self.seat.is_taken() {
             let limit = horizon.min(self.seam.next_time());
@@ -87,7 +87,7 @@ impl Node {
         self.run_processor(horizon, true);
     }
 
-    /// What ends the run is there to be looked at, unless it has been shown before it happened.
+    /// Shows the debugger the failure that ends the run, unless it was shown before it happened.
     pub(super) fn show_failure(&mut self) {
         let Some(failure) = &self.seam.failure else { return };
         if let Some(why) = self.seat.last_look(&self.core) {
@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    /// Does what gdb asks for until it wants the processor to go on, which has come to `limit` at most.
+    /// Does what gdb requests until it wants the processor to go on, which has reached `limit` at most.
     fn stand_still(&mut self, why: Why, limit: Time) {
         let now = self.core.now().min(limit);
         let Node { core, nic, seam, seat, .. } = self;

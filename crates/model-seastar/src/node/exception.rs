@@ -40,13 +40,13 @@ impl Node {
     }
 }
 
-/// Nothing stands so close below the stack.
+/// Region below the stack in which there is nothing.
 const BELOW_STACK: std::ops::Range<u32> = STACK_BASE - 0x8000..STACK_BASE;
 
-/// Where the firmware has the vector of system calls.
+/// Address of the firmware's vector for system calls.
 const SYSTEM_CALL: u32 = 0x180;
 
-/// What the exception is whose vector the firmware has at `offset` (16 bytes each from 0x100, in the order
+/// Name of the exception whose vector the firmware has at `offset` (16 bytes each from 0x100, in the order
 /// of the IVORs).
 fn exception_name(offset: u32) -> &'static str {
     const NAMES: [&str; 16] = [

@@ -1,4 +1,4 @@
-//! What ends the run: failures of the host's software, and what the judge does not agree with.
+//! Failures that end the run: of the host's software, and verdicts of the judge.
 
 use super::*;
 

@@ -1,20 +1,22 @@
-//! The firmware's main loop, as its heartbeat tells: what an idle turn takes, until when it is watched
-//! when all is over, and that it hangs.
+//! The firmware's main loop, observed by its heartbeat: the cost of an idle turn, the time until which it
+//! is watched after the last event, and a hang.
 
 use super::progress::IDLE_TURNS;
 use super::*;
 
-/// How long before the launch the idle loop is observed, long after the boot, and for how long at least.
+/// Start of the observation of the idle loop, before the launch and long after the boot; and its least
+/// length.
 pub(super) const IDLE_OBSERVED: Duration = Duration::from_us(100);
 const OBSERVED: Duration = Duration::from_us(50);
 
-/// After so many turns those of different lengths have come round.
+/// Turns after which those of different lengths have come round.
 const ROUND: u64 = 12;
 
 /// The least time for which a machine is watched after the last thing has happened on it.
 const REST: Duration = Duration::from_us(2);
 
-/// The cost of one turn. What each event asks for stands last, beside the meter's switch (see [`Node`]).
+/// The cost of one turn. The fields that each event needs come last, beside the meter's switch (see
+/// [`Node`]).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct IdleTurn {
@@ -23,19 +25,19 @@ pub(super) struct IdleTurn {
     /// Zero if it is not known.
     time: Duration,
     first: Option<Beat>,
-    /// From when on a heartbeat is wanted to measure it; `Time::NEVER` if that is done, or not begun.
+    /// Time from which a heartbeat is wanted to measure it; `Time::NEVER` if that is done, or not begun.
     pub wanted: Time,
 }
 
 impl IdleTurn {
-    /// Of a firmware that has not been observed.
+    /// Cost for a firmware that has not been observed.
     pub fn unknown() -> IdleTurn {
         let (instructions, cycles, time) = (0.0, 0.0, Duration::ZERO);
         IdleTurn { instructions, cycles, time, wanted: Time::NEVER, first: None }
     }
 }
 
-/// What had been executed when the main loop's heartbeat came.
+/// Counts at a heartbeat of the main loop.
 #[derive(Clone, Copy, Debug)]
 struct Beat {
     at: Time,
@@ -45,8 +47,8 @@ struct Beat {
 }
 
 impl Node {
-    /// Measures what a turn takes while nothing is due, as far as before `horizon`: whole turns, from one
-    /// heartbeat to another, so that what is left of a run without its turns is exact however long it idles.
+    /// Measures the cost of a turn while nothing is due, as far as before `horizon`: whole turns, from one
+    /// heartbeat to another, so that the cost of a run without its idle turns is exact however long it idles.
     #[cold]
     pub(super) fn measure_idle_turn(&mut self, horizon: Time) {
         let limit = horizon.min(self.seam.next_time());
@@ -87,8 +89,8 @@ impl Node {
         None
     }
 
-    /// Until when the machine is watched: longer than this firmware takes to idle, and than the windows in
-    /// which it does, also of those who are farthest away; these depend on when that is found out.
+    /// Time until which the machine is watched: longer than this firmware takes to idle, and than the
+    /// windows in which it does, also of the farthest nodes; these depend on when idleness is found out.
     pub(super) fn rests_at(&self) -> Time {
         let Seam { link, router, .. } = &self.seam;
         let around = nic::Around { link: link.latency(), waiting: false };
@@ -98,7 +100,7 @@ impl Node {
         (self.last + REST).max(self.last.max(self.seam.firmware.acted) + idles + window)
     }
 
-    /// Why nothing comes of this node's firmware any more, where nothing moved at `end`.
+    /// Reason for which this node's firmware does nothing more, if nothing moved at `end`.
     pub(super) fn firmware_stands(&self, end: Time) -> Option<String> {
         if self.core.now() == Time::NEVER && self.core.fault().is_none() {
             let (nid, place) = (self.seam.nid, self.symbols.describe(self.core.pc()));

@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// Who looks at the state of the processor, or at what it looks at, in an event.
+/// Observer of the processor's state, or of its memory, in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visible {
-    /// The firmware may see something of it, so it must have come to this time before.
+    /// The firmware may see something of it, so it must have been run up to this time before.
     Firmware,
     /// The processor is looked at.
     Bench,

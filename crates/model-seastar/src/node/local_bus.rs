@@ -6,12 +6,12 @@ use abi::seastar::{niccb, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use bus::BusError;
 use des::Time;
 
-/// What the processor reads and writes goes to its NIC; the seam is told of what others may notice.
+/// Local bus of the processor: its accesses go to its NIC; the seam is told of what others may notice.
 pub(crate) struct LocalBus<'a> {
     pub nic: &'a mut nic::SeaStar,
     pub seam: &'a mut Seam,
     pub horizon: Time,
-    /// The processor need not come to the horizon.
+    /// The processor need not reach the horizon.
     pub may_wait: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What is due that moves packets on, and mostly nothing else: it has a queue of its own, in which events are
-//! small.
+//! Events that move packets on, and mostly nothing else: they have a queue of their own, in which events
+//! are small.
 
 use super::*;
 use crate::node::seam::Arrivals;
@@ -7,30 +7,30 @@ use crate::node::seam::Arrivals;
 /// Something that is due in the router or in an engine of the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
-    /// The head of a packet reaches the router from a neighbour. It stands aside until it is here: events are
-    /// small.
+    /// The head of a packet reaches the router from a neighbour. The packet is kept elsewhere until then:
+    /// events are small.
     Packet { link: u8, channel: u8, place: u32 },
     /// Room at the other end becomes known.
     Credit { link: u8, channel: u8, flits: u16 },
-    /// As [`net::Event::Recovered`].
+    /// The same as [`net::Event::Recovered`].
     Recovered { link: u8, channel: u8, flits: u16 },
-    /// As [`net::Event::Grant`].
+    /// The same as [`net::Event::Grant`].
     Grant { output: u8 },
-    /// As [`net::Event::Eject`].
+    /// The same as [`net::Event::Eject`].
     Eject,
-    /// As [`net::Event::InjectionFree`].
+    /// The same as [`net::Event::InjectionFree`].
     InjectionFree { control: bool },
-    /// As [`nic::Event::TxAnswer`].
+    /// The same as [`nic::Event::TxAnswer`].
     TxAnswer,
-    /// As [`nic::Event::TxData`].
+    /// The same as [`nic::Event::TxData`].
     TxData,
-    /// As [`nic::Event::TxPort`].
+    /// The same as [`nic::Event::TxPort`].
     TxPort,
-    /// As [`nic::Event::RxPacket`].
+    /// The same as [`nic::Event::RxPacket`].
     RxPacket,
-    /// As [`nic::Event::RxDeposit`].
+    /// The same as [`nic::Event::RxDeposit`].
     RxDeposit,
-    /// As [`nic::Event::HostPayload`].
+    /// The same as [`nic::Event::HostPayload`].
     HostPayload,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Move {
 const _: () = assert!(size_of::<Move>() <= 8);
 
 impl Move {
-    /// What the NIC waits for, if it is one of these.
+    /// Move for an event of the NIC, if it is one of these.
     #[inline(always)]
     pub fn of_nic(event: nic::Event) -> Option<Move> {
         match event {
@@ -51,7 +51,7 @@ impl Move {
             _ => None,
         }
     }
-    /// What the router waits for.
+    /// Move for an event of the router.
     #[inline(always)]
     pub fn of_net(event: net::Event) -> Move {
         match event {
@@ -90,7 +90,7 @@ impl Move {
             _ => 1,
         }
     }
-    /// True if the firmware may see something of it: so it must have come to this time before.
+    /// True if the firmware may see something of it: so it must have been run up to this time before.
     #[inline(always)]
     pub fn is_visible(self, nic: &nic::SeaStar) -> bool {
         match self {
@@ -102,7 +102,7 @@ impl Move {
 }
 
 impl Node {
-    /// Something moves on, and whoever has to know of it is told.
+    /// Handles an event, and reports it to the observers.
     #[inline(never)]
     pub(super) fn move_on(&mut self, now: Time, next: Move) {
         let kind = next.kind(&self.seam.arrivals);

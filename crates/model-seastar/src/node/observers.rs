@@ -1,4 +1,4 @@
-//! Who is told of what happens on a node; nothing simulated depends on it.
+//! Observers of a node; nothing simulated depends on them.
 
 use super::{Step, Tape};
 use abi::packet::Packet;
@@ -8,17 +8,17 @@ use machine::instruments::journal::Journal;
 use machine::judge::Bailiff;
 use std::rc::Rc;
 
-/// Who is told. What each event asks for stands first.
+/// Observers. Fields used in each event come first.
 #[repr(C)]
 pub(crate) struct Observers {
-    /// While the node boots: what is written down, or held against what was.
+    /// While the node boots: the recording, or the recording that it follows.
     pub tape: Option<Box<Tape>>,
     /// Told of what devices do to the memory of processes.
     pub judge: Option<Rc<Bailiff>>,
     pub journal: Rc<Journal>,
     /// Told of packets that enter and leave the network here.
     pub tap: Option<Tap>,
-    /// Somebody watches, as the journal knows, too: it stands here since each event asks.
+    /// True if somebody watches, as the journal knows, too: it is kept here because each event needs it.
     pub watched: bool,
 }
 
@@ -28,12 +28,12 @@ impl Observers {
         Observers { tape: None, judge, journal, tap: None, watched: false }
     }
 
-    /// Somebody is told of each event.
+    /// True if an observer is told of each event.
     pub fn any(&self) -> bool {
         self.tape.is_some() || self.judge.is_some() || self.watched
     }
 
-    /// The node does a step of its boot. True if it is to be carried out.
+    /// The node does a step of its boot. True if it must be carried out.
     #[inline(always)]
     pub fn tape(&mut self, step: impl FnOnce() -> Step) -> bool {
         self.tape.as_deref_mut().is_none_or(|tape| tape.step(step()))

@@ -1,22 +1,22 @@
-//! When a node runs its processor, and how far.
+//! Execution of a node's processor: start and end of each run.
 
 use super::local_bus::LocalBus;
 use super::*;
 use powerpc::Told;
 
-/// How far a processor that turns idly lags behind, at most, if its turns are not known.
+/// Longest lag of a processor that turns idly, if its turns are not known.
 const LAG_MAX: Duration = Duration::from_us(1000);
 
 impl Node {
     /// True if the processor need not be run up to the next event or the horizon: it has come there, or
     /// its firmware idles and the event does not concern it.
     pub(super) fn may_lag(&self, horizon: Time) -> bool {
-        // Who debugs it wants to see it where the rest of the node is.
+        // A debugger wants to see it at the time of the rest of the node.
         if self.seat.is_taken() {
             return false;
         }
         let due = self.seam.next_time().min(horizon);
-        // What is not known to be skipped is executed bit by bit, so that the run can be stopped.
+        // Turns that cannot be skipped are executed bit by bit, so that the run can be stopped.
         let far = !self.seam.firmware.waits && due >= self.acts + LAG_MAX;
         self.acts >= due
             || self.seam.firmware.idles()

@@ -1,8 +1,8 @@
-//! How far the firmware has come, and whether it does nothing until something reaches it.
+//! Progress of the firmware, and detection that it does nothing until something reaches it.
 
 use des::Time;
 
-/// What a node knows of its firmware. What each event asks for stands first.
+/// State of the firmware as the node knows it. Fields used in each event come first.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Progress {
@@ -16,7 +16,7 @@ pub(crate) struct Progress {
     /// All turns since the boot, and until when the last one's heartbeat took.
     pub turns: u64,
     pub beat: Time,
-    /// When the firmware did something last that others can see.
+    /// Time of the firmware's last action that others can see.
     pub acted: Time,
     /// The firmware stopped the node for an exception: when, and its vector offset.
     pub exception: Option<(Time, u32)>,

@@ -1,9 +1,8 @@
-//! When a node can send a packet, or give back credits, at the earliest: what the length of the
-//! windows is made of. A message that comes to the router goes on at once, and whom it reaches then is
-//! foretold where that is known; what the host or the firmware does needs HyperTransport and the NIC's
-//! engines before it shows in the network. A time that is told too late here cannot stay unnoticed: what
-//! comes to a node before its horizon ends the simulator (an assertion of `des`, where messages are given
-//! out).
+//! Earliest time at which a node can send a packet or return credits: it determines the length of the
+//! windows. A message that reaches the router goes on at once, and its next destination is announced if it
+//! is known; actions of the host or the firmware need HyperTransport and the NIC's engines before they show
+//! in the network. A time that is too late here cannot stay unnoticed: a message that reaches a node before
+//! its horizon ends the simulator (an assertion of `des`, where messages are given out).
 
 use super::*;
 use abi::packet::Packet;
@@ -11,9 +10,9 @@ use abi::seastar::PortalsHeader;
 use nic::UnderWay;
 
 impl Node {
-    /// When the processor may next do something that others can see: an idle firmware catches up
-    /// when something is due, and until then it cannot reach anybody. Where it is debugged, or gdb may come
-    /// back, it may be made to at any time.
+    /// Earliest time of the processor's next action that others can see: an idle firmware catches up when
+    /// something is due, and until then it cannot reach anybody. If it is debugged, or gdb may return, gdb
+    /// may make it act at any time.
     pub(super) fn processor_acts(&self) -> Time {
         if self.seam.firmware.idles() && !self.seat.may_be_taken() {
             Time::NEVER
@@ -22,9 +21,9 @@ impl Node {
         }
     }
 
-    /// The earliest time at which the node may send anything to another one, but for what comes of packets
-    /// that it can foretell: where those go that are on their way to it, or that the transmit engine is
-    /// about to send. Only where nothing stands in the router, and the transmit engine has no more under way
+    /// The earliest time at which the node may send anything to another one, except in consequence of packets
+    /// whose routes it can announce: those that are on their way to it, or that the transmit engine is
+    /// about to send. Only if no packet is in the router, and the transmit engine has no more under way
     /// than a header: else it sends soon anyway.
     pub(super) fn foresee(&self, told: &mut Vec<Foretold>) -> Outlook {
         let link = self.seam.link.latency();
@@ -81,8 +80,8 @@ impl Node {
         Outlook { reach, slack }
     }
 
-    /// The earliest time at which the node may send anything for what comes from a neighbour at `at`, but
-    /// for what is foretold of it.
+    /// The earliest time at which the node may send anything in consequence of a message from a neighbour
+    /// at `at`, except for what is announced of it.
     #[inline(always)]
     fn foresee_arrival(
         &self,
@@ -92,9 +91,9 @@ impl Node {
         told: &mut Vec<Foretold>,
     ) -> Time {
         match next {
-            // Credits for nobody.
+            // Credits that no packet waits for.
             Move::Credit { .. } if self.seam.router.is_clear() => Time::NEVER,
-            // Where that gains more than a hop.
+            // If that gains more than a hop.
             Move::Packet { link, place, .. }
                 if slack > Duration::ZERO && at + self.seam.router.lookahead() < reach =>
             {

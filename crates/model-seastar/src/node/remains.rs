@@ -1,11 +1,11 @@
-//! What is told of a node when it is over.
+//! Report on a node at the end of its run.
 
 use super::*;
 use machine::report::{host_ns, Core, Link};
 use portals::Nal;
 use std::collections::BTreeMap;
 
-/// What only such a node leaves.
+/// Results that only such a node leaves.
 pub(crate) struct Left {
     pub ledger: net::Ledger,
     pub sram: bus::Memory,
@@ -14,7 +14,7 @@ pub(crate) struct Left {
     pub effort: Effort,
 }
 
-/// What a node's firmware did since the launch.
+/// Work of a node's firmware since the launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
     pub messages: u64,
@@ -24,8 +24,7 @@ pub(crate) struct Work {
     pub busy_cycles: f64,
 }
 
-/// What a link may do to packets: how many times it did, the word for it, and what comes of it (there is no
-/// go-back-n).
+/// Fault of a link: its count, the word for it, and its consequence (there is no go-back-n).
 type Misdeed = (fn(&net::OutputCounters) -> u64, &'static str, &'static str);
 
 const MISDEEDS: [Misdeed; 4] = [
@@ -36,7 +35,7 @@ const MISDEEDS: [Misdeed; 4] = [
 ];
 
 impl Node {
-    /// What stands still here, a sentence each.
+    /// Waiting parts of the node, a sentence each.
     pub(super) fn waiting(&self, end: Time) -> Vec<String> {
         let nid = self.seam.nid;
         let dead = self.seam.router.waiting_for_dead().map(|(neighbour, packets)| {
@@ -54,7 +53,7 @@ impl Node {
         waiting.chain(firmware).chain(dead).chain(events).chain(self.misdeeds()).collect()
     }
 
-    /// What its links did to packets, a sentence for each kind of it.
+    /// Faults of its links, a sentence for each kind.
     fn misdeeds(&self) -> impl Iterator<Item = String> + '_ {
         MISDEEDS.iter().filter_map(|(count, done, consequence)| {
             let links = self.seam.router.loads().filter(|(_, load)| count(load) > 0);
@@ -81,7 +80,7 @@ impl Node {
         ledger
     }
 
-    /// Between launch and end; of each turn of the main loop what an idle one takes is set aside.
+    /// Work between launch and end; for each turn of the main loop the cost of an idle one is subtracted.
     pub(super) fn work(&mut self, launch: &Snapshot, end: &Snapshot) -> Work {
         let instructions = end.instructions.saturating_sub(launch.instructions);
         let cycles = end.cycles.saturating_sub(launch.cycles);

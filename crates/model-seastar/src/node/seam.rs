@@ -1,4 +1,4 @@
-//! Where the parts of a node meet: what each of them asks of its `Ports`, answered with the others.
+//! Ports between the parts of a node: each part's calls on its `Ports`, answered with the others.
 
 use super::moves::Move;
 use super::observers::Observers;
@@ -16,7 +16,7 @@ use machine::instruments::journal::Journal;
 use machine::instruments::journey::{Flight, Waypoint};
 use machine::instruments::timeline::Point;
 
-/// Everything that can be due on a node but for [`Move`]s.
+/// Events of a node, except [`Move`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Nic(nic::Event),
@@ -70,20 +70,20 @@ impl Arrivals {
         self.packets.push(packet);
         self.packets.len() as u32 - 1
     }
-    /// The packet that stands there.
+    /// The packet there.
     #[inline(always)]
     pub fn packet(&self, place: u32) -> &Packet {
         &self.packets[place as usize]
     }
 }
 
-/// What crosses between nodes.
+/// Message between nodes.
 pub(crate) enum Crossing {
-    /// Through a link of the network.
+    /// A message through a link of the network.
     Link(net::Message),
     /// Payload that was skipped, for the node that is to receive it.
     Skipped(Box<nic::Skipped>),
-    /// What is known of a message of the program, for the node to which it goes: no part of the machine.
+    /// Record of a message of the program, for the node to which it goes: no part of the machine.
     Flight(Box<Flight>),
 }
 
@@ -94,7 +94,7 @@ pub(crate) enum Touched {
         addr: u64,
         len: usize,
     },
-    /// By the host, which reads a word at a time.
+    /// A read by the host, which reads a word at a time.
     Read {
         addr: u64,
         data: [u8; 4],
@@ -105,7 +105,7 @@ pub(crate) enum Touched {
 #[repr(C, align(64))]
 pub(crate) struct Seam {
     pub queue: EventQueue<Event>,
-    /// What is due that only moves packets: in one order with the events of the other queue, which gives them
+    /// Events that only move packets: in one order with the events of the other queue, which gives them
     /// their places.
     pub moves: EventQueue<Move>,
     /// While the node advances: where the window ends.
@@ -115,16 +115,16 @@ pub(crate) struct Seam {
     pub nid: u32,
     pub arrivals: Arrivals,
     pub failure: Option<Failure>,
-    /// What others did to local memory that the processor has not been told yet.
+    /// Accesses of others to local memory that the processor has not been told yet.
     pub touched: Vec<Touched>,
-    /// Who is told of what happens here.
+    /// Observers of this node.
     pub observers: Observers,
     /// While the node advances: where what it sends goes.
     pub outbox: Outbox<Crossing>,
     pub memory: host::SharedMemory,
     /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
     pub ht_overhead: [u64; 3],
-    /// What goes wrong with interrupts, on request.
+    /// Faults of interrupts, on request.
     pub interrupts: Option<Box<Interrupts>>,
     pub link: HyperTransport,
     pub router: net::Router,
@@ -149,13 +149,13 @@ impl Seam {
         self.outbox.send(packet.dest.into(), Time::NEVER, Crossing::Flight(flight));
     }
 
-    /// When the next thing is due.
+    /// Time of the next event.
     #[inline(always)]
     pub fn next_time(&self) -> Time {
         self.queue.next_time().min(self.moves.next_time())
     }
 
-    /// Who sees something of what is due next, if that is before `horizon`.
+    /// Observer affected by the next event, if that is before `horizon`.
     pub fn next_is_visible(&self, nic: &nic::SeaStar, horizon: Time) -> Visible {
         if self.moves.key() < self.queue.key() {
             let next = self.moves.peek().filter(|(at, _)| *at < horizon);
@@ -173,7 +173,7 @@ impl Seam {
         self.moves.schedule_at(at, place, next);
     }
 
-    /// The router, what it sees of the node, and packets that come to it.
+    /// The router, what it sees of the node, and packets that arrive at it.
     #[inline(always)]
     fn network(&mut self) -> (&mut net::Router, NetSeam<'_>, &mut Arrivals) {
         let seam = NetSeam {
@@ -243,7 +243,7 @@ impl nic::Ports for Seam {
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
         self.observers.tape(|| Step::HostWrite { phys, data: data.to_vec() });
         if let (None, Some(judge)) = (&self.rings, &self.observers.judge) {
-            // Where there are rings, the firmware itself stores small payloads, too: they are looked at when
+            // If there are rings, the firmware itself stores small payloads, too: they are looked at when
             // their message ends.
             judge.device(phys, data.len(), Some(data), true);
         }
@@ -333,14 +333,14 @@ impl nic::Ports for Seam {
             nic::Mark::Commanded => Waypoint::ReceiveCommanded,
             nic::Mark::Deposited => Waypoint::Deposited,
             nic::Mark::Completed => Waypoint::Completed,
-            // The first is told by the packet itself, which also knows what it carries.
+            // The first is reported by the packet itself, which also knows its payload.
             nic::Mark::Injected | nic::Mark::Departed => return,
         };
         self.observers.journal.mark(at, message, waypoint);
     }
 }
 
-/// Why the firmware stopped a node, in words.
+/// Reason for which the firmware stopped a node, in words.
 fn panic_sentence(reason: u8, detail: u32) -> String {
     use panic_reason as reasons;
     match reason {
@@ -390,7 +390,7 @@ impl host::Ports for Seam {
         self.queue.schedule(arrives, event);
     }
     fn alone_until(&self) -> Time {
-        // Somebody is told of each event: none is left out.
+        // An observer is told of each event: none is left out.
         if self.observers.any() || !self.firmware.idles() || self.failure.is_some() {
             return Time::ZERO;
         }
@@ -405,7 +405,7 @@ impl host::Ports for Seam {
     }
 }
 
-/// What the router sees of the node.
+/// Node as the router sees it.
 pub(crate) struct NetSeam<'a> {
     nid: u32,
     queue: &'a mut EventQueue<Event>,
@@ -439,7 +439,7 @@ impl net::Ports for NetSeam<'_> {
 /// Events are copied into the queue, within it and out of it.
 const _: () = assert!(size_of::<Event>() <= 24);
 
-/// Where a watch draws it.
+/// Point at which a watch draws the mark.
 fn point_of(mark: nic::Mark) -> Option<Point> {
     Some(match mark {
         nic::Mark::HeaderFetched => Point::HeaderFetched,

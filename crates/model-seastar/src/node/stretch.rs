@@ -6,7 +6,7 @@ use super::*;
 use machine::effort::Events;
 use std::collections::VecDeque;
 
-/// What a node remembers of the last samples. What each event looks at stands first.
+/// Record of the last samples of a node. Fields used in each event come first.
 #[derive(Default)]
 #[repr(C)]
 pub(crate) struct Stretches {
@@ -119,17 +119,17 @@ impl Due<'_> {
     }
 }
 
-/// What the node does at one time.
+/// Traffic of the node at one time.
 struct Moving {
     /// Relative to the time, without payload and sums.
     state: Vec<u64>,
     flows: Vec<nic::Flow>,
-    /// When something else is due here.
+    /// Time of the next other event here.
     until: Time,
 }
 
 impl Node {
-    /// What goes on here at `now`; `None` if that is something else than packets on their way.
+    /// Traffic here at `now`; `None` if anything happens other than packets on their way.
     fn moving(&self, now: Time) -> Option<Moving> {
         let seam = &self.seam;
         if seam.failure.is_some() || !seam.firmware.idles() {
@@ -165,8 +165,8 @@ impl Node {
         self.seam.router.tallies(each);
     }
 
-    /// How often a stretch can be repeated that began with `before`, from where the same state came
-    /// to `flows`.
+    /// Number of times that a stretch can be repeated that began with `before` and in which the same state
+    /// has come to `flows`.
     fn offer(&mut self, before: usize, flows: &[nic::Flow]) -> u64 {
         let before = &self.stretches.samples[before];
         if before.flows.len() != flows.len() {
@@ -187,7 +187,7 @@ impl Node {
         if times == 0 || moves.is_empty() {
             return times;
         }
-        // Nobody reads what another writes, and everything answers.
+        // No flow reads what another writes, and everything answers.
         let mut used: Vec<std::ops::Range<u64>> = Vec::new();
         let Node { nic, seam, .. } = self;
         for (key, moved) in moves {

@@ -1,15 +1,15 @@
-//! Warm boot: the firmware of one node boots, and all nodes go on from where it stands.
+//! Warm boot: the firmware of one node boots, and all nodes go on from its state.
 //!
 //! Until the launch nodes do not talk to one another, and their firmware does the same on each:
 //! what it does follows from what its host does. So one node boots alone while everything between
 //! its host and its NIC is taped ([`Tape`]). On every other node the kernel boots for real, in its
 //! own fibres, but against the tape: each register write and read that it makes must be the next
 //! one on the tape, at the same time; what the NIC did to the host happens to it at the same time.
-//! If so, its processor and NIC would now stand where those of the taped node do, and they are put
+//! If so, its processor and NIC would now be in the state of those of the taped node, and they are put
 //! there. If not, the node boots cold.
 //!
 //! The node's own id is the one thing that is not the same. Two nodes are taped, with ids that
-//! differ in every bit. Tapes and end states must be equal but for copies of the id in SRAM, data
+//! differ in every bit. Tapes and end states must be equal except for copies of the id in SRAM, data
 //! cache and general registers (`bus::copies`), and these are then set to each node's own. A
 //! firmware for which this does not hold, or in whose boot packets move or interrupts come, boots
 //! cold.
@@ -39,7 +39,7 @@ pub(crate) enum Step {
     Other,
 }
 
-/// What a node's seam does with its steps.
+/// Use of the steps of a node's seam: to record them, or to follow a record.
 pub(crate) enum Tape {
     Record(Vec<Step>),
     Follow {
@@ -163,7 +163,7 @@ impl Node {
                 return false;
             }
         }
-        // What the host still does before that time is its own affair.
+        // The host's own actions before that time do not matter.
         while self.seam.queue.next_time() < boot.until {
             if !self.follow_host() {
                 return false;

@@ -1,4 +1,4 @@
-//! A node tells its watch (`machine::instruments::timeline`) what is seen between its parts.
+//! A node tells its watch (`machine::instruments::timeline`) the events between its parts.
 
 use super::local_bus::LocalBus;
 use super::*;
@@ -13,7 +13,7 @@ use machine::instruments::timeline::{About, Depths, Picture, Sink, Watch};
 use std::rc::Rc;
 
 impl Node {
-    /// What is known of the node.
+    /// Description of the node.
     pub fn about(&self) -> About {
         About {
             nid: self.seam.nid,
@@ -66,7 +66,7 @@ impl Node {
     }
 }
 
-/// How much stands in every queue; those of the event ring the watch knows itself.
+/// Depth of every queue; those of the event ring the watch knows itself.
 fn depths(nic: &nic::SeaStar, seam: &super::seam::Seam) -> Depths {
     let word = |addr: u32| nic.sram().read_u32(addr.into()).expect("the mailboxes stand in SRAM");
     let commands = (0..MAILBOX_COUNT).map(|number| {
@@ -93,7 +93,7 @@ fn depths(nic: &nic::SeaStar, seam: &super::seam::Seam) -> Depths {
 }
 
 impl LocalBus<'_> {
-    /// The processor writes to `addr`, and somebody watches.
+    /// Reports a write of the processor to `addr` to the watch.
     #[cold]
     #[inline(never)]
     pub(crate) fn write_watched(

@@ -1,8 +1,8 @@
-//! What is to go wrong on links, in the network's words.
+//! Faults of links on request, in the network's words.
 
 use machine::faults::{Faults, Mishap, Place, Which};
 
-/// What befalls the links of all routers.
+/// Faults of the links of all routers.
 pub(super) fn of_links(faults: &Faults) -> net::Faults {
     let rules = faults.links.rules.iter().map(|rule| net::Rule {
         what: match rule.what {

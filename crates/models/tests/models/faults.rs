@@ -1,4 +1,4 @@
-//! Faults of machines that stand as files.
+//! Faults of machines in files.
 
 use crate::machines;
 use des::{Duration, Time};
@@ -54,7 +54,7 @@ fn the_image_has_what_was_asked_for_however_it_was_written() {
     }
 }
 
-/// Whatever stands behind `--fault`, it is taken or refused in one sentence.
+/// Any text behind `--fault` is accepted or refused in one sentence.
 #[test]
 fn fuzz_faults() {
     let words =

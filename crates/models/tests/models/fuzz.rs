@@ -1,4 +1,4 @@
-//! Whatever stands in a machine file or behind `--set`, it is taken or refused in one sentence.
+//! Any text in a machine file or behind `--set` is accepted or refused in one sentence.
 
 use crate::machines;
 use machine::parameters::Parameters;

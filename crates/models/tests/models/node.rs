@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// What each node saw, in order, with its time.
+/// Log of each node, in order, with times.
 type Log = Arc<Mutex<Vec<(Time, String)>>>;
 
 /// A way of the network, and the time that the interface takes to answer a load.

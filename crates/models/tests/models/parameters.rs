@@ -184,7 +184,7 @@ fn a_machine_may_build_on_another() {
     for parameter in machine.iter() {
         assert_eq!(parameter.source == "own", parameter.key == "host.os", "{}", parameter.key);
     }
-    // Sunstar's own are known by their names wherever the file stands.
+    // Sunstar's own are known by their names wherever the file is.
     let known = parse(&own.replace("\"b\"", "\"redstorm\"")).unwrap();
     assert_eq!(known.base(), Some(&*machines().join("redstorm.toml")));
     assert_eq!(known.choice("host.os"), "linux");

@@ -217,7 +217,7 @@ impl Process {
         numbers.iter().for_each(|number| bytes.extend(&number.to_le_bytes()[..W]));
         self.put_bytes(va, what, &bytes)
     }
-    /// Reads a string of at most `limit - 1` bytes; what is beyond is cut off. Its encoding is the
+    /// Reads a string of at most `limit - 1` bytes; the rest is cut off. Its encoding is the
     /// program's: it goes back as it came.
     pub(crate) fn get_string(&self, va: u64, limit: i32, what: &str) -> Result<Vec<u8>> {
         if va == 0 {
@@ -239,7 +239,7 @@ impl Process {
         }
         Ok(bytes)
     }
-    /// Changes the bytes received that a status tells of.
+    /// Sets the number of bytes received in a status.
     pub(crate) fn set_status_bytes(&self, va: u64, bytes: u64) -> Result<()> {
         self.write(va.wrapping_add(BYTES as u64), &bytes.to_le_bytes())
     }
@@ -277,8 +277,8 @@ impl Process {
     }
 }
 
-/// Where a status keeps the bytes received: the first aligned 8 bytes of its internal part, whose
-/// first word says whether the operation was cancelled.
+/// Offset in a status of the bytes received: the first aligned 8 bytes of its internal part, whose first
+/// word says whether the operation was cancelled.
 const BYTES: usize = 16;
 
 fn status_bytes(value: &Status) -> [u8; status::SIZE] {

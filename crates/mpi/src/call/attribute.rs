@@ -34,7 +34,7 @@ impl Attributes {
     pub fn new() -> Attributes {
         Attributes::default()
     }
-    /// What is attached under a key.
+    /// Value attached under a key.
     pub fn get(&self, key: &i32) -> Option<&u64> {
         self.0.iter().find(|(other, _)| other == key).map(|(_, value)| value)
     }
@@ -59,7 +59,7 @@ impl Attributes {
     }
 }
 
-/// The keys of a process, and what is attached to datatypes.
+/// The keys of a process, and the attributes of datatypes.
 #[derive(Default)]
 pub(crate) struct Keyvals {
     table: Vec<Keyval>,
@@ -81,7 +81,7 @@ impl Keyvals {
 }
 
 impl Process {
-    /// What `attributes` of the object `old` become in a copy of it.
+    /// Attributes that a copy of the object `old` gets, made from its `attributes`.
     fn copied(&mut self, old: u64, attributes: &Attributes) -> Result<Attributes> {
         let mut new = Attributes::new();
         for &(key, value) in &attributes.0 {
@@ -117,7 +117,7 @@ impl Process {
         Ok(keyval)
     }
 
-    /// What is attached to a datatype.
+    /// Value attached to a datatype under `key`.
     fn type_attribute(&self, datatype: u64, key: i32) -> Option<u64> {
         self.side.keyvals.types.get(&datatype)?.get(&key).copied()
     }
@@ -213,7 +213,7 @@ pub(super) fn create_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.put_int(args[2], "the key", key)
 }
 
-/// What is attached under the key stays.
+/// Frees a key. Values attached under it stay.
 pub(super) fn free_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
     let key = mpi.get_int(args[0], "the key")?;
     mpi.live_keyval(key)?;

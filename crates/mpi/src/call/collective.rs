@@ -61,7 +61,7 @@ fn own_apart(own: Option<&Items>, all: Option<&Parts>, rank: u32) -> Result<()> 
     own.zip(all).map_or(Ok(()), |(own, all)| apart(own, &all.of(rank)))
 }
 
-/// The same for parts to send, unless MPI_IN_PLACE stands for them, and parts to receive.
+/// The same for parts to send, unless MPI_IN_PLACE replaces them, and parts to receive.
 fn parts_apart(out: Option<&Parts>, into: &Parts, size: u32) -> Result<()> {
     out.map_or(Ok(()), |out| (0..size).try_for_each(|rank| apart(&out.of(rank), &into.of(rank))))
 }
@@ -81,7 +81,7 @@ pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
     mpi.begin_reduce((&send, is_root.then_some(&recv)), &reduction, root, comm)
 }
 
-/// What is sent and what is received of `sendbuf, recvbuf, count, datatype`.
+/// Items to send and items to receive, from the arguments `sendbuf, recvbuf, count, datatype`.
 fn both(mpi: &Process, args: &[u64]) -> Result<(Items, Items)> {
     let recv = mpi.items(args[1], args[2], args[3])?;
     if args[0] == IN_PLACE {
@@ -100,12 +100,12 @@ pub(super) fn allreduce(mpi: &mut Process, args: &[u64]) -> Begun {
     mpi.begin_allreduce((&send, &recv), &reduction, comm)
 }
 
-/// As allreduce.
+/// Arguments as of allreduce.
 pub(super) fn scan(mpi: &mut Process, args: &[u64]) -> Begun {
     scan_in(mpi, args, false)
 }
 
-/// As allreduce.
+/// Arguments as of allreduce.
 pub(super) fn exscan(mpi: &mut Process, args: &[u64]) -> Begun {
     scan_in(mpi, args, true)
 }
@@ -187,7 +187,7 @@ pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun 
     mpi.begin_gather(own.as_ref(), all.as_ref(), (root, false), comm)
 }
 
-/// As gather; the send arguments count at the root only.
+/// Arguments as of gather; the send arguments count at the root only.
 pub(super) fn scatter(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[7])?;
     let root = mpi.check_root(int(args[6]), comm)?;
@@ -229,7 +229,7 @@ pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Beg
     mpi.begin_allgather(own.as_ref(), &all, comm)
 }
 
-/// As allgather.
+/// Arguments as of allgather.
 pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[6])?;
     let out = unless_in_place(mpi, args, true)?.map(Parts::Equal);

@@ -45,7 +45,8 @@ pub(super) fn dup_with_info(mpi: &mut Process, args: &[u64]) -> Answer {
     dup(mpi, &[args[0], args[2]])
 }
 
-/// `comm, newcomm, request`. All but the number is there at once, as if MPI_Comm_dup were called now.
+/// `comm, newcomm, request`. Everything except the number is there at once, as if MPI_Comm_dup were called
+/// now.
 pub(super) fn begin_idup(mpi: &mut Process, args: &[u64]) -> Begun {
     mpi.put_word(args[1], "the new communicator", constant::COMM_NULL)?;
     let comm = mpi.comm_of(args[0])?;
@@ -118,7 +119,7 @@ fn give(mpi: &mut Process, comm: CommId, color: i32, key: i32, va: u64) -> Answe
 }
 
 /// `comm, split_type, key, info, newcomm`. Ranks on one node share memory; nothing else is shared, and
-/// who asks for it gets no communicator.
+/// a request for it gives no communicator.
 pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let shares_memory = match int(args[1]) {

@@ -55,7 +55,7 @@ impl Array {
     }
 }
 
-/// What becomes of the handle of a request that is over: a persistent one stays.
+/// New handle of a request that is complete: that of a persistent request stays.
 fn ended(mpi: &mut Process, handle: u64) -> u64 {
     mpi.side.handles.remove(handle);
     if mpi.side.persistent.has(handle) {

@@ -1,4 +1,4 @@
-//! How a datatype was made, and types by what they can hold.
+//! Construction of datatypes as MPI_Type_get_contents reports it, and types by what they can hold.
 
 use super::arguments::{count, int};
 use super::Answer;
@@ -106,7 +106,7 @@ const INTEGERS: [(i32, u64); 4] = [
     (18, constant::INTEGER8),
 ];
 
-/// Stores the type that stands for a choice of kind; every such choice has one type.
+/// Stores the type that represents a choice of kind; every such choice has one type.
 fn chosen(mpi: &mut Process, found: Option<u64>, key: (i32, i32, i32), va: u64) -> Answer {
     let (combiner, precision, range) = key;
     let Some(handle) = found else {

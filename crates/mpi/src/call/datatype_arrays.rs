@@ -117,10 +117,10 @@ pub(super) fn subarray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
     add(mpi, of.subarray(&whole, &part, &start), recipe, &args[5..6], args[6])
 }
 
-/// How the items of a dimension are spread over processes: kind, argument, processes.
+/// Distribution of a dimension's items over processes: kind, argument, processes.
 type Spread = (i32, i64, u64);
 
-/// Those of `whole` items that the process with this coordinate has.
+/// Share of `whole` items that the process with this coordinate has.
 fn share(whole: u64, (kind, argument, processes): Spread, at: u64) -> Result<Share> {
     let wrong = |text: String| Error::new(constant::ERR_ARG, text);
     let default = argument == i64::from(constant::DISTRIBUTE_DFLT_DARG);
@@ -152,7 +152,7 @@ fn share(whole: u64, (kind, argument, processes): Spread, at: u64) -> Result<Sha
     Ok(Share { first, block, blocks, step, rest })
 }
 
-/// `size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype`; processes stand in
+/// `size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype`; processes are in
 /// their grid with the last dimension varying fastest.
 pub(super) fn darray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let wrong = |text: String| Error::new(constant::ERR_ARG, text);

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::slots::ERRHANDLERS;
 
-/// What a program has added to errors. Handlers stay where they are: a communicator may use one
-/// that was freed.
+/// Error handlers and codes that the program has added. Handlers are never removed: a communicator may use
+/// one that was freed.
 #[derive(Default)]
 pub(crate) struct Errhandlers {
     functions: Vec<u64>,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Keys and values, in the program's encoding.
 #[derive(Clone, Debug, Default)]
 struct Pairs {
-    /// In the order in which they were set, by numbers that rise.
+    /// Pairs in the order in which they were set, by numbers that rise.
     order: BTreeMap<u64, (Vec<u8>, Vec<u8>)>,
     /// The number of each key: a program may set millions.
     numbers: BTreeMap<Vec<u8>, u64>,
@@ -38,7 +38,7 @@ impl Pairs {
         let number = self.numbers.remove(key);
         number.is_some_and(|number| self.order.remove(&number).is_some())
     }
-    /// The key that stands at that place.
+    /// The key at that place.
     fn key(&self, place: usize) -> Option<&Vec<u8>> {
         // While none was removed, its number is its place.
         let numbered = self.order.get(&(place as u64)).filter(|_| self.next == self.len() as u64);
@@ -53,7 +53,7 @@ impl Pairs {
 #[derive(Default)]
 pub(crate) struct Infos {
     table: Slots<Pairs, INFOS>,
-    /// What MPI_INFO_ENV holds.
+    /// Contents of MPI_INFO_ENV.
     environment: Pairs,
 }
 
@@ -105,7 +105,7 @@ impl Process {
         self.put_bytes(va, "the string", &[bytes, &[0]].concat())
     }
 
-    /// What MPI_INFO_ENV tells: called when the program begins MPI.
+    /// Fills MPI_INFO_ENV: called when the program initialises MPI.
     pub(super) fn set_environment(&mut self) {
         let size = self.world().size;
         self.side.infos.environment.set("maxprocs".into(), size.to_string().into());

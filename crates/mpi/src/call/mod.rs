@@ -53,7 +53,7 @@ use matched::Messages;
 use persistent::Persistents;
 use table::{handler, may_reduce, Handler};
 
-/// What becomes of a call.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It returns this MPI error code.
@@ -71,7 +71,7 @@ pub enum Outcome {
     Left,
 }
 
-/// How far the program has come.
+/// Phase of the program: before, between or after MPI_Init and MPI_Finalize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Before,
@@ -79,7 +79,7 @@ enum Phase {
     After,
 }
 
-/// What the library keeps for the program's side of it: handles, and how far the program has come.
+/// State that the library keeps for the program's side: handles, and the phase of the program.
 pub(crate) struct Side {
     pub handles: Handles,
     pub persistent: Persistents,
@@ -116,14 +116,14 @@ pub struct Mpi {
     process: Process,
 }
 
-/// What a call gives: success, or an error for the error handler.
+/// Result of a call: success, or an error for the error handler.
 type Answer = std::result::Result<(), Error>;
-/// What a call gives that begins an operation.
+/// Result of a call that begins an operation.
 type Begun = std::result::Result<RequestId, Error>;
 
 impl Mpi {
-    /// Over the transport that `open` makes. To be made in a fibre of the rank's host; from then on messages
-    /// are accepted. All ranks must have been made before the first returns from MPI_Init.
+    /// Library over the transport that `open` makes. It must be made in a fibre of the rank's host; from
+    /// then on messages are accepted. All ranks must have been made before the first returns from MPI_Init.
     pub fn new(
         cpu: Cpu,
         space: SpaceId,
@@ -134,7 +134,7 @@ impl Mpi {
         Mpi { process: Process::new(cpu, space, world, params, open) }
     }
 
-    /// What the rank waits for while a call waits.
+    /// Reason for which the rank waits, while a call waits.
     pub fn waiting(&self) -> Waiting {
         self.process.waiting()
     }

@@ -9,11 +9,11 @@ use crate::datatype::items::Items;
 use crate::error::Result;
 use crate::process::Process;
 
-/// Who sends to this rank, and to whom it sends; MPI_PROC_NULL at the edges of a grid.
+/// Ranks that send to this rank, and ranks that it sends to; MPI_PROC_NULL at the edges of a grid.
 pub(super) struct Neighbours {
     pub sources: Vec<i32>,
     pub destinations: Vec<i32>,
-    /// They stand in pairs, one on each side: what goes to the one comes from the other.
+    /// They are in pairs, one on each side: what goes to the one comes from the other.
     paired: bool,
 }
 
@@ -40,7 +40,7 @@ fn exchange(
 ) -> Begun {
     let mut plan = Plan::new(mpi, comm)?;
     let count = neighbours.sources.len();
-    // What a neighbour sends first to this side is what it sends to its other side, so if it stands
+    // A neighbour's first message to this side is the one that it sends to its other side, so if it is
     // on both, that comes first.
     let order = (0..count).map(|i| if neighbours.paired { i ^ 1 } else { i });
     for i in order.filter(|&i| neighbours.sources[i] != PROC_NULL) {
@@ -102,7 +102,7 @@ pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Beg
     exchange(mpi, comm, &to, &out, &into)
 }
 
-/// As allgather.
+/// Arguments as of allgather.
 pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[6])?;
     let to = neighbours(mpi, comm)?;

@@ -7,7 +7,7 @@ use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
 
-/// Where packed data of `bytes` bytes begin in a buffer.
+/// Position in a buffer at which packed data of `bytes` bytes begin.
 fn place<const W: usize>(mpi: &Process, va: u64, bytes: u64, room: u64) -> Result<u64> {
     let position = mpi.counts::<W>(va, 1, "the position")?[0];
     let room = count(room, "size")?;

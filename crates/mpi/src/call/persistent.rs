@@ -21,7 +21,7 @@ struct Persistent {
     /// A collective operation's place in the order of those of its communicator: that of the call
     /// which made the request, whenever it is started.
     tag: Option<i32>,
-    /// What it uses and the program may free before.
+    /// Objects that it uses and that the program may free first.
     kept: Vec<u64>,
     /// Copies of arrays among the arguments: the program may use its own for something else.
     copies: Vec<Buffer>,

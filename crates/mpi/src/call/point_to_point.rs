@@ -128,7 +128,7 @@ pub(super) fn iprobe(mpi: &mut Process, args: &[u64]) -> Answer {
     found.map_or(Ok(()), |status| mpi.put_status(args[4], &status))
 }
 
-/// Whole items that a status tells of; None if they are not whole.
+/// Number of whole items in a status; `None` if they are not whole.
 fn items_received(mpi: &mut Process, args: &[u64]) -> Result<Option<u64>> {
     let size = mpi.types.any(args[1])?.size;
     let (bytes, _) = mpi.get_status(args[0])?;

@@ -1,4 +1,4 @@
-//! Who does which function.
+//! Table of the handlers of all functions.
 
 use super::{
     attribute, buffered, collective, comm, completion, contents, datatype, datatype_arrays,
@@ -13,10 +13,10 @@ pub(crate) type Direct = fn(&mut Process, &[u64]) -> Answer;
 /// Begins an operation.
 pub(crate) type Begin = fn(&mut Process, &[u64]) -> Begun;
 
-/// How a function is done.
+/// Kind of handler of a function.
 #[derive(Clone, Copy)]
 pub(crate) enum Handler {
-    /// By this.
+    /// A function that does all of it.
     Direct(Direct),
     /// This begins it, and it is waited for.
     Blocking(Begin),
@@ -28,7 +28,7 @@ pub(crate) enum Handler {
     PersistentCollective(Begin),
 }
 
-/// Who does a function; None: nobody.
+/// Handler of a function; `None` if it has none.
 pub(crate) fn handler(function: Function) -> Option<Handler> {
     direct(function)
         .map(Handler::Direct)

@@ -170,7 +170,7 @@ pub(super) fn dims_create(mpi: &mut Process, args: &[u64]) -> Answer {
     let number = count(args[1], "the number of dimensions")?;
     let mut lengths = mpi.numbers::<4>(args[2], number, "the dimensions")?;
     let free = lengths.iter().filter(|&&length| length == 0).count();
-    // What is left for the free ones; None if the others do not fit.
+    // Ranks left for the free ones; `None` if the others do not fit.
     let mut fixed = lengths.iter().filter(|&&length| length != 0);
     let left = fixed.try_fold(u32::try_from(nodes).unwrap_or(0), |left, &length| {
         u32::try_from(length).ok().filter(|length| left % length == 0).map(|length| left / length)

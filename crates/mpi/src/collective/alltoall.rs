@@ -37,7 +37,7 @@ fn by_size(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
     run(plan, out, into);
 }
 
-/// Place `i` of a buffer holds what is on its way to the rank that is `i` above: in the round of
+/// Place `i` of a buffer holds the data for the rank that is `i` above: in the round of
 /// each bit, the places whose number has it are sent that far.
 fn bruck(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
     let (Some(block), Parts::Equal(first)) = (into.block(), out) else {
@@ -121,7 +121,7 @@ impl Process {
                 run(&mut plan, out, into);
             }
             None => {
-                // What is sent lies where it will be overwritten: it is sent from a copy.
+                // The data sent lie where they will be overwritten: they are sent from a copy.
                 if let Parts::Equal(first) = into {
                     let (all, block) = (first.times(size), first.bytes());
                     let va = plan.buffer(all.bytes());

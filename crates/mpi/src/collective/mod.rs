@@ -31,7 +31,7 @@ use std::rc::Rc;
 pub struct Algorithm<Run: 'static> {
     /// Its name in a machine file.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Description, in a line.
     pub doc: &'static str,
     pub(crate) run: Run,
 }
@@ -62,7 +62,7 @@ pub(crate) type Scan = fn(&mut Plan<'_>, &Accumulator, bool);
 pub(crate) struct Accumulator {
     pub va: u64,
     pub bytes: u64,
-    /// As many bytes, for what others send.
+    /// Buffer of as many bytes, for the items of others.
     pub received: u64,
     pub reduction: Rc<Reduction>,
     /// Items.
@@ -74,7 +74,7 @@ impl Plan<'_> {
     fn own(&self, acc: &Accumulator) -> Items {
         self.bytes(acc.va, acc.bytes)
     }
-    /// What another rank sends.
+    /// Items that another rank sends.
     fn other(&self, acc: &Accumulator) -> Items {
         self.bytes(acc.received, acc.bytes)
     }
@@ -97,7 +97,7 @@ impl Plan<'_> {
 
 macro_rules! algorithms {
     ($($name:ident: $kind:ty = $table:path, $doc:literal;)*) => {
-        /// Which algorithm each collective uses.
+        /// Algorithm of each collective.
         #[derive(Clone, Copy, Debug)]
         pub struct Algorithms {
             $(#[doc = $doc] pub(crate) $name: &'static Algorithm<$kind>,)*

@@ -82,7 +82,7 @@ impl Process {
         if bytes == 0 {
             return Ok(plan.begin());
         }
-        // Where the result is wanted in one run of bytes, it is accumulated in place.
+        // If the result is wanted in one run of bytes, it is accumulated in place.
         let in_place = recv.filter(|items| items.is_contiguous());
         let va = match in_place {
             Some(items) => items.va,

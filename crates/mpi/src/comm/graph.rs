@@ -10,9 +10,9 @@ pub(crate) enum Graph {
     Whole(Vec<Vec<i32>>),
     /// The edges of this rank alone, to it and from it: MPI_Dist_graph_create.
     Own {
-        /// Who sends to this rank.
+        /// Ranks that send to this rank.
         sources: Edges,
-        /// To whom it sends.
+        /// Ranks that it sends to.
         destinations: Edges,
         /// The weights mean something.
         weighted: bool,
@@ -20,7 +20,7 @@ pub(crate) enum Graph {
 }
 
 impl Graph {
-    /// Who sends to `rank`, which is this one, and to whom it sends.
+    /// Ranks that send to `rank`, which is this one, and ranks that it sends to.
     pub fn neighbours(&self, rank: u32) -> (Vec<i32>, Vec<i32>) {
         match self {
             Graph::Whole(all) => (all[rank as usize].clone(), all[rank as usize].clone()),

@@ -1,6 +1,6 @@
 //! Numbers of communicators that are made beside other calls (`MPI_Comm_idup`).
 //!
-//! A blocking call offers all numbers that are free, and nothing else of its process asks for one meanwhile.
+//! A blocking call offers all numbers that are free, and nothing else of its process requests one meanwhile.
 //! Of these operations any number may be under way, and not all members of the one need to have begun the
 //! other. So each offers a few numbers, in windows that follow from its own communicator and its turn there,
 //! the same on all members; while a window is offered for one, nothing in it is offered for another. Where
@@ -20,9 +20,9 @@ use std::rc::Rc;
 /// An agreement under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbering {
-    /// Who gets the number; nobody, if this rank could not make a communicator.
+    /// Communicator that gets the number; `None` if this rank could not make one.
     new: Option<CommId>,
-    /// Where the offer stands, and behind it that of another rank.
+    /// Address of the offer; that of another rank is behind it.
     va: u64,
     /// Windows tried before.
     round: u32,
@@ -33,8 +33,8 @@ pub(crate) struct Numbering {
 /// Bytes of an offer: a bit a number.
 const OFFER: u64 = 1;
 
-/// Which window an operation tries in a round: `turn` tells the operations on communicator `number` from one
-/// another. In as many rounds as there are windows all have their turn.
+/// Window that an operation tries in a round: `turn` tells the operations on communicator `number` from one
+/// another. In as many rounds as there are windows, each window is tried once.
 fn window(number: u16, turn: i32, round: u32) -> usize {
     let key = u32::from(number).wrapping_mul(0x9e37_79b1) ^ (turn as u32).wrapping_mul(0x85eb_ca6b);
     let (first, step) = (key >> 16, key >> 8 | 1);

@@ -15,7 +15,7 @@ impl Cartesian {
         let mut lengths = self.dimensions.iter().map(|&(length, _)| u64::from(length));
         lengths.try_fold(1u64, |size, length| size.checked_mul(length))
     }
-    /// Where a rank stands.
+    /// Coordinates of a rank.
     pub fn coordinates(&self, rank: u32) -> Vec<i32> {
         let mut left = rank;
         let mut coordinates: Vec<i32> = (self.dimensions.iter().rev())
@@ -28,7 +28,7 @@ impl Cartesian {
         coordinates.reverse();
         coordinates
     }
-    /// Who stands there; None outside of the grid.
+    /// Rank at these coordinates; `None` outside of the grid.
     pub fn rank(&self, coordinates: &[i32]) -> Option<u32> {
         let mut rank = 0;
         for (&(length, ring), &at) in self.dimensions.iter().zip(coordinates) {
@@ -74,12 +74,13 @@ fn divisors(of: u32) -> Vec<u32> {
     all
 }
 
-/// Tries all factors that do not rise, but for those that cannot be better than the best so far: a number
+/// Tries all factors that do not rise, except those that cannot be better than the best so far: a number
 /// below 2^31 may have a million products of factors.
 struct Search {
     divisors: Vec<u32>,
     chosen: Vec<u32>,
-    /// How far the largest and the smallest factor are apart, and the largest; and all factors.
+    /// Best factors so far: difference of the largest and the smallest factor, and the largest; and all
+    /// factors.
     best: Option<((u32, u32), Vec<u32>)>,
 }
 

@@ -75,7 +75,7 @@ impl Listed {
         Listed { lower_bound, extent, resized: true, ..self.clone() }
     }
 
-    /// A process's part of an array in one dimension: item by item, who has it.
+    /// A process's part of an array in one dimension: item by item, with its owner.
     fn spread(&self, whole: u64, block: u64, processes: u64, at: u64) -> Listed {
         let mine = (0..whole).filter(|item| item / block % processes == at);
         let places: Vec<_> = mine.map(|item| (item as i64 * self.extent, self)).collect();

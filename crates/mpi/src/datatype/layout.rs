@@ -1,4 +1,4 @@
-//! Where the data of an item lie: loops, as they were described, however often they repeat.
+//! Layout of an item's data: loops, as they were described, however often they repeat.
 
 use super::nested::{release, Nested};
 use super::Run;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-/// What has parts of its own kind, which others may share.
+/// Type with parts of its own kind, which others may share.
 pub(super) trait Nested: Sized {
     /// Moves its parts to `parts`.
     fn give_parts(&mut self, parts: &mut Vec<Rc<Self>>);

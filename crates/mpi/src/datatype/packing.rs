@@ -1,4 +1,4 @@
-//! Packing and unpacking, many runs at a time. Takes no simulated time: who asks for it charges it.
+//! Packing and unpacking, many runs at a time. Takes no simulated time: the caller charges it.
 
 use super::items::Items;
 use crate::error::Result;
@@ -20,7 +20,7 @@ struct Moved {
     held: Vec<u8>,
 }
 
-/// Which way they go.
+/// Direction of the copy.
 #[derive(Clone, Copy)]
 enum Way {
     Pack,

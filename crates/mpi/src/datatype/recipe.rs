@@ -1,4 +1,4 @@
-//! How derived datatypes were made: what MPI_Type_get_contents tells.
+//! Construction of derived datatypes: what MPI_Type_get_contents reports.
 
 use super::Type;
 use std::rc::Rc;

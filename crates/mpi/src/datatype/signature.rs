@@ -11,7 +11,7 @@ pub(crate) struct Signature {
 
 #[derive(Debug, Default)]
 struct List {
-    /// What comes how often, one after the other.
+    /// Parts in order, each with the number of its repetitions.
     parts: Vec<(u64, Part)>,
     total: Total,
 }
@@ -85,7 +85,7 @@ impl Signature {
         let (total, rest) = self.descend(bytes, |total| total.bytes);
         (rest == 0).then_some(total.atoms)
     }
-    /// Whole predefined items, as many as `wanted` has room for in the `measure`; and what is left of that.
+    /// Whole predefined items, as many as `wanted` has room for in the `measure`; and the rest of it.
     fn descend(&self, wanted: u64, measure: impl Fn(Total) -> u64) -> (Total, u64) {
         let (mut list, mut left, mut done) = (&self.list, wanted, Total::default());
         'deeper: loop {

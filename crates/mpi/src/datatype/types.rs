@@ -12,7 +12,7 @@ use std::rc::Rc;
 const FIRST: u64 = 0x200;
 const LAST: u64 = 0x2ff;
 
-/// Those that all processes know, by handle.
+/// Types that all processes know, by handle.
 type Predefined = Rc<[Option<Rc<Type>>]>;
 
 thread_local! {

@@ -37,13 +37,13 @@ macro_rules! binary {
 }
 
 impl LongDouble {
-    /// From its bytes in memory.
+    /// Reads it from its bytes in memory.
     pub fn from_bytes(bytes: &[u8]) -> LongDouble {
         let mut number = [0; 16];
         number[..10].copy_from_slice(&bytes[..10]);
         LongDouble(number)
     }
-    /// To its bytes in memory; the six bytes of padding stay as they are.
+    /// Stores it into its bytes in memory; the six bytes of padding stay as they are.
     pub fn store(self, bytes: &mut [u8]) {
         bytes[..10].copy_from_slice(&self.0[..10]);
     }

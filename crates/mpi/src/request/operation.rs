@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::transport::{Address, Begun, Bytes, Ending, Found, Mode, Step, Taken, Wanted};
 
-/// Where a message goes or comes from, beside its bytes.
+/// Destination or origin of a message: everything except its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
     pub comm: CommId,
@@ -83,7 +83,7 @@ impl Process {
         }
     }
 
-    /// What a receive or a probe looks for.
+    /// Pattern that a receive or a probe looks for.
     pub(crate) fn wanted(&self, from: Envelope) -> Result<Wanted> {
         let comm = self.comms.get(from.comm)?;
         let context = if from.collective { comm.collective_context() } else { comm.context() };
@@ -181,8 +181,8 @@ impl Process {
         self.complete(id);
     }
 
-    /// A send's bytes have not left, and its receiver hears so, too. But this process may wait for an answer
-    /// before it looks at its send: where nobody handles errors here, the run ends now.
+    /// A send's bytes have not left, and its receiver learns it, too. But this process may wait for an answer
+    /// before it looks at its send: if errors are not handled here, the run ends now.
     fn unsendable(&mut self, id: RequestId, why: &Error) {
         let request = self.requests.get(id);
         let (comm, inner) = (self.comms.get(request.comm), request.collective);

@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::request::operation::Envelope;
 use crate::transport::Found;
 
-/// Whose operation a call waits for.
+/// Owner of the operation that a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// Its own: "MPI_Recv from rank 1".
@@ -72,7 +72,7 @@ impl Process {
         (request.status, request.error.map_or(Ok(()), Err))
     }
 
-    /// Nobody will ask for a request any more: it goes away when it is over.
+    /// Gives up a request that nobody will use any more: it goes away when it is over.
     pub(crate) fn abandon(&mut self, id: RequestId) {
         if self.requests.get(id).is_complete() {
             self.requests.remove(id);
@@ -123,7 +123,7 @@ impl Process {
         Ok(found.expect("a message that was found stays"))
     }
 
-    /// What a wait for `ids` that are not all complete waits for.
+    /// Reason for a wait for `ids` that are not all complete.
     fn missing(&self, ids: &[RequestId], whose: Whose) -> What {
         let mut open = ids.iter().filter(|&&id| !self.requests.get(id).is_complete());
         let Some(&id) = open.next() else { return What::Something };

@@ -1,5 +1,5 @@
-//! What a process waits for. It is noted at every wait and told to hardly anybody, so words are made of it
-//! only for those who ask.
+//! Reasons for which a process waits. They are recorded at every wait and seldom read, so they become words
+//! only on request.
 
 use super::Direction;
 use crate::constant::{ANY_SOURCE, ANY_TAG, PROC_NULL};
@@ -7,17 +7,17 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-/// What the process waits for, while it waits: for the report of a deadlock.
+/// Reason for which the process waits, if it does: for the report of a deadlock.
 pub type Waiting = Rc<RefCell<Option<Wait>>>;
 
-/// What a call of the program waits for.
+/// Reason for which a call of the program waits.
 #[derive(Clone, Debug)]
 pub struct Wait {
     function: &'static str,
     what: What,
 }
 
-/// What is missing.
+/// Missing event.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
     /// Something that the call's name says.
@@ -30,7 +30,7 @@ pub(crate) enum What {
     Several { open: usize, all: usize, first: Message },
     /// A message of a collective operation.
     Part(Message),
-    /// That somebody receives a send, if one is known.
+    /// The receiver of a send, and the send if it is known.
     Receiver(Option<Message>),
 }
 
@@ -45,7 +45,7 @@ impl Wait {
 }
 
 impl fmt::Display for Wait {
-    /// After "waits in": `MPI_Recv from rank 1, tag 0, MPI_COMM_WORLD`.
+    /// Formats the text after "waits in": `MPI_Recv from rank 1, tag 0, MPI_COMM_WORLD`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.function)?;
         match &self.what {
@@ -68,7 +68,7 @@ impl fmt::Display for Wait {
     }
 }
 
-/// What a message is known by.
+/// Properties that identify a message in a report.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub direction: Direction,

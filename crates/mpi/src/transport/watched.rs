@@ -1,4 +1,4 @@
-//! A transport of which somebody is told everything that passes the seam.
+//! A transport with an observer of all its calls.
 
 use super::{Address, Begun, Bytes, Found, Mode, Step, Taken, Transport, Wanted};
 use crate::error::Result;
@@ -7,13 +7,13 @@ use crate::observe::Witness;
 use crate::request::RequestId;
 use std::rc::Rc;
 
-/// Another transport, and who is told of what it is asked and says.
+/// Another transport, and the observer of its calls and answers.
 pub(crate) struct Watched {
     transport: Box<dyn Transport>,
     witness: Rc<dyn Witness>,
-    /// A receive that has not come so far as to stand.
+    /// A receive that is not posted yet.
     beginning: Option<RequestId>,
-    /// What the last probe has found.
+    /// Message that the last probe found.
     found: Option<Found>,
     /// Messages that were taken and not received: the transport's name, which it may use again, and one that
     /// no other message has.

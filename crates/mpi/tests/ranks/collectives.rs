@@ -236,7 +236,7 @@ fn sum(rank: &mut Rank, value: i32, comm: u64) -> i32 {
 #[test]
 fn a_communicator_is_copied_beside_other_calls() {
     with_every_algorithm("allreduce", |rank| {
-        // Who has begun need not wait for the others, who wait for a message first.
+        // A rank that has begun need not wait for the others, which wait for a message first.
         let note = ints(rank, &[0]);
         let late = rank.rank > 0;
         if late {
@@ -276,7 +276,8 @@ fn communicators_are_copied_in_any_order() {
             let mut made = Vec::new();
             for _ in 0..20 {
                 let first = begin_idup(rank, if rank.rank % 2 == 0 { a } else { b });
-                // Who waits for the one before the other has begun waits for those who have begun both.
+                // A rank that waits for the one before it has begun the other waits for ranks that have
+                // begun both.
                 if rank.rank % 2 == 1 {
                     wait(rank, first.1);
                 }

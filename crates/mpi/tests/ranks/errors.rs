@@ -1,4 +1,4 @@
-//! What a program hears when it does something wrong, and what a rank says that waits for ever.
+//! Messages to a program that does something wrong, and the report on a rank that waits for ever.
 
 use crate::world;
 use crate::world::{End, Rank, Setting, BASE, MEMORY, READ_ONLY};
@@ -13,7 +13,7 @@ fn word(int: i32) -> u64 {
     int as i64 as u64
 }
 
-/// What one call on rank 0 of two gives.
+/// Outcome of one call on rank 0 of two.
 fn outcome(returning: bool, call: impl Fn(&mut Rank) -> (Function, Vec<u64>) + 'static) -> Outcome {
     let result = Rc::new(RefCell::new(None));
     let store = result.clone();
@@ -391,7 +391,7 @@ fn the_end_meets_no_barrier_of_the_program() {
     }
 }
 
-/// What rank 0 of two waits for after the given calls.
+/// Reason for which rank 0 of two waits after the given calls.
 fn waits(calls: impl Fn(&mut Rank) + 'static) -> String {
     let ends = Setting::new(2).run(move |rank| {
         if rank.rank == 0 {

@@ -27,7 +27,7 @@ fn send_all(rank: &mut Rank, tag: impl Fn(usize) -> i32) {
     }
 }
 
-/// Rank 0 sends to receives that stand, then to receives that come later, and rank 1 probes, and takes a
+/// Rank 0 sends to receives that are posted, then to receives that come later, and rank 1 probes, and takes a
 /// receive back for which a message comes later.
 fn program(rank: &mut Rank) {
     if rank.rank == 0 {

@@ -62,7 +62,7 @@ fn sent(step: &Step) -> Option<(usize, i32, usize)> {
     }
 }
 
-/// For each receive (by index of its step) the send that it gets, if every message arrives before
+/// Send that each receive (by index of its step) gets, if every message arrives before
 /// the next step begins: MPI's rules, written down naively.
 fn model(steps: &[Step]) -> Vec<Option<usize>> {
     let mut taken: Vec<Option<usize>> = vec![None; steps.len()];
@@ -89,8 +89,8 @@ fn model(steps: &[Step]) -> Vec<Option<usize>> {
     taken
 }
 
-/// What each receive got: the message's step, told by its bytes (or by its tag and source, if it
-/// has none).
+/// Message that each receive got: its step, read from its bytes (or from its tag and source, if it has
+/// none).
 type Got = Rc<RefCell<Vec<Option<Message>>>>;
 /// Source, tag and bytes.
 type Message = (i32, i32, Vec<u8>);
@@ -163,7 +163,7 @@ proptest! {
         ..Default::default()
     })]
 
-    /// With enough time between steps there is only one right answer.
+    /// Steps with enough time between them have only one right answer.
     #[test]
     fn steps_apart(steps in steps(24), seed: u64) {
         let at = |i: usize| Time(5_000_000_000) + Duration::from_us(200) * (i as u64 + 1);
@@ -180,7 +180,7 @@ proptest! {
         }
     }
 
-    /// With steps on top of one another the order of arrival is the network's, but the rules hold.
+    /// Steps on top of one another: the order of arrival is the network's, but the rules hold.
     #[test]
     fn steps_together(steps in steps(40), seed: u64) {
         let mut random = Random::new(seed);
@@ -202,7 +202,7 @@ fn check_rules(steps: &[Step], got: &[Option<Message>]) -> Result<(), TestCaseEr
         all.filter(move |(_, s)| sent(s).is_some_and(|(target, ..)| target == to))
     };
     for receiver in 0..RANKS {
-        // Which send each receive got, in the order in which the receives were posted.
+        // The send that each receive got, in the order in which the receives were posted.
         let mut free: Vec<usize> = sends(receiver).map(|(index, _)| index).collect();
         let mut pairs: Vec<(usize, Option<usize>)> = Vec::new();
         let mine = |(_, s): &(usize, &Step)| s.rank == receiver && sent(s).is_none();

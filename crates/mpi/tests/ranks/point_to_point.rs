@@ -85,8 +85,8 @@ fn lost_messages_are_a_fault_and_not_a_riddle() {
     );
 }
 
-/// Whoever only sends hears nothing of unexpected messages. (Such parameters are a mistake; here nobody
-/// looked.)
+/// A rank that only sends hears nothing of unexpected messages. (Such parameters are a mistake, which is
+/// not checked here.)
 #[test]
 fn the_queue_that_lost_events_is_named() {
     let mut setting = Setting::new(2);
@@ -323,7 +323,7 @@ fn a_cancelled_receive_takes_no_message() {
     }
 }
 
-/// Through the C interface: handles, statuses, datatypes with holes.
+/// Calls through the C interface: handles, statuses, datatypes with holes.
 #[test]
 fn columns_of_a_matrix_and_arrays_of_requests() {
     on_each(2, |rank| {

@@ -1,4 +1,4 @@
-//! What requests make of what a transport says: a double of one that says what a script tells it to.
+//! Requests over a scripted transport: a double that answers as a script tells it to.
 
 use crate::world::{self, Rank};
 use abi::mpi::{self as c, Function};
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What it is asked, and what it answers.
+/// Expected call of the transport, and the answer.
 #[derive(Debug)]
 enum Line {
     /// A send: whether it is over at once.
@@ -195,7 +195,7 @@ fn a_send_that_cannot_start_leaves_no_request() {
     });
 }
 
-/// The error is told once, when the send is over; where nobody handles errors, the run ends at once.
+/// The error is reported once, when the send is over; if errors are not handled, the run ends at once.
 #[test]
 fn a_send_that_fails_is_an_error_of_its_own_process() {
     let lines = || {

@@ -35,10 +35,10 @@ pub(super) struct Chip {
     pub doorbells: u32,
     pub counters: Counters,
     pub points: Points,
-    /// What others than the processor have written since it was told.
+    /// Memory written by others than the processor since it was last told.
     pub written: Option<(u32, u32)>,
     pub until: Time,
-    /// What a link, and a DMA engine, take of the memory.
+    /// Shares of the memory's cycles that a link, and a DMA engine, take.
     link_share: u32,
     dma_share: u32,
 }
@@ -72,13 +72,13 @@ impl Chip {
         }
     }
 
-    /// When it does something next by itself.
+    /// Time of its next action.
     pub fn due(&self) -> Time {
         let interfaces = self.send.due().min(self.receive.due()).min(self.dma.due());
         interfaces.min(self.timers.due()).min(self.pulse.due()).min(self.line_due)
     }
 
-    /// Does what is due at `now`.
+    /// Handles the events that are due at `now`.
     pub fn step(
         &mut self,
         now: Time,
@@ -136,7 +136,7 @@ impl Chip {
         self.line_due = self.line_due.min(now);
     }
 
-    /// What comes in from the link.
+    /// Takes a signal from the link.
     pub fn arrive(&mut self, now: Time, signal: Signal, wires: &mut impl Wires) {
         self.pulse.hear(now);
         match signal {
@@ -153,7 +153,7 @@ impl Chip {
         }
     }
 
-    /// Somebody else than the processor has written there.
+    /// Notes a write by others than the processor.
     pub fn wrote(&mut self, addr: u32, len: u32) {
         let (from, to) = self.written.unwrap_or((addr, addr + len));
         self.written = Some((from.min(addr), to.max(addr + len)));

@@ -26,12 +26,12 @@ pub(super) struct Dma {
     burst: u32,
     /// Head of each chain.
     pub heads: [u32; CHAINS],
-    /// A bit for each chain that is to be started.
+    /// A bit for each chain that must be started.
     wanted: u32,
     block: Option<Block>,
     /// Bytes that the host has been asked to move.
     burst_len: usize,
-    /// When the next burst can begin; not while one is on its way.
+    /// Time at which the next burst can begin; `Time::NEVER` while one is on its way.
     due: Time,
 }
 
@@ -81,7 +81,7 @@ impl Chip {
         None
     }
 
-    /// The host has done what was asked for; `read` are the bytes of a read.
+    /// The host has completed the burst; `read` are the bytes of a read.
     pub fn burst_done(&mut self, now: Time, read: Option<&[u8]>) {
         let mut block = self.dma.block.expect("a burst is of a block");
         let count = std::mem::take(&mut self.dma.burst_len);

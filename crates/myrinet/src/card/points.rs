@@ -1,4 +1,4 @@
-//! Points of a packet's way through the card, for whoever wants to know when it passed them.
+//! Points of a packet's way through the card, for observers.
 
 use super::chip::Chip;
 use super::Card;
@@ -7,7 +7,7 @@ use des::Time;
 /// A point that a packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// The control program has asked for a packet to be sent, to its end.
+    /// The control program has requested the sending of a packet, to its end.
     Asked,
     /// A packet is in the receive buffer, from this address on.
     Received(u32),
@@ -19,11 +19,11 @@ pub enum Point {
     Moved,
     /// The control program has seen that a DMA block is complete.
     Released,
-    /// So many bytes stand in the slack buffer.
+    /// So many bytes are in the slack buffer.
     Held(u32),
 }
 
-/// What has happened since somebody looked; nothing is kept for nobody.
+/// Points passed since the last look; none are kept if nobody looks.
 #[derive(Debug, Default)]
 pub(super) struct Points {
     wanted: bool,
@@ -59,7 +59,7 @@ impl Chip {
 }
 
 impl Card {
-    /// From now on [`Card::take_points`] tells of what happens.
+    /// Records points from now on, for [`Card::take_points`].
     pub fn watch_points(&mut self) {
         self.chip.points.wanted = true;
     }

@@ -16,13 +16,13 @@ pub(super) struct Receive {
     pub limit: u32,
     /// First byte of the packet that is let in.
     begin: u32,
-    /// Behind the last byte of the last packet.
+    /// Address behind the last byte of the last packet.
     pub end: u32,
     /// A packet may come in, or does.
     open: bool,
     /// A packet has begun.
     begun: bool,
-    /// When it was let in, if nobody has looked since.
+    /// Time at which it was let in, if nobody has looked since.
     since: Time,
     too_long: bool,
     /// The processor was reset within a packet: the rest of it goes nowhere.
@@ -119,7 +119,7 @@ impl Receive {
 }
 
 impl Chip {
-    /// Takes what stands in the slack buffer, up to the end of a packet.
+    /// Empties the slack buffer, up to the end of a packet.
     pub fn drain(&mut self, now: Time, wires: &mut impl Wires) {
         self.receive.since = Time::NEVER;
         self.take_slots(now, wires);

@@ -13,11 +13,11 @@ pub(super) struct Send {
     pub next: u32,
     pub header_end: u32,
     pub limit: u32,
-    /// Up to the limit is still to be read.
+    /// True until it has read up to the limit.
     reading: bool,
     /// The packet ends at the limit.
     ends: bool,
-    /// When it was asked to go on.
+    /// Time at which it was told to go on.
     since: Time,
     /// Bytes of the routing header still to come.
     header_left: u32,
@@ -68,7 +68,7 @@ impl Send {
             Time::NEVER
         }
     }
-    /// The routing header is what stands before `end`.
+    /// The routing header ends before `end`.
     pub fn set_header_end(&mut self, end: u32) {
         self.header_end = end;
         self.header_left = end.saturating_sub(self.next);

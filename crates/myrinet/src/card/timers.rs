@@ -8,9 +8,9 @@ const BITS: [u32; 3] = [isr::TIME0, isr::TIME1, isr::TIME2];
 
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
-    /// When each passes 0.
+    /// Time at which each passes 0.
     ends: [Time; 3],
-    /// What the clock was set to, and when.
+    /// Value to which the clock was set, and the time of that.
     clock: (u32, Time),
 }
 

@@ -28,7 +28,7 @@ fn put_block(bench: &mut Bench, at: u32, next: u32, length: u32, local: u32, hos
     }
 }
 
-/// Three blocks, from the host, to the host, and back once more, of sizes that are no multiples of
+/// Three blocks, from the host, to the host, and back again, of sizes that are no multiples of
 /// anything.
 pub fn chain(bench: &mut Bench) -> Result<(), String> {
     let first = my::DMA_SEND_CHAIN;

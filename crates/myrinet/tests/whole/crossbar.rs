@@ -1,4 +1,4 @@
-//! What switches are put through without cards.
+//! Traffic through switches without cards.
 
 use crate::bench::{Bench, Node, Sender, Sink};
 use des::{Duration, Random, Time};
@@ -15,7 +15,7 @@ pub struct Traffic {
     pub longest: u64,
 }
 
-/// What came of it.
+/// Use of the slack buffers.
 #[derive(Debug)]
 pub struct Outcome {
     /// Most bytes in a slack buffer, and how many it has.
@@ -65,12 +65,12 @@ fn route(sender: usize, sink: usize) -> Vec<u8> {
     }
 }
 
-/// Sends random packets, and sees to it that each comes to where it should, whole and in order, and that
+/// Sends random packets, and checks that each arrives where it should, whole and in order, and that
 /// no byte is lost or made. Some are damaged on the way, some have routes that lead nowhere.
 pub fn run(traffic: &Traffic) -> Result<Outcome, String> {
     let mut random = Random::new(traffic.seed);
     let mut scene = scene(traffic);
-    // By sink and sender: what is to come.
+    // By sink and sender: the expected packets.
     let mut expected = vec![vec![Vec::new(); SENDERS]; SINKS];
     let mut lost = 0;
     for _ in 0..traffic.packets {
@@ -131,7 +131,7 @@ fn is_done(scene: &mut Scene) -> bool {
     scene.senders.iter().all(|sender| scene.bench.sender(*sender).is_done())
 }
 
-/// No byte is lost or made: what came in has gone out, was a route byte, was dropped, or stands there.
+/// No byte is lost or made: what came in has gone out, was a route byte, was dropped, or is still there.
 fn conserves(scene: &mut Scene, lost: u64) -> Result<(), String> {
     let sent: u64 = scene.senders.iter().map(|sender| scene.bench.sender(*sender).bytes).sum();
     let taken: u64 = scene.sinks.iter().map(|sink| scene.bench.sink(*sink).bytes).sum();

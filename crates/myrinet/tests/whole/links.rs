@@ -1,5 +1,5 @@
 //! Links and switches: nothing is lost or made, no slack buffer overflows, however long the cables are and
-//! whoever stops whom.
+//! whichever end stops the other.
 
 use crate::bench::{Bench, Node, Sender};
 use crate::crossbar::{run, Traffic};

@@ -18,7 +18,7 @@ fn what_is_not_for_the_host_is_dropped() {
     story::foreign_packets(&control_program(0)).unwrap();
 }
 
-/// The same once more gives the same, to the picosecond.
+/// A second run gives the same, to the picosecond.
 #[test]
 fn runs_are_the_same() {
     let image = control_program(0);

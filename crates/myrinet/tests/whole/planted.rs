@@ -72,7 +72,7 @@ fn bugs_of_card_and_network_are_found() {
     }
 }
 
-/// Those of the control program, by their number, and what they are found by.
+/// Bugs of the control program, by their number, and the failures by which they are found.
 #[test]
 fn bugs_of_the_control_program_are_found() {
     let found_by = [

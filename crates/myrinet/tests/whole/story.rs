@@ -1,4 +1,5 @@
-//! What cards with a control program are put through; each story says what went wrong, if something did.
+//! Tests of cards with a control program; each story returns an error that says what went wrong, if
+//! anything did.
 
 use crate::bench::cards::{area, packet};
 use crate::bench::{Bench, Node, Sender};
@@ -93,7 +94,7 @@ pub fn six_switches(image: &Image) -> Result<(), String> {
     round(&mut bench, &[0x80; 65520])
 }
 
-/// Packets of a sender without a card come to a card: damaged ones, those of another type, ones that are
+/// Packets of a sender without a card arrive at a card: damaged ones, those of another type, ones that are
 /// too long.
 pub fn foreign_packets(image: &Image) -> Result<(), String> {
     let mut bench = Bench::new(&link());

@@ -43,7 +43,7 @@ pub struct Network {
     pub queue: EventQueue<(u32, Due)>,
     pub routers: Vec<Router>,
     pub around: Around,
-    /// How long a NIC takes over a packet.
+    /// Time that a NIC takes over a packet.
     pub digest: Duration,
     /// It takes control packets at once.
     pub control_first: bool,

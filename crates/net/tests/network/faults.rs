@@ -11,7 +11,7 @@ fn share(what: What, chance: f64) -> Rule {
     Rule { what, which: Which::Chance(chance), place: Place::Everywhere, from, until }
 }
 
-/// What all links together counted.
+/// Sum of a counter over all links.
 fn links(network: &Network, f: fn(&net::OutputCounters) -> u64) -> u64 {
     network.routers.iter().flat_map(|r| r.counters().links).map(|l| f(&l)).sum()
 }
@@ -72,7 +72,7 @@ fn doubled_packets_come_twice_and_keep_the_books() {
     }
 }
 
-/// A copy has no number: what is asked for by number befalls the same packet with and without it.
+/// A copy has no number: a fault requested by number hits the same packet with and without it.
 #[test]
 fn copies_do_not_move_what_befalls_others() {
     let rule = |what, number| Rule { which: Which::Number(number), ..share(what, 0.0) };
@@ -86,7 +86,7 @@ fn copies_do_not_move_what_befalls_others() {
     };
     assert_eq!(got(&[lost]), [1, 2, 3, 4, 5, 6, 8, 9]);
     assert_eq!(got(&[doubled, lost]), [1, 2, 3, 4, 5, 5, 6, 8, 9]);
-    // Nothing befalls the copy.
+    // The copy suffers no fault.
     let all = share(What::Duplicate, 1.0);
     assert_eq!(got(&[lost, all]), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 9, 9]);
 }

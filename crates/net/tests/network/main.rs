@@ -148,8 +148,8 @@ fn a_receiver_that_takes_nothing_fills_the_network_and_stops_the_sender() {
     }
     network.run_until(Time(1 << 40));
     network.balance(false);
-    // What the NIC takes, its queue at the router, and on the way: an input queue a hop, an output
-    // queue a link (9 flits of 16), and at last the injection queue.
+    // Packets that the NIC takes, that are in its queue at the router, and on the way: an input queue a
+    // hop, an output queue a link (9 flits of 16), and at last the injection queue.
     let held = u64::from(PARAMS.node_room + PARAMS.node_queue / 9 + 4 * (96 / 9) + 3);
     let sender = network.routers[0].counters();
     // Inputs keep up to a batch of credits back.
@@ -232,7 +232,7 @@ fn rings_of_a_torus_do_not_deadlock() {
     }
 }
 
-/// What an input keeps back must not slow a stream down, alone or between others.
+/// Credits that an input keeps back must not slow a stream down, alone or between others.
 #[test]
 fn credits_in_batches_cost_no_rate() {
     for batch in [0, 1, 24, 40] {

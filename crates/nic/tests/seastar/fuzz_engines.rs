@@ -1,4 +1,4 @@
-//! Whatever a firmware writes, and whatever packets come, the engines go on.
+//! The engines go on whatever a firmware writes, and whatever packets come.
 
 use crate::bench::*;
 use abi::packet::{flag, Packet, PAYLOAD_BYTES};

@@ -1,4 +1,4 @@
-//! What processor, host and RAS system see on the local bus: memory, registers, windows, faults.
+//! Local bus as processor, host and RAS system see it: memory, registers, windows, faults.
 
 use crate::bench::*;
 use abi::seastar::*;

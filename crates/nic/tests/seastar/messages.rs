@@ -133,7 +133,7 @@ fn a_stream_without_commands_does_not_hold_up_another_while_there_is_room() {
     assert_eq!(bench.nics[2].counters().rx_discarded_bytes, 5000);
 }
 
-/// What the engine cannot hold stays in the network, headers among it, until the stream in front
+/// Packets that the engine cannot hold stay in the network, headers among them, until the stream in front
 /// gets its commands; then everything flows.
 #[test]
 fn a_late_command_stops_the_network_but_nothing_is_lost() {

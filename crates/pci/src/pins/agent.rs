@@ -21,7 +21,7 @@ pub struct Received {
     pub lanes: u8,
 }
 
-/// What an agent's transactions reach.
+/// Storage that an agent's transactions reach.
 #[derive(Clone, Debug)]
 pub(super) enum Store {
     /// The bridge's: the host's memory.
@@ -31,7 +31,7 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// The word at `addr`, a multiple of 8. What is outside, which no agent without a bug reads, is zero.
+    /// The word at `addr`, a multiple of 8. Zero outside, where only an agent with a bug reads.
     pub fn word(&self, addr: u64) -> u64 {
         let mut bytes = [0; 8];
         match self {
@@ -157,7 +157,7 @@ impl Agent {
         self.master.is_done()
     }
 
-    /// What the agent drives in the next cycle: all of it comes out of registers.
+    /// Outputs of the agent in the next cycle: all of them come from registers.
     pub(super) fn drive(&self) -> Drive {
         let mut drive = Drive { interrupts: self.interrupts, ..Drive::default() };
         self.master.drive(&mut drive, &self.store, self.plant);
@@ -178,7 +178,7 @@ impl Agent {
         drive
     }
 
-    /// The clock's edge at the end of the cycle in which `lines` stood.
+    /// The clock's edge at the end of the cycle whose levels are `lines`.
     pub(super) fn clock(&mut self, lines: &Lines) {
         for half in 0..HALVES {
             let ad = lines.drives[self.place].ad[half];

@@ -5,7 +5,7 @@ use super::transfer::{command, Transfer};
 use crate::cycle::parity;
 use crate::{Command, Cycle, Ending, Monitor, Params, Phase, Protocol, Violation};
 
-/// What comes next on the lines.
+/// Next phase on the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Idle,
@@ -17,7 +17,7 @@ enum Next {
     TurnAround,
 }
 
-/// An analyser. It tells a cycle when it has seen the lines of the next one, on which its parity stands.
+/// An analyser. It tells a cycle when it has seen the lines of the next one, which carry its parity.
 #[derive(Clone, Debug)]
 pub struct Analyser {
     params: Params,
@@ -188,7 +188,7 @@ impl Analyser {
     }
 }
 
-/// Who drives a line in a cycle.
+/// Agent that drives a line in a cycle.
 fn drivers<T>(lines: &Lines, of: impl Fn(&super::Drive) -> Option<T>) -> Told<Option<usize>> {
     let mut all = (0..lines.drives.len()).filter(|place| of(&lines.drives[*place]).is_some());
     let first = all.next();
@@ -202,7 +202,7 @@ fn handed_over<T>(
     now: &Lines,
     of: impl Fn(&super::Drive) -> Option<T>,
 ) -> Told<()> {
-    // Two at a time have been told of when they were.
+    // Two at a time were reported in their cycle.
     let was = drivers(before, &of).unwrap_or(None);
     let is = drivers(now, &of)?;
     let same = was.zip(is).is_none_or(|(was, is)| was == is);

@@ -53,7 +53,7 @@ impl Board {
         self.agents.iter().all(Agent::is_done)
     }
 
-    /// A cycle: what stands on the lines, which all agents sample at its end.
+    /// A cycle: returns the levels on the lines, which all agents sample at its end.
     pub fn clock(&mut self) -> Lines {
         let drives = self.agents.iter().map(Agent::drive).collect();
         let mut lines = Lines::new(self.number, drives, self.grant);

@@ -1,4 +1,4 @@
-//! Lines: what each agent drives, and what stands on them.
+//! Lines: the outputs of each agent, and the levels that result.
 
 use crate::Agent;
 
@@ -38,7 +38,7 @@ pub const CONTROLS: [Control; 8] = [
 /// AD, C/BE# and PAR come in halves: bits 31 to 0, and those of the 64-bit extension.
 pub const HALVES: usize = 2;
 
-/// What one agent drives in a cycle; `None` floats. `true` is a high line.
+/// Outputs of one agent in a cycle; `None` floats. `true` is a high line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drive {
     /// Control lines.
@@ -64,14 +64,15 @@ impl Drive {
     }
 }
 
-/// What stands on the lines in a cycle.
+/// Levels of the lines in a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     /// Number of the cycle.
     pub number: u64,
-    /// Who drives what: the bridge first, then the slots. An analyser of a real bus has no such look.
+    /// Outputs of each agent: the bridge first, then the slots. An analyser of a real bus does not see
+    /// this.
     pub drives: Vec<Drive>,
-    /// Whose GNT# is low.
+    /// Agent whose GNT# is low.
     pub grant: Agent,
     /// AD as it arrives, after what the wires do to it; `None` floats.
     pub ad: [Option<u32>; HALVES],
@@ -92,7 +93,7 @@ impl Lines {
     pub fn is_low(&self, line: Control) -> bool {
         !self.is_high(line)
     }
-    /// What is driven on a control line. Of two drivers the low one wins.
+    /// Level driven on a control line. Of two drivers the low one wins.
     pub fn control(&self, line: Control) -> Option<bool> {
         let levels = self.drives.iter().filter_map(|drive| drive.control[line as usize]);
         levels.reduce(|one, other| one && other)

@@ -151,7 +151,7 @@ impl Master {
             Step::Idle => {
                 let granted = lines.grant == self.me || plant == Some(Plant::Ungranted);
                 let free = lines.is_idle() || plant == Some(Plant::Impatient);
-                // Who has no manners comes early, too.
+                // A master with such a bug comes early, too.
                 let hasty = matches!(plant, Some(Plant::Ungranted | Plant::Impatient));
                 let early = if hasty { 3 } else { 0 };
                 match granted && free && self.now + early >= t.start {
@@ -183,7 +183,7 @@ impl Master {
         received
     }
 
-    /// What follows a cycle of response or data.
+    /// Next step after a cycle of response or data.
     fn next(&self, lines: &Lines, after: u8, plant: Option<Plant>) -> Step {
         let over = lines.moves() || lines.is_retry() || self.pcix() && lines.is_split();
         let stopped = lines.is_low(Control::Stop) || self.pcix() && lines.is_split();

@@ -21,7 +21,7 @@ enum Step {
     Splitting,
     /// STOP# stays until FRAME# is high.
     Stopping,
-    /// What was low is driven high before it is released.
+    /// Lines that were low are driven high before they are released.
     Restore,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Target {
     addr: u64,
     selected: bool,
     wide: bool,
-    /// What it is to be answered with.
+    /// Planned answer to the transaction.
     current: Option<Transfer>,
     moved: u16,
 }
@@ -104,7 +104,7 @@ impl Target {
         }
     }
 
-    /// The edge at the end of a cycle. What was taken; true if it is data of a read.
+    /// The edge at the end of a cycle. Returns the word taken; true if it is data of a read.
     pub fn clock(
         &mut self,
         lines: &Lines,
@@ -114,7 +114,7 @@ impl Target {
         let pcix = self.params.protocol == Protocol::Pcix;
         let mut taken = None;
         self.step = match self.step {
-            // Nobody answers itself.
+            // An agent does not answer itself.
             Step::Watching if lines.asserted_by(Control::Frame) == Some(self.me) => Step::Watching,
             Step::Watching if self.was_idle && lines.is_low(Control::Frame) => {
                 self.note(lines);

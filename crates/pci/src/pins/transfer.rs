@@ -2,15 +2,15 @@
 
 use crate::{lanes, Agent, Command, Cycle, Ending, Params, Phase, Protocol};
 
-/// How a target answers.
+/// Answer of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// With data; it asserts STOP# in the last of `phases` if the master wants more than them.
+    /// Data; it asserts STOP# in the last of `phases` if the master wants more than them.
     Data {
         /// Data phases.
         phases: u16,
     },
-    /// Without.
+    /// An end without data.
     End(Ending),
 }
 
@@ -19,9 +19,9 @@ pub enum Answer {
 pub struct Transfer {
     /// Its address phase does not come before this cycle.
     pub start: u64,
-    /// Whose it is.
+    /// Master.
     pub master: Agent,
-    /// Who claims it.
+    /// Agent that claims it.
     pub target: Option<Agent>,
     /// Command.
     pub command: Command,
@@ -44,7 +44,7 @@ pub struct Transfer {
 }
 
 /// The transactions of a run of cycles that ends with an idle bus. A conventional transaction that has moved
-/// nothing does not tell how long it was to be; it is taken for two data phases.
+/// nothing does not show its planned length; it is taken for two data phases.
 pub fn transfers(params: &Params, cycles: &[Cycle]) -> Vec<Transfer> {
     let mut all: Vec<Transfer> = Vec::new();
     let mut starting = None;
@@ -115,9 +115,9 @@ fn device(agent: Agent) -> u32 {
     super::lines::place(agent) as u32
 }
 
-/// How a transaction stands on the lines.
+/// The transaction on the lines.
 impl Transfer {
-    /// What a target that nobody has told of answers with: a word.
+    /// Answer of a target without a planned transfer: a word.
     pub(super) fn unplanned(number: u64, target: Agent, command: Command, addr: u64) -> Transfer {
         Transfer {
             start: number,
@@ -180,7 +180,7 @@ impl Transfer {
     pub(super) fn lanes(&self, phase: u16) -> u8 {
         self.data.get(usize::from(phase)).map_or(0xFF, |(_, lanes)| *lanes)
     }
-    /// Bits that a 32-bit data phase's word is shifted by: its half stands on AD[31:0].
+    /// Bits that a 32-bit data phase's word is shifted by: its half is on AD[31:0].
     fn shift(&self, params: &Params, phase: u16) -> u32 {
         let upper = !self.is_config() && !self.is_wide(params);
         if upper {
@@ -207,7 +207,7 @@ impl Transfer {
         }
     }
 
-    /// What a data phase has brought.
+    /// Data received in a data phase.
     pub(super) fn take(
         &self,
         params: &Params,

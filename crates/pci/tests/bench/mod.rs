@@ -10,7 +10,7 @@ use pci::{
 };
 use std::collections::VecDeque;
 
-/// Where the bench's host puts the first device's region.
+/// Address at which the bench's host puts the first device's region.
 pub const REGION: u64 = 0xF000_0000;
 /// Bytes of a region.
 pub const REGION_BYTES: u32 = 0x1000;
@@ -20,7 +20,7 @@ pub const MEMORY_BYTES: usize = 1 << 20;
 /// A chip that plays a script of transfers and remembers all that was done to it.
 #[derive(Default)]
 pub struct Chip {
-    /// Transfers to ask for; the words of writes.
+    /// Transfers to request; the words of writes.
     pub script: VecDeque<(Request, Vec<u64>)>,
     /// Writes go on at boundaries.
     pub flowing: bool,
@@ -57,7 +57,7 @@ impl Chip {
     pub fn read_bytes(&mut self, addr: u64, bytes: u16, tag: u8) {
         self.script.push_back((Request { operation: Operation::Read, addr, bytes, tag }, vec![]));
     }
-    /// A write of bytes anywhere. What else is in their words is nobody's business.
+    /// A write of bytes anywhere. The other bytes of their words do not matter.
     pub fn write_bytes(&mut self, addr: u64, data: &[u8]) {
         let before = vec![0xEE; (addr % 8) as usize];
         let lanes = [&before, data, &[0xEE; 7]].concat();
@@ -132,7 +132,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// With as many `chips`, whose regions are enabled, one behind the other from `REGION` on.
+    /// Bench with `chips` chips, whose regions are enabled, one behind the other from `REGION` on.
     pub fn new(params: Params, chips: usize) -> Bench {
         let pcix = params.protocol == Protocol::Pcix;
         let space = || ConfigSpace::new(0x10EE, 0x0300, 0x02_8000, REGION_BYTES, pcix);

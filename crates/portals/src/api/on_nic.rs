@@ -1,5 +1,5 @@
 //! Calls of a process whose match lists are on the network interface: the library's copy changes, and a
-//! command tells the firmware. What the firmware may have changed meanwhile is asked of it.
+//! command tells the firmware. The library asks it for changes that it may have made meanwhile.
 
 use super::Ni;
 use crate::kernel::{ObjectCall, Returned};
@@ -186,7 +186,7 @@ impl Ni {
         call: ObjectCall,
         f: impl FnOnce(&mut Interface) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        // What needs no knowledge of messages is checked on a copy of the question.
+        // Conditions that do not depend on messages are checked on a copy of the request.
         user.drain(&self.kernel, &self.cpu);
         let refused = test.is_some_and(|test| !self.with(|interface| interface.is_quiet(test)));
         let look = self.with(|interface| interface.look(of.1));
@@ -235,8 +235,9 @@ impl Ni {
         self.on_nic.as_ref()?.next_refused()
     }
 
-    /// As [`Ni::me_md_post`], but does not wait for the network interface: where match lists are on it, a
-    /// post may be refused later. Then polls return `MdNoUpdate` until [`Ni::next_refused`] has told of all.
+    /// Posts as [`Ni::me_md_post`], but does not wait for the network interface: where match lists are on
+    /// it, a post may be refused later. Then polls return `MdNoUpdate` until [`Ni::next_refused`] has
+    /// returned all.
     #[allow(clippy::too_many_arguments)] // The call's own arguments.
     pub fn post(
         &self,
@@ -262,7 +263,7 @@ impl Ni {
     ) -> Option<Result<(MeHandle, MdHandle), Error>> {
         let (Some(user), Ok((me, _))) = (&self.on_nic, posted) else { return Some(posted) };
         user.sync(&self.kernel, &self.cpu);
-        // Refused: once more, and if a message waits now, not at all.
+        // Refused: try again, and if a message waits now, not at all.
         (!user.was_refused(me)).then_some(posted)
     }
 }

@@ -1,4 +1,4 @@
-//! How calls come into the kernel, and what that costs.
+//! Entry of calls into the kernel, and its cost.
 
 use crate::kernel::{Bridge, Kernel};
 use host::Cpu;
@@ -6,9 +6,9 @@ use host::Cpu;
 /// The way into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// From user level.
+    /// Calls from user level.
     User(Bridge),
-    /// From the kernel itself.
+    /// Calls from the kernel itself.
     Kbridge,
 }
 

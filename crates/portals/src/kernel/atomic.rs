@@ -117,7 +117,8 @@ impl Kernel {
         self.transmit(cpu, Transmit { header: reply, source, ending });
     }
 
-    /// What the process had at `place`, after the operation was performed on it.
+    /// Performs the operation on the process's memory at `place`, and returns the bytes that were there
+    /// before.
     fn perform(
         &self,
         cpu: &Cpu,

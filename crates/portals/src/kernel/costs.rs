@@ -23,15 +23,15 @@ pub struct Costs {
     pub event_get: Duration,
 }
 
-/// How user-level processes reach the kernel's Portals (brightwell2007). Users in the kernel itself come by
-/// kbridge under any system: they call, and nothing is entered.
+/// Bridge by which user-level processes reach the kernel's Portals (brightwell2007). Users in the kernel
+/// itself come by kbridge under any system: they call, and nothing is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bridge {
-    /// Catamount: a trap, whose service reads the arguments where they stand.
+    /// Catamount: a trap, whose service reads the arguments in place.
     Qk,
     /// Linux: an ioctl.
     Uk {
-        /// From the system call's entry to the bridge's function: file descriptor, virtual file system,
+        /// Time from the system call's entry to the bridge's function: file descriptor, virtual file system,
         /// number of the request.
         ioctl: Duration,
         /// Arguments copied from user memory, with the check that they are there.
@@ -41,10 +41,10 @@ pub enum Bridge {
     },
 }
 
-/// What the operating system makes different.
+/// Properties that depend on the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct System {
-    /// How user-level processes come in.
+    /// Bridge of user-level processes.
     pub bridge: Bridge,
     /// A page of a memory descriptor looked up, pinned and, later, released: charged when it is pinned.
     pub pin_page: Duration,
@@ -58,15 +58,15 @@ impl System {
         System { bridge: Bridge::Qk, pin_page: Duration::ZERO, translate_page: Duration::ZERO };
 }
 
-/// How the kernel's Portals is set up.
+/// Configuration of the kernel's Portals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Nodes of the machine.
     pub nodes: u32,
-    /// What it costs.
+    /// Costs.
     pub costs: Costs,
-    /// What the operating system makes different.
+    /// Properties of the operating system.
     pub system: System,
-    /// What a process's interface can hold.
+    /// Limits of a process's interface.
     pub limits: Limits,
 }

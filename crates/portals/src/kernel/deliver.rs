@@ -19,8 +19,8 @@ pub(crate) struct Taker {
 }
 
 impl Kernel {
-    /// Finds who takes a message. A get is answered and an acknowledgement handed on at once: nobody waits
-    /// for a payload then.
+    /// Finds the receiver of a message. A get is answered and an acknowledgement handed on at once: nobody
+    /// waits for a payload then.
     pub(crate) fn take(&self, cpu: &Cpu, header: &PortalsHeader) -> Option<Taker> {
         let id = MessageId::from(header);
         let Some(seat) = self.find(u32::from(header.target_pid)) else {
@@ -45,7 +45,7 @@ impl Kernel {
         Some(Taker { seat, grant })
     }
 
-    /// Hands a put, get or reply to the library; None for what is none of them.
+    /// Hands a put, get or reply to the library; `None` for any other.
     fn deliver(&self, cpu: &Cpu, seat: Seat, header: &PortalsHeader) -> Option<Delivery> {
         let id = MessageId::from(header);
         let delivery = self.with(seat, |interface| match header.op {

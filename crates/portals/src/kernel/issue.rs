@@ -17,8 +17,8 @@ use host::Cpu;
 /// The longest piece that is copied at once between two processes.
 const COPY_PIECE: u64 = 64 << 10;
 
-/// How a copy between two processes ended: for the one whose bytes they were, and for the one that gets them.
-/// Who cannot take them is no matter of who sent them, as between nodes.
+/// Outcome of a copy between two processes: for the owner of the bytes, and for the receiver. As between
+/// nodes, the sender does not learn that the receiver could not store them.
 #[derive(Clone, Copy, Default)]
 struct Copied {
     read: NiFail,
@@ -45,7 +45,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Where it goes in a machine of so many nodes.
+    /// Destination in a machine of so many nodes.
     pub(crate) fn destination(&self, nodes: u32) -> Result<Destination, Error> {
         let id = |id: u32| u16::try_from(id).map_err(|_| Error::ProcessInvalid);
         if self.target.nid >= nodes {
@@ -134,7 +134,7 @@ impl Kernel {
         self.observer.begun(cpu.core(), id, &begun);
     }
 
-    /// What is in its ring, the library of a process on the network interface takes before it looks at its
+    /// Empties the ring of a process on the network interface, as its library does before it looks at its
     /// objects.
     pub(crate) fn look(&self, cpu: &Cpu, seat: Seat) {
         if let Some(user) = self.on_nic(seat) {

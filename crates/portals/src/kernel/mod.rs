@@ -1,5 +1,5 @@
-//! The kernel's Portals on one node: its processes, the operations that they begin, what becomes of messages
-//! that arrive. It meets the network interface in a driver ([`crate::nal`]).
+//! The kernel's Portals on one node: its processes, the operations that they begin, and the outcome of
+//! messages that arrive. It meets the network interface in a driver ([`crate::nal`]).
 //!
 //! The kernel runs with interrupts masked and nothing else of its core runs meanwhile, and on a host of
 //! several cores one lock keeps the others out, so a kernel section is atomic even where it lets time pass.
@@ -41,7 +41,7 @@ struct Process {
     interface: Option<Interface>,
 }
 
-/// What the kernel's Portals has counted.
+/// Counters of the kernel's Portals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Runs of the interrupt handler.
@@ -95,7 +95,7 @@ pub struct Kernel {
     pub(crate) observer: Rc<dyn Observer>,
     /// The observer listens.
     pub(crate) listened: bool,
-    /// Whoever uses the kernel's Portals on a host of several cores holds it.
+    /// Lock of the kernel's Portals on a host of several cores.
     pub(crate) lock: Lock,
     processes: RefCell<Vec<Process>>,
     /// Drives the network interface.
@@ -150,7 +150,7 @@ impl Kernel {
         cpu.spend(self.config.costs.api_call);
     }
 
-    /// What has been counted.
+    /// Current counters.
     pub fn counters(&self) -> Counters {
         let (locks, locks_contended) = self.lock.counts();
         let mut counters = Counters { locks, locks_contended, ..self.counters.get() };
@@ -264,9 +264,9 @@ impl Kernel {
         self.processes.borrow()[seat.0].space
     }
 
-    /// Where a process's bytes stand physically; None if they cannot be translated, or are in more
-    /// pieces than a DMA list can have commands. To be given back with `keep_extents`, so that the
-    /// next buffer needs no new memory.
+    /// Physical addresses of a process's bytes; `None` if they cannot be translated, or are in more pieces
+    /// than a DMA list can have commands. Return the vector with `keep_extents`, so that the next buffer
+    /// needs no new memory.
     pub(crate) fn extents(&self, cpu: &Cpu, seat: Seat, place: &Place) -> Option<Vec<Extent>> {
         cpu.spend(self.config.costs.translate);
         let mut extents = self.no_extents();

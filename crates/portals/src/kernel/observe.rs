@@ -1,4 +1,4 @@
-//! What can be seen of a message's way through the host. Observation never takes simulated time.
+//! Observation of a message's way through the host. It never takes simulated time.
 
 use super::tap::Told;
 use crate::library::{EventKind, ProcessId};
@@ -32,7 +32,7 @@ pub enum Mark {
     RingCompleted,
     /// Receiver: the match list was searched, and so many entries of it were looked at.
     Matched(u32),
-    /// Receiver: nobody takes the message.
+    /// Receiver: the message is dropped.
     Dropped,
     /// Receiver: the receive command's tail index was issued.
     ReceiveWritten,
@@ -46,20 +46,20 @@ pub enum Mark {
     EventReturned(EventKind),
 }
 
-/// What a process has asked for.
+/// Request of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
     /// `abi::seastar::portals_op`.
     pub op: u8,
-    /// Who asks.
+    /// Initiator.
     pub from: ProcessId,
-    /// Of whom.
+    /// Target.
     pub to: ProcessId,
     /// Portal table index there.
     pub pt_index: u32,
     /// Match bits.
     pub match_bits: u64,
-    /// What a put tells beside its bytes.
+    /// Out-of-band word of a put.
     pub hdr_data: u64,
     /// Payload, of a get that of the answer.
     pub bytes: u64,
@@ -68,17 +68,17 @@ pub struct Begun {
 /// Receives the marks.
 pub trait Observer {
     /// Message `id` passed `mark` at `at`, in what core `core` of the host does. Marks of one message come in
-    /// order of time but for `CallEntered`, `KernelEntered`, `InterruptRaised` and `HandlerEntered`, which are
+    /// order of time except `CallEntered`, `KernelEntered`, `InterruptRaised` and `HandlerEntered`, which are
     /// told once the message is known.
     fn mark(&self, core: usize, at: Time, id: MessageId, mark: Mark);
 
     /// It is known what message `id`, which has passed `KernelEntered`, is.
     fn begun(&self, _core: usize, _id: MessageId, _begun: &Begun) {}
 
-    /// Message `reply` brings what message `request` has asked for.
+    /// Message `reply` answers message `request`.
     fn answers(&self, _reply: MessageId, _request: MessageId) {}
 
-    /// Whether it wants to be told more than marks. Asked once.
+    /// True if it wants more than marks. Asked once.
     fn listens(&self) -> bool {
         false
     }

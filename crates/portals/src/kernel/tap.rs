@@ -1,6 +1,6 @@
-//! What library and kernel tell an observer who listens: every call of a process with its result, every
-//! message that leaves or arrives and what became of it, every end of an operation. Told at the instant at
-//! which it takes effect, without simulated time, and not at all if nobody listens.
+//! Events that library and kernel report to an observer that listens: every call of a process with its
+//! result, every message that leaves or arrives and its outcome, every end of an operation. Reported at the
+//! instant at which it takes effect, without simulated time, and not at all if nobody listens.
 
 use super::issue::Call;
 use super::wire::Destination;
@@ -78,7 +78,7 @@ pub enum ObjectCall {
     },
 }
 
-/// What it returned.
+/// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returned {
     /// Nothing.
@@ -138,10 +138,10 @@ impl From<u64> for Returned {
     }
 }
 
-/// An operation as a process asked for it.
+/// An operation as a process requested it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// What for.
+    /// Kind of the request.
     pub kind: RequestKind,
     /// The descriptor that is sent, or that a get fills.
     pub md: MdHandle,
@@ -191,7 +191,7 @@ impl Asked {
     }
 }
 
-/// What became of a message.
+/// Outcome of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate<'a> {
     /// There is no such process.
@@ -200,19 +200,19 @@ pub enum Fate<'a> {
     Handed {
         /// The process.
         seat: usize,
-        /// Where it goes, if anywhere.
+        /// Its destination, if it has one.
         grant: Option<&'a Grant>,
-        /// What was done.
+        /// Work done.
         work: Work,
     },
 }
 
-/// How a request was answered.
+/// Reaction to a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Reaction<'a> {
-    /// By a message.
+    /// A message.
     Sent(&'a PortalsHeader),
-    /// On this node.
+    /// An answer on this node.
     Local(Fate<'a>),
 }
 
@@ -253,17 +253,17 @@ pub enum Told<'a> {
     /// The firmware stores a word that tells the library of a process on the network interface of what was
     /// told last.
     Posted { seat: usize },
-    /// That word is in memory: what it tells of is there, and its events can be seen.
+    /// That word is in memory: what it announces is there, and its events can be seen.
     Landed { seat: usize },
     /// An operation has ended.
     Ended { seat: usize, kind: EventKind, message: MessageId, fail: NiFail, work: Work },
 }
 
-/// What is asked for, and the descriptor of an atomic operation's answer.
+/// Kind of a request, and the descriptor of an atomic operation's answer.
 pub(crate) type Purpose = (RequestKind, Option<MdHandle>);
 
 impl<'a> Told<'a> {
-    /// An operation that a process asked for, as the library began it.
+    /// An operation that a process requested, as the library began it.
     pub(crate) fn asked(
         seat: Seat,
         call: &Call,
@@ -278,7 +278,7 @@ impl<'a> Told<'a> {
 }
 
 impl<'a> Fate<'a> {
-    /// What the library of a process made of it.
+    /// Outcome in the library of a process.
     pub(crate) fn of(seat: Seat, delivery: &'a Delivery) -> Fate<'a> {
         let Delivery { grant, work } = delivery;
         Fate::Handed { seat: seat.0, grant: grant.as_ref(), work: *work }
@@ -286,7 +286,7 @@ impl<'a> Fate<'a> {
 }
 
 impl Kernel {
-    /// Where an operation goes; tells of one that goes nowhere.
+    /// Destination of an operation; reports one that has none.
     pub(crate) fn destination(
         &self,
         cpu: &Cpu,

@@ -4,7 +4,7 @@ use crate::library::{Atomic, Grant, Issue, MdHandle, ProcessId, Request, Request
 use abi::seastar::{header_flag, portals_op, PortalsHeader};
 use abi::MessageId;
 
-/// Where an operation goes.
+/// Destination of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Destination {
     pub(crate) nid: u16,
@@ -17,7 +17,7 @@ fn process(nid: u16, pid: u16) -> ProcessId {
     ProcessId { nid: u32::from(nid), pid: u32::from(pid) }
 }
 
-/// The atomic operation that a header asks for; None if it asks for none.
+/// The atomic operation that a header requests; `None` if it requests none.
 pub(crate) fn atomic(header: &PortalsHeader) -> Option<Atomic> {
     match header.op {
         portals_op::GETPUT => Some(Atomic::Swap),
@@ -36,7 +36,7 @@ pub(crate) fn atomic_op(atomic: Atomic) -> u8 {
     }
 }
 
-/// What a request asks for; None if the header is none.
+/// Request in a header; `None` if the header is not a request.
 pub(crate) fn request(header: &PortalsHeader) -> Option<Request> {
     let kind = match header.op {
         portals_op::PUT => RequestKind::Put,
@@ -59,7 +59,7 @@ pub(crate) fn request(header: &PortalsHeader) -> Option<Request> {
     })
 }
 
-/// What an acknowledgement or reply says.
+/// Contents of an acknowledgement or reply.
 pub(crate) fn response(header: &PortalsHeader) -> Response {
     Response {
         from: process(header.source_nid, header.source_pid),
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::library::{Identity, Interface, Limits};
 
-    /// Whatever header comes, the library takes it or drops it.
+    /// The library takes or drops any header.
     #[test]
     fn fuzz_headers() {
         let words = [portals_op::PUT, portals_op::GET, portals_op::ACK, portals_op::REPLY];

@@ -1,5 +1,6 @@
 //! Atomic operations: PtlGetPut (Portals 3.3 s3.13), and PtlCGetPut and PtlGetAdd, which Cray added for
-//! SHMEM (brightwell2007). The target's kernel library performs them; what they do to the bytes stands here.
+//! SHMEM (brightwell2007). The target's kernel library performs them; their effect on the bytes is defined
+//! here.
 
 use super::deliver::{Grant, Issue};
 use super::error::Error;
@@ -8,7 +9,7 @@ use super::table::Interface;
 use super::types::Work;
 use crate::plant::{is_planted, Plant};
 
-/// What an atomic operation does with the bytes that it finds. All answer with them.
+/// Atomic operation on the bytes that it finds. All of them return these bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atomic {
     /// PtlGetPut: the operand takes their place.

@@ -18,9 +18,9 @@ use abi::MessageId;
 pub struct Operation {
     md: MdHandle,
     eq: Option<EqHandle>,
-    /// Whether an END event shall be posted.
+    /// True if an END event will be posted.
     end: bool,
-    /// The END event, but for its sequence number and failure.
+    /// The END event, except its sequence number and failure.
     event: Event,
 }
 
@@ -70,12 +70,12 @@ pub struct Grant {
     pub ack: bool,
 }
 
-/// What became of something that arrived.
+/// Outcome of something that arrived.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// Where it goes; None if it was dropped.
+    /// Destination; `None` if it was dropped.
     pub grant: Option<Grant>,
-    /// What was done, to be charged.
+    /// Work done, to be charged.
     pub work: Work,
 }
 
@@ -88,7 +88,7 @@ pub struct Region {
     pub length: u64,
 }
 
-/// What a put or get says about itself, for its events.
+/// Properties of a put or get that its events contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Issue {
     /// Portal that is addressed.
@@ -300,7 +300,7 @@ impl Interface {
         None
     }
 
-    /// Takes note of something of `bytes` that nobody takes.
+    /// Counts a message of `bytes` that nobody takes.
     pub fn dropped(&mut self, bytes: u64) {
         self.status.dropped += 1;
         self.status.dropped_bytes += bytes;

@@ -15,7 +15,7 @@ pub struct Next {
 
 /// One event queue.
 pub(crate) struct EventQueue {
-    /// What was posted and neither read nor overwritten, oldest first.
+    /// Events posted and neither read nor overwritten, oldest first.
     ring: VecDeque<Event>,
     slots: usize,
     /// Events posted so far; the last one's sequence number.
@@ -26,7 +26,7 @@ pub(crate) struct EventQueue {
     pub(crate) promised: u32,
     /// The youngest events in the ring, which are still being written.
     hidden: usize,
-    /// What is posted stays hidden until it is published.
+    /// True if posted events stay hidden until they are published.
     holds_back: bool,
 }
 
@@ -68,7 +68,7 @@ impl EventQueue {
         self.hidden > 0
     }
 
-    /// What was posted is written, and can be read.
+    /// Makes all posted events readable: they are written.
     pub(crate) fn publish(&mut self) {
         self.hidden = 0;
     }

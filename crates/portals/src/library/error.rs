@@ -1,4 +1,4 @@
-//! What can be wrong with a Portals call: the standard's return codes.
+//! Errors of a Portals call: the standard's return codes.
 
 use std::fmt;
 

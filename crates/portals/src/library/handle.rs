@@ -130,7 +130,7 @@ impl<T> Slab<T> {
         self.slots[index as usize].value.as_ref().expect("lists link live objects only")
     }
 
-    /// As `at`.
+    /// The same as `at`, to be changed.
     pub(crate) fn at_mut(&mut self, index: u32) -> &mut T {
         self.slots[index as usize].value.as_mut().expect("lists link live objects only")
     }

@@ -119,7 +119,7 @@ impl MemoryDescriptor {
         }
     }
 
-    /// Whether a request of `rlength` bytes is accepted, and where it goes. Changes nothing.
+    /// Destination of a request of `rlength` bytes, if it is accepted. Changes nothing.
     pub(crate) fn accept(
         &self,
         kind: RequestKind,

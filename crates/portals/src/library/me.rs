@@ -8,7 +8,7 @@ use crate::plant::{is_planted, Plant};
 /// No entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a match entry accepts.
+/// Messages that a match entry accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Criteria {
     /// Initiators; wildcards allowed.

@@ -1,4 +1,4 @@
-//! Where the bytes of a memory descriptor stand: one region, or a list of them (Portals 3.3 s3.10.2).
+//! Location of a memory descriptor's bytes: one region, or a list of them (Portals 3.3 s3.10.2).
 
 use super::types::Md;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub struct IoVec {
 /// it has `option::IOVEC`.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer<'a> {
-    /// What the process said.
+    /// Descriptor as the process gave it.
     pub md: Md,
     /// Its regions; empty without `option::IOVEC`.
     pub regions: &'a [IoVec],

@@ -1,5 +1,5 @@
 //! One process's Portals interface: its portal table, match entries, memory descriptors, event queues and
-//! access control table (Portals 3.3 s3.6 to s3.12). The calls that move data stand in `deliver`.
+//! access control table (Portals 3.3 s3.6 to s3.12). The calls that move data are in `deliver`.
 
 use super::eq::{EventQueue, Next};
 use super::error::Error;
@@ -11,7 +11,7 @@ use super::types::{
     Limits, Md, Position, ProcessId, StatusRegister, Unlink, JID_ANY, PT_INDEX_ANY, UID_ANY,
 };
 
-/// Whom an access control entry admits; each part may be a wildcard.
+/// Initiators that an access control entry admits; each part may be a wildcard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessEntry {
     /// Initiators.
@@ -46,7 +46,7 @@ pub(crate) struct Look {
     pub(crate) me: Option<MeHandle>,
 }
 
-/// What an interface has counted.
+/// Counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) dropped: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Status {
     pub(crate) sent_bytes: u64,
 }
 
-/// Who owns an interface.
+/// Owner of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The process.
@@ -103,7 +103,7 @@ impl Interface {
         }
     }
 
-    /// From now on the process sees an event only after [`Interface::publish_events`]: posting takes time, in
+    /// Hides events from the process until [`Interface::publish_events`]: posting takes time, in
     /// which it may look. For queues that are made later.
     pub fn hold_events_back(&mut self) {
         self.holds_back = true;
@@ -114,7 +114,7 @@ impl Interface {
         self.eqs.get(eq.raw()).is_some_and(EventQueue::is_writing)
     }
 
-    /// What was posted can be read.
+    /// Makes all posted events readable.
     pub fn publish_events(&mut self) {
         self.eqs.iter_mut().for_each(EventQueue::publish);
     }
@@ -134,11 +134,11 @@ impl Interface {
         self.leaving
     }
 
-    /// Who owns it.
+    /// Owner of the interface.
     pub fn identity(&self) -> Identity {
         self.identity
     }
-    /// What it can hold.
+    /// Limits of the interface.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -368,7 +368,7 @@ impl Interface {
         self.mes.get(raw).is_some() || self.mds.get(raw).is_some() || self.eqs.get(raw).is_some()
     }
 
-    // What a copy on the network interface is made of.
+    // State for a copy on the network interface.
 
     /// A memory descriptor: its number there, what it is now, whether it goes when used up, and the number of
     /// its match entry.

@@ -70,13 +70,13 @@ pub struct Md {
     pub length: u64,
     /// Operations until it becomes inactive; `THRESH_INF` for no limit.
     pub threshold: i32,
-    /// With `option::MAX_SIZE`: inactive once fewer bytes are left.
+    /// Least room with `option::MAX_SIZE`, in bytes: it becomes inactive once fewer are left.
     pub max_size: u64,
     /// `option` bits.
     pub options: u32,
     /// The process's own word, returned in every event.
     pub user_ptr: u64,
-    /// Where events go; None for nowhere.
+    /// Event queue; `None` if there is none.
     pub eq: Option<EqHandle>,
 }
 
@@ -87,7 +87,7 @@ impl Md {
     }
 }
 
-/// Whether an object goes away by itself (`PTL_UNLINK`, `PTL_RETAIN`).
+/// Automatic unlinking of an object (`PTL_UNLINK`, `PTL_RETAIN`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unlink {
     /// It is unlinked once it is used up.
@@ -96,16 +96,16 @@ pub enum Unlink {
     Retain,
 }
 
-/// Where a match entry goes, relative to another or to the whole list.
+/// Position of a match entry, relative to another or to the whole list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Before the base entry; the head of the list.
+    /// Position before the base entry; the head of the list.
     Before,
-    /// After the base entry; the tail of the list.
+    /// Position after the base entry; the tail of the list.
     After,
 }
 
-/// Whether the initiator of a put wants an acknowledgement.
+/// Request of the initiator of a put for an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckRequest {
     /// It does.
@@ -161,7 +161,7 @@ impl EventKind {
     ];
 }
 
-/// What became of an operation (`ptl_ni_fail_t`).
+/// Outcome of an operation (`ptl_ni_fail_t`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NiFail {
     /// Nothing went wrong.
@@ -174,9 +174,9 @@ pub enum NiFail {
 /// An entry of an event queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What happened.
+    /// Kind of event.
     pub kind: EventKind,
-    /// Who caused it.
+    /// Process that caused it.
     pub initiator: ProcessId,
     /// User id of the initiator.
     pub uid: u32,
@@ -186,15 +186,15 @@ pub struct Event {
     pub pt_index: u32,
     /// Match bits of the request.
     pub match_bits: u64,
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub rlength: u64,
     /// Bytes that were moved.
     pub mlength: u64,
-    /// Where in the memory descriptor.
+    /// Offset in the memory descriptor.
     pub offset: u64,
     /// The memory descriptor. Stale once an UNLINK event for it was posted.
     pub md_handle: MdHandle,
-    /// What it was when the operation had been counted: threshold as it then was.
+    /// The descriptor when the operation had been counted, with its threshold at that time.
     pub md: Md,
     /// The initiator's out-of-band word.
     pub hdr_data: u64,
@@ -202,7 +202,7 @@ pub struct Event {
     pub link: u64,
     /// Number of this event in its queue, from 1.
     pub sequence: u64,
-    /// Whether the operation succeeded.
+    /// Outcome of the operation.
     pub fail: NiFail,
     /// The wire message that caused the event: for observation only, no part of Portals.
     pub message: MessageId,
@@ -222,9 +222,9 @@ pub enum RequestKind {
 /// A request as it arrives at its target: what the wire header says, without its encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// What is asked for.
+    /// Kind of the request.
     pub kind: RequestKind,
-    /// By whom.
+    /// Initiator.
     pub initiator: ProcessId,
     /// User id of the initiator.
     pub uid: u32,
@@ -269,7 +269,7 @@ pub struct Response {
     pub message: MessageId,
 }
 
-/// What an interface can hold, desired or actual (`ptl_ni_limits_t`).
+/// Limits of an interface, desired or actual (`ptl_ni_limits_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Match entries.
@@ -291,7 +291,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of a process that asks for none.
+    /// Limits of a process that requests none.
     pub const DEFAULT: Limits = Limits {
         max_mes: 1 << 16,
         max_mds: 1 << 16,
@@ -327,7 +327,7 @@ pub enum StatusRegister {
     SendLength,
 }
 
-/// What the library did, for the caller to charge time for.
+/// Work that the library did, for the caller to charge time for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Match entries looked at.

@@ -1,7 +1,7 @@
-//! A driver for network interfaces that take and give whole messages: they read what is sent from the host's
-//! memory, and write what comes where the driver says, by DMA. Driver and interface meet in a [`Port`], a set
-//! of rings in the host's memory; a store to [`DOORBELL`] tells the interface that there is something new, an
-//! interrupt the driver.
+//! A driver for network interfaces that take and give whole messages: they read outgoing payloads from the
+//! host's memory, and write what comes where the driver says, by DMA. Driver and interface meet in a
+//! [`Port`], a set of rings in the host's memory; a store to [`DOORBELL`] tells the interface that there is
+//! something new, an interrupt the driver.
 
 use super::{Ending, Nal, Run, Source, Transmit};
 use crate::kernel::wire::{self, payload_length};
@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// Address of the interface that the driver stores to when it has put something into the port.
 pub const DOORBELL: u32 = 0;
 
-/// Where the driver and the interface of a node meet.
+/// Port between the driver and the interface of a node.
 #[derive(Debug, Default)]
 pub struct Port {
     sends: RefCell<VecDeque<Outgoing>>,
@@ -26,7 +26,7 @@ pub struct Port {
     notices: RefCell<VecDeque<Notice>>,
 }
 
-/// A message that is to be sent.
+/// A message to send.
 #[derive(Debug)]
 pub struct Outgoing {
     header: PortalsHeader,
@@ -49,7 +49,7 @@ pub struct Incoming {
     pub data: Vec<u8>,
 }
 
-/// A payload that is to be written to the host's memory.
+/// A payload to write to the host's memory.
 #[derive(Debug)]
 pub struct Deposit {
     message: Incoming,
@@ -58,7 +58,7 @@ pub struct Deposit {
     fail: NiFail,
 }
 
-/// What the interface tells the driver.
+/// Notice of the interface to the driver.
 #[derive(Debug)]
 enum Notice {
     Sent(Outgoing),
@@ -109,7 +109,7 @@ impl Deposit {
         }
         Ok(())
     }
-    /// Length of what is written, in bytes.
+    /// Length of the payload, in bytes.
     pub fn bytes(&self) -> u64 {
         self.extents.iter().map(|extent| extent.len).sum()
     }
@@ -151,13 +151,13 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Of the interface at the other end of `port`. Each message takes `overhead` of the processor's time
-    /// when it leaves, and again when it comes.
+    /// Driver of the interface at the other end of `port`. Each message takes `overhead` of the processor's
+    /// time when it leaves, and again when it arrives.
     pub fn new(port: Rc<Port>, overhead: Duration) -> Driver {
         Driver { port, overhead }
     }
 
-    /// What a message carries; None if the process does not have it.
+    /// Payload of a message; `None` if the process does not have it.
     fn payload(&self, kernel: &Kernel, cpu: &Cpu, message: &Transmit) -> Option<Payload> {
         let bytes = match message.header.op {
             portals_op::GET => 0, // the length is that of the answer
@@ -173,7 +173,7 @@ impl Driver {
         }
     }
 
-    /// A message has come: whoever takes it says where its payload goes.
+    /// A message has arrived: its receiver says where its payload goes.
     fn take(&self, kernel: &Kernel, cpu: &Cpu, message: Incoming) {
         cpu.spend(self.overhead);
         kernel.count(|counters| counters.receives += 1);

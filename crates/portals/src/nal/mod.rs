@@ -25,7 +25,7 @@ pub trait Nal {
     /// Takes all that the network interface has to tell, in the interrupt handler.
     fn interrupt(&self, kernel: &Kernel, cpu: &Cpu, run: Run);
 
-    /// True if the network interface has something to tell that nobody has taken.
+    /// True if the network interface has events that have not been taken.
     fn has_events(&self) -> bool;
 
     /// True if a payload in so many physical pieces can be sent and received.
@@ -64,9 +64,9 @@ pub struct NewUser {
 /// A run of the interrupt handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// When the interrupt was raised.
+    /// Time at which the interrupt was raised.
     pub raised: Time,
-    /// When the handler began.
+    /// Time at which the handler began.
     pub entered: Time,
 }
 
@@ -76,7 +76,7 @@ pub struct Transmit {
     pub(crate) header: PortalsHeader,
     /// Its payload.
     pub(crate) source: Source,
-    /// What ends when the message has left; None for an acknowledgement.
+    /// Operation that ends when the message has left; `None` for an acknowledgement.
     pub(crate) ending: Option<Ending>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Ending {
     pub(crate) operation: Operation,
 }
 
-/// Where a payload comes from.
+/// Source of a payload.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// There is none.

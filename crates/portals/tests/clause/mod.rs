@@ -102,7 +102,7 @@ fn unlimited() -> i32 {
     -1
 }
 
-/// What a match entry accepts.
+/// Messages that a match entry accepts.
 #[derive(Debug, Deserialize)]
 pub struct Entry {
     #[serde(default)]
@@ -163,7 +163,7 @@ pub struct Request {
     pub ack: bool,
 }
 
-/// What becomes of it: nothing given means that it is dropped.
+/// Outcome of the message: without `into` it is dropped.
 #[derive(Debug, Deserialize)]
 pub struct Outcome {
     pub into: Option<String>,
@@ -176,7 +176,7 @@ pub struct Outcome {
     pub acked: bool,
 }
 
-/// The next event of a queue; what is not given is not compared.
+/// The next event of a queue; fields that are not given are not compared.
 #[derive(Debug, Deserialize)]
 pub struct Event {
     pub eq: String,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 const BOTH: u32 = option::OP_PUT | option::OP_GET | option::MANAGE_REMOTE;
 const ANSWER: u64 = DATA + 0x1000;
-/// Where this process's lists of regions stand.
+/// Address of this process's lists of regions.
 const LIST: u64 = DATA + 0x8000;
 
 fn word(value: i64) -> [u8; 8] {

@@ -1,4 +1,4 @@
-//! What the kernel's driver does when something runs out: pendings, mailbox, SRAM for DMA commands.
+//! Exhaustion in the kernel's driver: of pendings, mailbox, SRAM for DMA commands.
 
 use crate::bench::{
     anybody, config, expose, pattern, pause, target, wait, Behaviour, Bench, Process, DATA, PID,

@@ -272,8 +272,8 @@ fn processes_of_one_node_reach_one_another_and_themselves() {
     assert_eq!(bench.counters(0).local, 2);
 }
 
-/// A process may hang up what it may not write to. What comes there fails, for it alone, be it from this node
-/// or another; and the judge says nothing about that.
+/// A process may expose memory that it may not write to. A put there fails, for it alone, be it from this
+/// node or another; and the judge says nothing about that.
 #[test]
 fn what_a_process_may_not_write_to_takes_nothing() {
     for to in [0_u32, 1] {
@@ -305,7 +305,8 @@ fn what_a_process_may_not_write_to_takes_nothing() {
     }
 }
 
-/// What is not there when the kernel looks keeps nobody waiting, be the target on this node or another.
+/// A buffer that is not there when the kernel looks keeps nobody waiting, whether the target is on this
+/// node or another.
 #[test]
 fn what_cannot_be_read_fails_at_both_ends() {
     for (to, inline) in [(0, true), (1, true), (1, false)] {

@@ -1,4 +1,4 @@
-//! What can be seen of a message's way through the kernel's driver.
+//! Observation of a message's way through the kernel's driver.
 
 use crate::bench::{config, expose, pause, target, wait, Behaviour, Bench, Journal, DATA, PID};
 use portals::seastar::Config;

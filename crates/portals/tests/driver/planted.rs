@@ -90,7 +90,8 @@ fn initiator(p: &Process, to: u32) {
     drain(p, eq);
 }
 
-/// What the judges say about the library with a bug. The target is on node 1, the initiator on node `from`.
+/// Verdicts of the judges about the library with a bug. The target is on node 1, the initiator on node
+/// `from`.
 fn verdicts(bug: Option<Plant>, from: usize) -> (Vec<String>, spec::Tally) {
     portals::plant(bug);
     let mut bench = Bench::new(config(), Behaviour::default());
@@ -129,7 +130,7 @@ fn every_planted_bug_is_found() {
         (Plant::StoresInVain, "ni_fail_type", "s3.11"),
     ];
     for (bug, what, clause) in bugs {
-        // What a node does for its own processes does not pass the driver, which has this bug.
+        // Operations between a node's own processes do not pass the driver, which has this bug.
         let nodes = if bug == Plant::AcknowledgesLittle { 1 } else { 2 };
         for from in 0..nodes {
             let (verdicts, _) = verdicts(Some(bug), from);

@@ -42,7 +42,7 @@ impl Descriptor {
     }
 }
 
-/// What is asked for by node `from.0`, process `from.1`.
+/// Request of node `from.0`, process `from.1`.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     kind: RequestKind,
@@ -245,7 +245,7 @@ impl World {
         self.list.retain(|name| spec.has(self.handles[name].0.raw())[0]);
     }
 
-    /// What has gone is gone, and nothing else.
+    /// Checks that exactly the objects which have gone in the specification have gone here.
     fn compare_handles(&mut self) {
         for (me, md) in self.handles.values() {
             if let Some(md) = md {
@@ -300,7 +300,7 @@ fn every_list_of_up_to_four_entries_gives_messages_to_whom_the_specification_doe
                 code /= kinds.len();
                 world.insert(entry, name);
             }
-            // Twice each, so that what is used up is seen to be gone.
+            // Twice each, so that objects that are used up are seen to be gone.
             for request in requests.iter().chain(&requests) {
                 world.arrive(request);
             }

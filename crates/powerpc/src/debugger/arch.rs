@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// General registers.
 const GENERAL: usize = 32;
-/// What follows them, in gdb's order.
+/// Registers after them, in gdb's order.
 const REST: [(&str, &str); 6] = [
     ("pc", "code_ptr"),
     ("msr", "uint32"),
@@ -72,7 +72,7 @@ impl Default for Registers {
 }
 
 impl Registers {
-    /// Of a core.
+    /// Registers of a core.
     pub fn of(core: &Core) -> Registers {
         let mut registers = Registers::default();
         for (number, word) in registers.0.iter_mut().enumerate() {
@@ -81,12 +81,12 @@ impl Registers {
         registers
     }
 
-    /// As they stand in a packet.
+    /// Encodes them as in a packet.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// From a packet: all of them, and nothing else.
+    /// Decodes a packet: all of them, and nothing else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Registers> {
         let mut registers = Registers::default();
         if bytes.len() != 4 * TOGETHER {
@@ -99,7 +99,7 @@ impl Registers {
     }
 }
 
-/// The target description that gdb asks for.
+/// The target description that gdb requests.
 pub(super) fn description() -> &'static str {
     static XML: OnceLock<String> = OnceLock::new();
     XML.get_or_init(described)
@@ -127,7 +127,7 @@ fn described() -> String {
         + "</feature></target>"
 }
 
-/// The special register that stands for a number.
+/// The special register of a number.
 fn special(number: usize) -> Option<u32> {
     match number {
         35 => Some(spr::LR),

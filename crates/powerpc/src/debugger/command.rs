@@ -1,25 +1,25 @@
-//! What a packet asks for. All that a packet says is looked at here, so that nothing of it can surprise
-//! anybody behind.
+//! Parser of gdb's packets. All of a packet is checked here, so that nothing in it can surprise the code
+//! behind.
 
 use super::arch::Registers;
 use super::framing::{digit, unescaped, PACKET_MAX};
 use super::{Mark, Pace, Request, WatchKind};
 
-/// What gdb asks for.
+/// Command of gdb.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// What gdb and we can do; whether gdb knows of reasons for breakpoints.
+    /// Asks for our features; gdb knows software or hardware breakpoints as reasons for a stop.
     Supported {
         software: bool,
         hardware: bool,
     },
     /// Packets are no longer acknowledged.
     Silence,
-    /// Why the processor stands still.
+    /// Asks why the processor is halted.
     Why,
     /// It needs no node to answer this.
     Say(&'static str),
-    /// As many bytes of the target description, from the first on.
+    /// Reads `count` bytes of the target description, from `first` on.
     Description {
         first: usize,
         count: usize,
@@ -38,7 +38,7 @@ pub(super) enum Command {
     },
 }
 
-/// Why a packet is not obeyed.
+/// Reason for which a packet is not obeyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// There is no such packet; gdb does without.
@@ -58,7 +58,7 @@ pub(super) enum Error {
     Fault = 14,
     /// The processor runs.
     Busy = 16,
-    /// What the packet says makes no sense.
+    /// An argument in the packet makes no sense.
     Argument = 22,
 }
 
@@ -104,7 +104,7 @@ fn split(body: &[u8], mark: u8) -> Parsed<(&[u8], &[u8])> {
     Ok((&body[..at], &body[at + 1..]))
 }
 
-/// A thread's id, or one that stands for all or any: ours among them.
+/// A thread's id, or one that means all or any: ours among them.
 fn thread(id: &[u8]) -> Parsed<bool> {
     Ok(id == b"-1" || matches!(number(id)?, 0 | THREAD))
 }
@@ -136,7 +136,7 @@ pub(super) fn parse(body: &[u8]) -> Parsed<Command> {
             let ((addr, behind), len) = (address(addr)?, number(len)?);
             // An empty answer would say that memory cannot be read at all.
             let len = (len > 0).then_some(len.min(behind)).ok_or(WRONG)?;
-            // An answer may have less than was asked for.
+            // An answer may have less than was requested.
             Ok(Command::Ask(Request::Read(addr, (PACKET_MAX / 2).min(len as usize))))
         }
         b'M' => write(rest, bytes),
@@ -210,7 +210,7 @@ fn go(at: &[u8], pace: Pace) -> Parsed<Command> {
     Ok(Command::Go { at, pace })
 }
 
-/// With a signal, which a bare processor cannot get.
+/// Parses a command to go on with a signal, which a bare processor cannot get.
 fn go_with_signal(rest: &[u8], pace: Pace) -> Parsed<Command> {
     let mut parts = rest.splitn(2, |byte| *byte == b';');
     signal(parts.next().unwrap_or(rest))?;

@@ -1,4 +1,4 @@
-//! The protocol's state while gdb is connected. Each packet has an answer: what was asked for, an error, or
+//! The protocol's state while gdb is connected. Each packet has an answer: the requested data, an error, or
 //! nothing in it if there is no such packet.
 
 use super::arch;
@@ -27,18 +27,18 @@ pub(super) enum Left {
     Over,
 }
 
-/// A conversation with one gdb. It begins while the processor stands still.
+/// A conversation with one gdb. It begins while the processor is halted.
 pub(super) struct Conversation<'a> {
     remote: &'a Remote,
     framing: Framing,
-    /// Why the processor stands still; `None` while it runs.
+    /// Reason for which the processor is halted; `None` while it runs.
     stands: Option<Why>,
     /// Packets are acknowledged.
     acknowledges: bool,
     /// gdb knows the reasons `swbreak` and `hwbreak`.
     software: bool,
     hardware: bool,
-    /// gdb wanted to stop what stands still: as soon as it goes on.
+    /// gdb wanted to stop a processor that is halted: it stops as soon as it goes on.
     interrupted: bool,
     /// The last packet that was said.
     last: Vec<u8>,
@@ -46,7 +46,7 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// With a node whose processor stands still.
+    /// Conversation with a node whose processor is halted.
     pub fn new(remote: &'a Remote, why: Why) -> Conversation<'a> {
         Conversation {
             remote,
@@ -61,12 +61,12 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Why the processor stands still; `None` while it runs.
+    /// Reason for which the processor is halted; `None` while it runs.
     pub fn stands(&self) -> Option<Why> {
         self.stands
     }
 
-    /// What is to be sent.
+    /// Takes the bytes to be sent.
     pub fn take_out(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Door {
     nid: u32,
     port: u16,
-    /// Until the run has begun.
+    /// Kept until the run has begun.
     listener: Mutex<Option<TcpListener>>,
 }
 
@@ -28,7 +28,7 @@ impl Door {
     pub fn open(parameters: &Parameters, ranks: u32, nid: u32, port: u16) -> Result<Door, Mistake> {
         check_node(parameters, ranks, "--gdb", nid)?;
         let opened = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| {
-            // Whoever waits must be able to give up.
+            // A thread that waits must be able to give up.
             listener.set_nonblocking(true)?;
             Ok((listener.local_addr()?.port(), listener))
         });
@@ -87,12 +87,12 @@ impl Door {
 pub struct Visit {
     nid: u32,
     session: Session,
-    /// Until the node is built.
+    /// Kept until the node is built.
     debugger: Mutex<Option<Debugger>>,
 }
 
 impl Visit {
-    /// Waits from now on, if that was asked for.
+    /// Waits from now on, if that was requested.
     pub fn expected(options: &Options, nodes: u32, launch: Time) -> Result<Option<Visit>, Mistake> {
         let door = options.inspector.as_ref().and_then(|inspector| inspector.of::<Door>());
         let visit = |door: Arc<Door>| {

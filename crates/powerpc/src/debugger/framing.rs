@@ -19,7 +19,7 @@ pub(super) enum Frame {
     Interrupt,
 }
 
-/// Where in a packet.
+/// Position in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Between,
@@ -45,7 +45,7 @@ impl Framing {
         Framing { place: Place::Between, body: Vec::new(), too_long: false, sum: 0 }
     }
 
-    /// A byte has come: what is whole with it.
+    /// Takes a byte; returns the frame that it completes.
     pub fn push(&mut self, byte: u8) -> Option<Frame> {
         match (self.place, byte) {
             // Within a body it would be escaped: the end of the last packet has been lost.
@@ -107,10 +107,10 @@ pub(super) fn packet(body: &[u8]) -> Vec<u8> {
     [b"$", body, b"#", format!("{sum:02x}").as_bytes()].concat()
 }
 
-/// What says that the next byte is another one.
+/// Mark of an escaped byte.
 const ESCAPE: u8 = b'}';
 
-/// Bytes as they may stand in a body.
+/// Bytes as they may be in a body.
 pub(super) fn escaped(bytes: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(bytes.len());
     for &byte in bytes {

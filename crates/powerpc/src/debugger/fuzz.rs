@@ -1,4 +1,4 @@
-//! Whatever bytes come from gdb, there is an answer to the next packet.
+//! An answer comes to the next packet whatever bytes come from gdb.
 
 use super::arch::Registers;
 use super::conversation::{Conversation, Remote};
@@ -57,7 +57,7 @@ fn node(requests: Receiver<Request>, replies: Sender<Reply>) {
     }
 }
 
-/// What has been said, as packets; acknowledgements are left out.
+/// Packets in the output; acknowledgements are left out.
 fn packets(out: &[u8]) -> Vec<Vec<u8>> {
     let mut framing = Framing::new();
     let whole = |frame| match frame {

@@ -1,13 +1,13 @@
-//! What gdb asks for while the processor stands still, carried out on its node.
+//! Requests of gdb while the processor is halted, carried out on its node.
 
 use super::{arch, Registers, Reply, Request, Watch};
 use des::Time;
 use machine::firmware::facts::Facts;
 use ppc440::{Core, Located};
 
-/// All of a node but its processor, as somebody who debugs that sees and changes it.
+/// All of a node except its processor, as a debugger sees and changes it.
 pub trait Surroundings {
-    /// Reads what stands at a real address, and leaves everything as it is; nobody learns of it. False if not
+    /// Reads from a real address, without an effect and unseen. False if not
     /// all of it answers.
     fn look(&mut self, now: Time, real: u64, bytes: &mut [u8]) -> bool;
     /// Writes to memory, or to a register, which does what it does when the processor writes it. False if
@@ -15,17 +15,17 @@ pub trait Surroundings {
     fn write(&mut self, now: Time, real: u64, bytes: &[u8]) -> bool;
     /// The firmware may have something to do now that it had not.
     fn changed(&mut self);
-    /// What ends the run, if something does: a sentence.
+    /// Failure that ends the run, if any: a sentence.
     fn failure(&self) -> Option<&str>;
 }
 
-/// A node whose processor stands still.
+/// A node whose processor is halted.
 pub struct Halted<'a> {
     /// The processor.
     pub core: &'a mut Core,
     /// The rest of the node.
     pub around: &'a mut dyn Surroundings,
-    /// When.
+    /// Time of the halt.
     pub now: Time,
 }
 

@@ -9,8 +9,8 @@
 //!                           └─────────────── it has stopped ─────────────┘
 //! ```
 //!
-//! The node's worker asks `watch::Watch` before each instruction. Where that says so, the worker stands
-//! still and does what gdb asks for until it is told to go on; so nothing of the machine moves beyond the
+//! The node's worker asks `watch::Watch` before each instruction. If that says so, the worker
+//! halts and does what gdb requests until it is told to go on; so nothing of the machine moves beyond the
 //! present window, and no simulated time passes. While the node runs gdb's thread can only raise a flag.
 //!
 //! | module | what |
@@ -18,7 +18,7 @@
 //! | `door` | the port, and who waits behind it |
 //! | `session` | gdb's thread: who connects, and who comes back |
 //! | `framing` | packets out of bytes, and bytes of packets |
-//! | `command` | what a packet asks for, or why it is refused |
+//! | `command` | the command in a packet, or why it is refused |
 //! | `conversation` | the protocol's state: each packet has its answer |
 //! | `arch` | registers of the PowerPC 440 in the protocol |
 //! | `watch` | breakpoints and watchpoints, steps |
@@ -57,7 +57,7 @@ use std::time::Duration;
 /// Signals by gdb's numbers, which are not those of each system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Somebody wants it to stop.
+    /// A request to stop.
     Int = 2,
     /// Not an instruction.
     Ill = 4,
@@ -65,7 +65,7 @@ pub enum Signal {
     Trap = 5,
     /// The firmware or the machine has given up.
     Abort = 6,
-    /// Nobody answers, or a line is stale.
+    /// No answer on the bus, or a stale line.
     Bus = 10,
     /// Nothing is mapped there.
     Segv = 11,
@@ -82,10 +82,10 @@ pub enum WatchKind {
     ReadWrite,
 }
 
-/// Why the processor stands still.
+/// Reason for which the processor is halted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// As a process gets one.
+    /// A signal as a process gets it.
     Signal(Signal),
     /// A breakpoint of software's kind.
     SwBreak,
@@ -93,7 +93,7 @@ pub enum Why {
     HwBreak,
     /// A watchpoint.
     Watch {
-        /// What it is for.
+        /// Kind of the watchpoint.
         kind: WatchKind,
         /// The first byte of the access that is watched.
         addr: u32,
@@ -102,14 +102,14 @@ pub enum Why {
     DoneStep,
 }
 
-/// How the processor goes on.
+/// Way in which the processor goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// To the next breakpoint.
+    /// Goes on to the next breakpoint.
     Continue,
-    /// By one instruction.
+    /// Goes on by one instruction.
     Step,
-    /// Until it leaves these addresses: the first, and that behind the last.
+    /// Goes on until it leaves these addresses: the first, and that behind the last.
     Range(u32, u32),
 }
 
@@ -122,7 +122,7 @@ pub(crate) enum Mark {
     Watch { addr: u32, len: u32, kind: WatchKind },
 }
 
-/// What gdb asks of the node.
+/// Request of gdb to the node.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// All registers that the protocol keeps together.
@@ -164,7 +164,7 @@ pub(crate) enum Reply {
     Refused,
 }
 
-/// How the node goes on after it stood still.
+/// Way in which the node goes on after a halt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     Run,
@@ -176,10 +176,10 @@ pub(crate) enum Then {
 pub struct Debugger {
     pub(crate) watch: Watch,
     pub(crate) facts: Facts,
-    /// Whether the processor parks when nobody debugs it.
+    /// True if the processor parks when nobody debugs it.
     pub(crate) park: bool,
-    /// What is about to go wrong has been shown: the processor last stood still before the instruction that
-    /// does, and nothing was changed there.
+    /// A warning of the next failure has been given: the processor was last halted before the instruction
+    /// that fails, and nothing was changed there.
     pub(crate) warned: bool,
     requests: Receiver<Request>,
     replies: Sender<Reply>,
@@ -188,7 +188,7 @@ pub struct Debugger {
     stop: Arc<Stop>,
 }
 
-/// How often one who waits for gdb looks whether the run is to end.
+/// Period at which a node that waits for gdb checks whether the run is to end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Debugger {
@@ -202,11 +202,11 @@ impl Debugger {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Stands still, and does what gdb asks for, until it wants the processor to go on.
+    /// Halts, and does what gdb requests, until it wants the processor to go on.
     pub(crate) fn talk(&mut self, why: Why, halted: &mut Halted) -> Then {
         let wrong = [Signal::Ill, Signal::Segv, Signal::Trap];
         self.warned = matches!(why, Why::Signal(signal) if wrong.contains(&signal));
-        // If nobody is there any more the request that says so is there.
+        // If gdb has gone, its request to go on is there.
         self.events.send(Incoming::Stopped(why)).ok();
         loop {
             let request = match self.requests.recv_timeout(PATIENCE) {

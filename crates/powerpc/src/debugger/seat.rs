@@ -1,4 +1,4 @@
-//! Where a processor has its debugger.
+//! Slot of a processor for its debugger.
 
 use super::{Debugger, Halted, Signal, Then, Watch, Why};
 use des::Time;
@@ -13,7 +13,7 @@ pub fn killed(now: Time, core: &Core, symbols: &Symbols) -> String {
     format!("gdb killed the run at {now}, in {}", symbols.describe(core.pc()))
 }
 
-/// gdb on a processor: there, or gone and may come back; empty if nobody was invited.
+/// gdb on a processor: connected, or gone and may come back; empty if no gdb is expected.
 #[derive(Default)]
 pub struct Seat {
     here: Option<Box<Debugger>>,
@@ -21,7 +21,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Lets gdb debug the processor, from its first instruction on. What is debugged never parks.
+    /// Lets gdb debug the processor, from its first instruction on. A debugged processor never parks.
     pub fn new(debugger: Option<Debugger>, core: &mut Core) -> Seat {
         if debugger.is_some() {
             core.set_parking(false);
@@ -50,12 +50,12 @@ impl Seat {
         self.here = self.away.take();
     }
 
-    /// Breakpoints and watchpoints, if somebody is there.
+    /// Breakpoints and watchpoints, if gdb is connected.
     pub fn watch(&mut self) -> Option<&mut Watch> {
         self.here.as_mut().map(|debugger| &mut debugger.watch)
     }
 
-    /// Why the processor has to stand still that ran as far as it could, if it has to.
+    /// Reason for which the processor, which ran as far as it could, has to halt, if it has to.
     pub fn why(&mut self, stop: ppc440::Stop) -> Option<Why> {
         let debugger = self.here.as_mut()?;
         match stop {
@@ -65,14 +65,14 @@ impl Seat {
         }
     }
 
-    /// What ends the run is there to be looked at, unless it has been shown before it happened.
+    /// Reason to show the failure that ends the run, unless it was shown before it happened.
     pub fn last_look(&self, core: &Core) -> Option<Why> {
         let unseen = self.here.as_ref().is_some_and(|debugger| !debugger.warned);
         let fault = core.fault().map(|fault| signal(fault.kind));
         unseen.then(|| Why::Signal(fault.unwrap_or(Signal::Abort)))
     }
 
-    /// Does what gdb asks for until it wants the processor to go on. True if the run is to end.
+    /// Does what gdb requests until it wants the processor to go on. True if the run must end.
     pub fn stand_still(&mut self, why: Why, halted: &mut Halted<'_>) -> bool {
         let Some(mut debugger) = self.here.take() else { return false };
         match debugger.talk(why, halted) {
@@ -87,7 +87,7 @@ impl Seat {
     }
 }
 
-/// What a process would get for it.
+/// Signal that a process would get for the fault.
 fn signal(kind: FaultKind) -> Signal {
     match kind {
         FaultKind::Illegal { .. } | FaultKind::Dcr { .. } | FaultKind::Spr { .. } => Signal::Ill,

@@ -1,4 +1,4 @@
-//! gdb's thread: it waits for who connects, and serves one after another until the run is over.
+//! gdb's thread: it waits for connections, and serves one after another until the run is over.
 
 use super::conversation::{Conversation, Left, Remote};
 use super::{Request, Why};
@@ -9,23 +9,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What reaches gdb's thread.
+/// Message to gdb's thread.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     /// The client of this number said this.
     Bytes(u64, Vec<u8>),
     /// The client of this number has closed the connection.
     Closed(u64),
-    /// The processor stands still.
+    /// The processor is halted.
     Stopped(Why),
     /// The run is over, with this exit status.
     Ended(u8),
 }
 
-/// How much may reach it before it has looked: a client that says more has to wait.
+/// Messages that may wait for the thread: a client that says more has to wait.
 pub(super) const BACKLOG: usize = 64;
 
-/// How often it looks for who connects.
+/// Period at which it looks for new connections.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// A client that has not taken an answer for so long has gone.
 const DEAF: Duration = Duration::from_secs(10);
@@ -57,20 +57,20 @@ impl Session {
     pub fn end(self, code: i32) {
         let code = u8::try_from(code).unwrap_or(u8::MAX);
         self.events.send(Incoming::Ended(code)).ok();
-        // What it would panic with is no business of the run.
+        // A panic of the thread does not concern the run.
         self.thread.join().ok();
     }
 }
 
-/// Where clients are served.
+/// Server of the clients.
 struct Desk {
     door: TcpListener,
     remote: Remote,
     incoming: Receiver<Incoming>,
     events: SyncSender<Incoming>,
-    /// Why the processor stands still, and has not been told to go on; `None` while it runs.
+    /// Reason for which the processor is halted and has not been told to go on; `None` while it runs.
     stands: Option<Why>,
-    /// Who has connected while another one is served.
+    /// Client that has connected while another one is served.
     second: Option<TcpStream>,
     /// Clients so far.
     clients: u64,
@@ -88,7 +88,7 @@ impl Desk {
                 Left::Killed => Request::Kill,
                 Left::Over => return,
             };
-            // Only where it stands the node hears of it.
+            // Only if it is halted does the node hear of it.
             if self.halt().is_none() {
                 return;
             }
@@ -111,14 +111,14 @@ impl Desk {
                 // At its first instruction, as gdb expects of who answers.
                 Ok(Incoming::Stopped(why)) => self.stands = Some(why),
                 Ok(Incoming::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return None,
-                // Of one who has left.
+                // From a client that has left.
                 Ok(Incoming::Bytes(..) | Incoming::Closed(_)) => {}
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    /// Who has connected, if anybody has.
+    /// New connection, if there is one.
     fn accept(&self) -> Option<TcpStream> {
         let (stream, _) = self.door.accept().ok()?;
         stream.set_nonblocking(false).ok()?;
@@ -127,7 +127,7 @@ impl Desk {
         Some(stream)
     }
 
-    /// Makes the processor stand still, if it runs: why it does. `None` if the run is over.
+    /// Halts the processor, if it runs; returns the reason. `None` if the run is over.
     fn halt(&mut self) -> Option<Why> {
         if self.stands.is_none() {
             self.remote.interrupt.store(true, Ordering::Relaxed);
@@ -165,7 +165,8 @@ impl Desk {
                     Some(Left::Over)
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    // Who came while this one was about to leave has been waiting since the last time.
+                    // A client that came while this one was about to leave has been waiting since the last
+                    // time.
                     self.second = self.second.take().map_or_else(|| self.accept(), |_| None);
                     None
                 }

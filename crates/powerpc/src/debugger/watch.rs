@@ -1,4 +1,4 @@
-//! Where the processor stops: asked before each instruction.
+//! Stops of the processor: checked before each instruction.
 
 use super::{Mark, Pace, Signal, WatchKind, Why};
 use ppc440::{DataAccess, Observation, Probe, Trouble, Upcoming};
@@ -11,16 +11,18 @@ pub struct Watch {
     breakpoints: Vec<(u32, bool)>,
     watchpoints: Vec<Watchpoint>,
     pace: Pace,
-    /// Where it was let go ([`Upcoming::progress`]).
+    /// Progress at which it was released ([`Upcoming::progress`]).
     left: Option<u64>,
-    /// The instruction that was asked for last, by progress and address, and what it was stopped at for.
+    /// The instruction that was checked last, by progress and address, and the reason for which it was
+    /// stopped.
     last: Option<(u64, u32)>,
     shown: Shown,
     interrupt: Arc<AtomicBool>,
     why: Option<Why>,
 }
 
-/// What an instruction was stopped at for: none is shown twice, so that whoever goes on comes past.
+/// Reasons for which an instruction was stopped: each is shown once, so that the processor can go on past
+/// it.
 #[derive(Clone, Copy, Default)]
 struct Shown {
     breakpoint: bool,
@@ -68,19 +70,19 @@ impl Watch {
         }
     }
 
-    /// Lets the processor go, which stands at `progress`.
+    /// Lets the processor go, which is at `progress`.
     pub(crate) fn go(&mut self, pace: Pace, progress: u64) {
         self.pace = pace;
         self.left = Some(progress);
         self.why = None;
     }
 
-    /// Why it has stopped, once.
+    /// Reason for which it has stopped, once.
     pub(crate) fn why(&mut self) -> Why {
         self.why.take().unwrap_or(Why::Signal(Signal::Int))
     }
 
-    /// Forgets all marks, and never stops: nobody debugs.
+    /// Forgets all marks, and never stops: there is no debugger.
     pub(crate) fn rest(&mut self) {
         self.breakpoints.clear();
         self.watchpoints.clear();
@@ -142,7 +144,7 @@ impl Watch {
     }
 }
 
-/// Adds an item to a list, or removes it. Either may be asked for twice, with the result of once.
+/// Adds an item to a list, or removes it. Either may be requested twice, with the result of once.
 fn set<T: PartialEq>(list: &mut Vec<T>, item: T, add: bool) {
     match (list.iter().position(|other| *other == item), add) {
         (None, true) => list.push(item),
@@ -151,7 +153,7 @@ fn set<T: PartialEq>(list: &mut Vec<T>, item: T, add: bool) {
     }
 }
 
-/// What a process would get for it.
+/// Signal that a process would get for the error.
 fn signal(trouble: Trouble) -> Signal {
     match trouble {
         Trouble::Illegal => Signal::Ill,
@@ -160,7 +162,7 @@ fn signal(trouble: Trouble) -> Signal {
     }
 }
 
-/// A processor that is debugged, and observed by somebody else as well.
+/// A processor that is debugged, and observed as well.
 pub struct Debugged<'a, P> {
     /// Asked before each instruction.
     pub watch: &'a mut Watch,

@@ -1,10 +1,11 @@
-//! What a debugger needs of a core: to be asked before each instruction what that is about to do, and to see
-//! memory as the core does. Nothing here has an effect but what is there to change memory.
+//! Debugger's interface to a core: a call before each instruction that says what the instruction is about
+//! to do, and memory as the core sees it. Nothing here has an effect except the functions that change
+//! memory.
 //!
 //! The debugger is a [`Probe`] with [`Probe::STEPS`]. It is asked after interrupts have been taken, before
-//! the instruction is executed; one that has to wait for the bus is asked for again. If it halts the core,
-//! [`Core::run_observed`] returns [`Stop::Halted`](crate::Stop), and the next call goes on as if nothing
-//! had been.
+//! the instruction is executed; it is asked again if the instruction has to wait for the bus. If it halts
+//! the core, [`Core::run_observed`] returns [`Stop::Halted`](crate::Stop), and the next call goes on as if
+//! nothing had happened.
 
 use super::probe::Probe;
 use crate::code::Text;
@@ -35,7 +36,7 @@ pub struct DataAccess {
     pub write: bool,
 }
 
-/// What an instruction will do instead of what it was written for.
+/// Reason why an instruction will not do what it was written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The 440 has no such instruction.
@@ -69,7 +70,7 @@ impl Upcoming<'_> {
         let addr = if op.kind == Kind::Dcbz { addr & !(LINE as u32 - 1) } else { addr };
         (len > 0).then_some(DataAccess { addr, len, write })
     }
-    /// Whether it goes wrong, as far as that can be told without the bus.
+    /// Reason why the instruction will fail, as far as that can be found without the bus.
     pub fn trouble(&self) -> Option<Trouble> {
         let Some(op) = self.op else { return Some(Trouble::Unmapped) };
         match op.kind {
@@ -89,7 +90,8 @@ impl Upcoming<'_> {
     }
 }
 
-/// Whether an instruction stores, and how many bytes it loads or stores; `None` if it does neither.
+/// Kind and size of an instruction's access: (true if it stores, bytes loaded or stored); `None` if it does
+/// neither.
 fn access(core: &Core, op: &Op) -> Option<(bool, u32)> {
     use Kind::*;
     let multiple = 4 * (32 - u32::from(op.rt));
@@ -127,7 +129,7 @@ fn is_indexed(kind: Kind) -> bool {
     loads || stores
 }
 
-/// Where a byte stands that a debugger names by its effective address.
+/// Location of a byte that a debugger names by its effective address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located {
     /// Its real address.
@@ -176,9 +178,9 @@ impl Core {
         mapped || real().is_some_and(|real| real.flags & need != 0)
     }
 
-    /// Where the byte at effective address `addr` stands: in the address space of data, else in that of
-    /// instructions, else in the other one. Permissions do not count. As long as the TLB is empty effective
-    /// addresses are taken for real ones. `None` if nothing is mapped there.
+    /// Location of the byte at effective address `addr`: in the address space of data, else in that of
+    /// instructions, else in the other one. Permissions are ignored. As long as the TLB is empty, effective
+    /// addresses are taken as real ones. `None` if nothing is mapped there.
     pub fn locate(&self, addr: u32) -> Option<Located> {
         let len = (PAGE - addr % PAGE) as usize;
         let msr = self.registers.msr;
@@ -197,7 +199,7 @@ impl Core {
         }
     }
 
-    /// Makes of what stands in memory what the core sees: with what the data cache holds of it, and the
+    /// Turns the contents of memory into what the core sees: with what the data cache holds of it, and the
     /// store that is still on its way. `bytes` lie on one page.
     pub fn overlay(&self, at: Located, bytes: &mut [u8]) {
         if at.cacheable {

@@ -1,4 +1,4 @@
-//! What debuggers, tests and the bench see of a core, and change in it, from outside.
+//! Access to a core's state from outside, for debuggers, tests and the bench.
 
 use crate::core::{Core, Counters, State};
 use crate::TlbEntry;
@@ -73,13 +73,13 @@ impl Core {
         self.disturb();
         self.tlb.set_entry(index, entry);
     }
-    /// What happened so far.
+    /// Counts since the core was made; cycles since the release of reset.
     pub fn counters(&self) -> Counters {
         let cycles = self.pipeline.cycle() - self.started.min(self.pipeline.cycle());
         Counters { cycles, ..self.counters }
     }
-    /// Cycles from the release of reset to `now`, to which the core has been run: it may stand some before
-    /// that, or after it if an access took longer. Those of a stopped core ended where it stopped.
+    /// Cycles from the release of reset to `now`, to which the core has been run: it may be some cycles
+    /// before that, or after it if an access took longer. Those of a stopped core ended where it stopped.
     pub fn cycles_at(&self, now: Time) -> u64 {
         match self.state {
             State::Running => self.cycle_at(now).saturating_sub(self.started),

@@ -1,13 +1,13 @@
-//! What an observer can be told while the core runs: where every cycle and every miss went.
+//! Observer of a running core: it is told the cause of every cycle and every miss.
 //!
-//! Each cycle is spent on behalf of one instruction, the one that could not complete earlier, and
-//! for one [`Cause`]. A cycle in which something issues is an issue cycle; it is told with the next
-//! instruction that issues later, or with the one that issued if that one stalls. All others are
-//! stalls. So the sum over all that was told is always the number of cycles since the release of
-//! reset, and issue cycles are cycles in which the core did something.
+//! Each cycle is spent on behalf of one instruction, the one that could not complete earlier, and for one
+//! [`Cause`]. A cycle in which something issues is an issue cycle; it is reported with the next instruction
+//! that issues later, or with the one that issued if that one stalls. All others are stalls. So the sum of
+//! all reported cycles is always the number of cycles since the release of reset, and issue cycles are
+//! cycles in which the core did something.
 //!
-//! With [`Off`] nothing of this exists in the compiled loop. A probe changes nothing: turns of a
-//! polling loop that are not executed are told as often as they would have been.
+//! With [`Off`] nothing of this exists in the compiled loop. A probe changes nothing: turns of a polling
+//! loop that are not executed are reported as often as they would have been.
 
 use super::debug::Upcoming;
 use crate::core::{Core, Counters};
@@ -15,7 +15,7 @@ use crate::decode::{Op, LK};
 use crate::instructions::Kind;
 use crate::timing::{reg, Place};
 
-/// What cycles were spent on.
+/// Cause for which cycles were spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Cause {
@@ -58,14 +58,14 @@ impl Cause {
     ];
 }
 
-/// How control goes to another function.
+/// Kind of a transfer of control to another function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Jump {
     /// A taken branch that sets the link register to the next instruction.
     Call,
     /// A taken branch to the link register that does not set it.
     Return,
-    /// To the handler of an exception, before the instruction or (system call) after it.
+    /// Entry into the handler of an exception, before the instruction or (system call) after it.
     Exception,
     /// Return from an exception.
     Resume,
@@ -78,9 +78,9 @@ pub enum Observation {
     Spent {
         /// Address of the instruction that they passed for.
         pc: u32,
-        /// What for.
+        /// Cause of the wait.
         cause: Cause,
-        /// How many; at least one.
+        /// Number of cycles; at least one.
         cycles: u64,
     },
     /// An instruction completed.
@@ -101,16 +101,16 @@ pub enum Observation {
     Jumped {
         /// Address of the branch, or of the interrupted instruction.
         pc: u32,
-        /// Where control goes on.
+        /// Target address.
         target: u32,
-        /// How.
+        /// Kind of the transfer.
         jump: Jump,
     },
 }
 
-/// Somebody who is told what happens, in its order.
+/// Observer that is told what happens, in its order.
 pub trait Probe {
-    /// False if it need not be told anything.
+    /// False if it needs no reports.
     const ON: bool;
     /// This happened.
     fn observe(&mut self, what: Observation);
@@ -135,7 +135,7 @@ impl Probe for Off {
     fn repeat(&mut self, _turn: &[Observation], _times: u64) {}
 }
 
-/// What has been told. Only kept while there is a probe, and no part of the core's state.
+/// Cycles and counts reported so far. Only kept while there is a probe; not part of the core's state.
 #[derive(Clone)]
 pub(crate) struct Account {
     /// Everything before this cycle has been told.
@@ -143,9 +143,9 @@ pub(crate) struct Account {
     /// Something issued in it.
     issued: bool,
     counters: Counters,
-    /// What an instruction would wait for that needs this register before it is ready.
+    /// Cause of the wait of an instruction that needs this register before it is ready.
     late: [Cause; reg::SINK as usize + 1],
-    /// What the instruction just executed waited for, if it waited.
+    /// Cause of the wait of the instruction just executed, if it waited.
     why: Cause,
 }
 
@@ -167,7 +167,7 @@ impl Core {
         self.account.cycle
     }
 
-    /// What passed without a probe is not told.
+    /// Skips what passed without a probe: it is not reported.
     pub(crate) fn resume_account(&mut self) {
         if self.account.cycle != self.pipeline.cycle() {
             self.open_account();
@@ -202,12 +202,12 @@ impl Core {
         }
     }
 
-    /// The instruction at `pc` has made the core stand still until now.
+    /// The instruction at `pc` has stalled the core until now.
     pub(crate) fn tell_stall<P: Probe>(&mut self, probe: &mut P, pc: u32, cause: Cause) {
         self.tell_cycles(probe, pc, self.pipeline.cycle(), cause);
     }
 
-    /// Whether a line that is executed next had to be fetched.
+    /// Reports a stall if a line that is executed next had to be fetched.
     #[inline(always)]
     pub(crate) fn tell_fetch<P: Probe>(&mut self, probe: &mut P) {
         let pc = self.registers.pc;
@@ -215,7 +215,7 @@ impl Core {
         self.tell_misses(probe, pc);
     }
 
-    /// A write has gone to the bus that nobody waits for.
+    /// Reports a write to the bus that nobody waits for.
     pub(crate) fn tell_write(&mut self) {
         self.account.counters.uncached_writes = self.counters.uncached_writes;
     }

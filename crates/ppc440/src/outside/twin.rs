@@ -1,9 +1,9 @@
-//! Cores that differ only by a number that each was told, as two nodes after the same boot.
+//! Cores that differ only by a number that each was given, as two nodes after the same boot.
 
 use crate::Core;
 use bus::Copy16;
 
-/// Where a core holds copies of such a number.
+/// Places in which a core holds copies of such a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     registers: Vec<usize>,
@@ -11,8 +11,8 @@ pub struct Copies {
 }
 
 impl Core {
-    /// Where this core holds `mine` and `other`, which has executed the same, holds `theirs`, if this is the
-    /// only difference between them.
+    /// Places in which this core holds `mine` and `other`, which has executed the same, holds `theirs`;
+    /// `None` if the cores differ in anything else.
     pub fn copies(&self, mine: u16, other: &Core, theirs: u16) -> Option<Copies> {
         let registers: Vec<usize> = (0..32).filter(|&n| self.gpr(n) != other.gpr(n)).collect();
         let told = |n: usize| self.gpr(n) == u32::from(mine) && other.gpr(n) == u32::from(theirs);

@@ -1,4 +1,4 @@
-//! What becomes of the values in a recorded turn of a polling loop (`turn` says what for).
+//! Data flow through a recorded turn of a polling loop (`turn` says why it is needed).
 
 use super::Record;
 use crate::core::Core;
@@ -10,7 +10,7 @@ use crate::timing::predictor::State;
 use crate::timing::{reg, Pipe};
 use bus::Access;
 
-/// How an instruction accesses memory.
+/// Form of an instruction's memory access.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
     pub write: bool,
@@ -90,24 +90,24 @@ fn is_plain(kind: Kind) -> bool {
     )
 }
 
-/// Where a load or store went.
+/// Destination of a load or store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Into the data cache, at this offset of its array.
+    /// The data cache, at this offset of its array.
     Cached { offset: usize, little: bool },
-    /// To the bus; whether stores there are gathered.
+    /// The bus; `gathers`: if stores there are gathered.
     Uncached { real: u64, little: bool, gathers: bool },
 }
 
-/// An instruction of a turn, and what stood around it before it was executed.
+/// An instruction of a turn, and the state around it before it was executed.
 #[derive(Clone)]
 pub(crate) struct Step {
     pub pc: u32,
     pub op: Op,
-    /// Of branches.
+    /// Prediction of a branch.
     pub predicted: Option<State>,
-    /// Of loads and stores: effective address, the register named RT, where it goes, and the word
-    /// in the cache.
+    /// Access of a load or store: effective address, the register named RT, destination, and the word in
+    /// the cache.
     pub addr: u32,
     pub value: u32,
     pub place: Option<Place>,
@@ -120,7 +120,7 @@ impl Step {
     }
 }
 
-/// What a value is made of: nothing that changes, or the first value of an item plus a constant.
+/// Symbolic value: either unchanged, or the first value of an item plus a constant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value {
     Same,
@@ -156,7 +156,7 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    /// Begins with what is different at the end of the turn.
+    /// Begins with the differences at the end of the turn.
     pub fn new(core: &Core, record: &Record) -> Analysis {
         let mut all = Analysis {
             registers: [Value::Same; 33],
@@ -281,8 +281,8 @@ impl Analysis {
         Some(())
     }
 
-    /// What has become of the items. `None` if something else has changed, or an item is neither a
-    /// count nor made of one.
+    /// Final values of the items. `None` if something else has changed, or an item is neither a count nor
+    /// derived from one.
     pub fn finish(&mut self) -> Option<()> {
         let mut ends = vec![Value::Same; self.items.len()];
         let registers = (0..32u8).map(|r| (Item::Register(r), self.of(r)));
@@ -319,7 +319,7 @@ impl Analysis {
 }
 
 impl Core {
-    /// Where a load or store of that form goes, on the simple paths; `None` if on any other.
+    /// Destination of a load or store of that form, on the simple paths; `None` on any other path.
     pub(crate) fn place_of(&self, addr: u32, form: Form) -> Option<Place> {
         let mapped = self.tlb.mapped(addr)?;
         let need = if form.write { page::WRITE } else { page::READ };

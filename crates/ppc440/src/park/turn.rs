@@ -4,9 +4,9 @@
 //!
 //! What an instruction does and when depends on registers, on words in the cache, on what the bus
 //! answers, on the predictor and on what is still outstanding. A turn is summarised only if all of
-//! these are the same at its end as at its start (times: as seen from the head), but for a few
-//! *items*, registers and words in the cache, that hold something else. What becomes of their
-//! values is followed through the turn: they may be moved, stored, and have constants added;
+//! these are the same at its end as at its start (times: as seen from the head), except for a few
+//! *items*, registers and words in the cache, that hold something else. Their
+//! values are followed through the turn: they may be moved, stored, and have constants added;
 //! anything else that is done with them, and above all a decision or an address made of them,
 //! makes the turn unfit. So the next turn is the same turn, with items that have moved on. An item
 //! that ends as its own first value plus a constant counts: after n turns it has n times the
@@ -39,7 +39,7 @@ struct Word {
     same: bool,
 }
 
-/// A line of the data cache that a turn uses, where it stands, and which doublewords must be dirty,
+/// A line of the data cache that a turn uses, its index, and which doublewords must be dirty,
 /// so that stores make none dirty.
 #[derive(Clone, Copy)]
 struct Cached {
@@ -48,7 +48,7 @@ struct Cached {
     dirty: u8,
 }
 
-/// A branch of a turn, and what stands in the predictor.
+/// A branch of a turn, and its state in the predictor.
 #[derive(Clone, Copy)]
 struct Branch {
     pc: u32,
@@ -71,7 +71,7 @@ pub(crate) struct Turn {
     issue: u64,
     next: u32,
     bubble: u64,
-    /// What it counts.
+    /// Increments of the counters in one turn.
     counts: Counters,
     epoch: u64,
     /// Lines of the text, a bit each of the numbered words (`InstructionCache::holds`).
@@ -79,7 +79,7 @@ pub(crate) struct Turn {
     branches: Vec<Branch>,
     /// `None` if it is too wide to be followed.
     course: Option<Course>,
-    /// Where loads and stores go: translations, and lines of the data cache.
+    /// Pages and cache lines of its loads and stores: translations, and lines of the data cache.
     pages: Vec<(u32, Mapped)>,
     cached: Vec<Cached>,
     /// CCR0 says how stores go to the bus.
@@ -95,9 +95,9 @@ pub(crate) struct Turn {
     moving: u32,
     items: Vec<(Item, Value)>,
     accesses: Vec<(Access, bool, Value)>,
-    /// What a probe was told of it.
+    /// Observations of the turn reported to a probe.
     told: Option<Vec<Observation>>,
-    /// What the items held, and the accesses of the last turn: memory that `repeat` uses again.
+    /// Values of the items, and accesses of the last turn: buffers that `repeat` uses again.
     firsts: Vec<u32>,
     last: Vec<Access>,
 }
@@ -196,7 +196,7 @@ impl Turn {
         Some(())
     }
 
-    /// Where it begins.
+    /// Address of the loop head.
     pub fn head(&self) -> u32 {
         self.head
     }
@@ -210,7 +210,7 @@ impl Turn {
         self.period
     }
 
-    /// What a probe was told of it, if there was one.
+    /// Observations of the turn reported to a probe, if there was one.
     pub fn told(&self) -> Option<&[Observation]> {
         self.told.as_deref()
     }
@@ -229,7 +229,7 @@ impl Turn {
         let mut news = false;
         for (access, _, _) in self.accesses.iter_mut().filter(|(access, _, _)| !access.write) {
             let before = access.data;
-            // What cannot be peeked has not changed, and is found out later.
+            // An address that cannot be peeked has not changed; any error is found later.
             let _ = bus.peek(access.addr, &mut access.data[..usize::from(access.len)]);
             news |= access.data != before;
         }
@@ -270,7 +270,7 @@ impl Turn {
             && self.accesses.iter().all(|(access, _, _)| access.write || answers(bus, access))
     }
 
-    /// What `item` holds after `turns`, when all held `firsts` before.
+    /// Value of `item` after `turns`, if the items held `firsts` before.
     fn count(&self, item: usize, turns: u64, firsts: &[u32]) -> u32 {
         let (mut item, mut turns, mut plus) = (item, turns, 0u32);
         while turns > 0 {
@@ -299,7 +299,7 @@ impl Turn {
         firsts.clear();
         accesses.clear();
         firsts.extend(self.items.iter().map(|(item, _)| read(core, *item)));
-        // The value of what is made of an item, `before` turns after now.
+        // The value of an expression of an item, `before` turns after now.
         let value = |value: Value, before: u64| match value {
             Value::Same => None,
             Value::Of(item, plus) => Some(self.count(item, before, &firsts).wrapping_add(plus)),
@@ -342,7 +342,7 @@ impl Turn {
     }
 }
 
-/// The lines of the text that steps stand in, which the cache holds while they are recorded.
+/// The lines of the text that hold the steps, which the cache holds while they are recorded.
 fn lines_of(steps: &[Step]) -> Vec<(usize, u64)> {
     let mut lines: Vec<(usize, u64)> = Vec::new();
     for step in steps {
@@ -356,7 +356,7 @@ fn lines_of(steps: &[Step]) -> Vec<(usize, u64)> {
     lines
 }
 
-/// How long the bus is busy at `now`.
+/// Remaining busy time of the bus at `now`.
 fn wait(free: [Time; 2], now: Time) -> [u64; 2] {
     free.map(|free| free.0.saturating_sub(now.0))
 }

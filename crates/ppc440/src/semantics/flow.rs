@@ -13,7 +13,7 @@ pub(crate) fn branch(core: &mut Core, op: &Op) -> Flow {
     go(core, op, target(pc, op), cycles)
 }
 
-/// Where a branch at `pc` that is no branch to a register goes if it is taken.
+/// Target of a taken branch at `pc` (not of a branch to a register).
 #[inline(always)]
 pub(crate) fn target(pc: u32, op: &Op) -> u32 {
     if op.flags & AA != 0 {
@@ -23,7 +23,7 @@ pub(crate) fn target(pc: u32, op: &Op) -> u32 {
     }
 }
 
-/// Whether a branch has a condition, and whether its target is looked for in the BTAC.
+/// Properties of a branch for the predictor: (it has a condition, its target is looked up in the BTAC).
 pub(crate) fn prediction(op: &Op) -> (bool, bool) {
     match op.kind {
         Kind::B => (false, true),
@@ -52,7 +52,7 @@ pub(crate) fn follow(r: &mut Registers, op: &Op) -> u32 {
     }
 }
 
-/// Tests BO and BI, counting CTR down if it says so.
+/// Tests BO and BI, counting CTR down if BO says so.
 #[inline(always)]
 fn holds(r: &mut Registers, op: &Op) -> bool {
     let bo = op.rt;

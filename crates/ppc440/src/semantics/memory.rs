@@ -361,7 +361,7 @@ fn store_bytes<B: Bus>(core: &mut Core, bus: &mut B, op: &Op, addr: u32, len: us
 }
 
 impl Core {
-    /// Their line, where `N` bytes at `addr` stand in the data cache's array, and whether the page is
+    /// Line of `N` bytes at `addr`, their index in the data cache's array, and whether the page is
     /// little-endian; `None` if the fast path does not suffice.
     #[inline(always)]
     fn hit<const N: usize>(&self, addr: u32, need: u8, forbid: u8) -> Option<(u32, usize, bool)> {
@@ -374,8 +374,8 @@ impl Core {
         Some((line, index * LINE + addr as usize % LINE, mapped.flags() & page::LITTLE != 0))
     }
 
-    /// Where `N` aligned bytes at `addr` stand if they are on a page that has just been translated, allows
-    /// the access, and goes around the cache.
+    /// Real address of `N` aligned bytes at `addr`, if they are on a page that has just been translated,
+    /// permits the access, and bypasses the cache.
     #[inline(always)]
     fn around<const N: usize>(&self, addr: u32, need: u8) -> Option<Real> {
         let mapped = self.tlb.mapped(addr)?;
@@ -385,7 +385,7 @@ impl Core {
         short.then(|| Real { addr: self.tlb.real(mapped, addr), flags, tid: 0 })
     }
 
-    /// With `CCR0[FLSTA]` every misaligned access is an alignment exception.
+    /// Raises an alignment exception for a misaligned access, if `CCR0[FLSTA]` is set.
     fn aligned(&mut self, addr: u32, size: usize, store: bool) -> Result<(), Flow> {
         if self.special.ccr0 & CCR0_FLSTA != 0 && addr as usize % size != 0 {
             return Err(self.raise(Exception::Alignment { addr, store }));

@@ -36,8 +36,8 @@ pub(crate) fn high_unsigned(r: &mut Registers, op: &Op) {
     let wide = u64::from(r.get(op.ra)) * u64::from(r.get(op.rb));
     to_rt(r, op, (wide >> 32) as u32);
 }
-/// Where the manual leaves the quotient undefined (by zero, or the least number by -1) it is the
-/// dividend.
+/// Divides, signed. If the manual leaves the quotient undefined (by zero, or the least number by -1) it is
+/// the dividend.
 pub(crate) fn divide(core: &mut Core, op: &Op) -> Flow {
     let r = &mut core.registers;
     let (a, b) = (r.get(op.ra) as i32, r.get(op.rb) as i32);

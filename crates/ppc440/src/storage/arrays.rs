@@ -3,7 +3,7 @@
 //! virtual ones.
 //!
 //! A table of lines that were used lately gives their places without a search of 64 ways. What an
-//! instruction needs of the cache stands close together, since simulated nodes by the hundred share
+//! instruction needs of the cache is kept close together, since simulated nodes by the hundred share
 //! the caches of the machine that simulates.
 
 use crate::code::{Code, Decoder, Line, Text, WORDS};
@@ -17,7 +17,7 @@ const WAYS: usize = 64;
 const SETS: usize = 16;
 const LINES: usize = WAYS * SETS;
 
-/// Which way of each set is replaced next: one byte a set, four to an SPR.
+/// Next way to replace in each set: one byte a set, four to an SPR.
 #[derive(Clone, Hash)]
 pub(crate) struct Victims {
     normal: [u8; SETS],
@@ -53,14 +53,14 @@ impl Victims {
 
 /// No line: real line numbers have 31 bits.
 const EMPTY: u32 = u32::MAX;
-/// In the tag of a line: somebody has written some of its bytes in memory. The fast paths do not
+/// Bit in the tag of a line: others have written some of its bytes in memory. The fast paths do not
 /// find such a line.
 const STALE: u32 = 1 << 31;
 /// Lines that the cache holds are counted by pieces of 4 KB of memory, modulo this number.
 const PIECES: usize = 256;
 
-/// Where a line is that was used lately and is not stale, and its dirty doublewords, so that a store
-/// which makes none dirty need not look elsewhere.
+/// Location of a recently used line that is not stale, and its dirty doublewords, so that a store which
+/// makes none dirty need not look elsewhere.
 #[derive(Clone, Copy, Hash)]
 pub(crate) struct Hint {
     pub line: u32,
@@ -117,7 +117,7 @@ impl DataCache {
             held: Box::new([0; PIECES]),
         }
     }
-    /// Where `line` is, if it was used lately.
+    /// Index of `line`, if it was used recently.
     #[inline(always)]
     pub fn hinted(&self, line: u32) -> Option<usize> {
         let hint = self.hints[hint_of(line)];
@@ -127,7 +127,7 @@ impl DataCache {
     pub fn dirty(&self, index: usize) -> u8 {
         self.dirty[index]
     }
-    /// Where `line` is, if it was used lately and these doublewords are dirty.
+    /// Index of `line`, if it was used recently and these doublewords are dirty.
     pub fn hinted_dirty(&self, line: u32, doublewords: u8) -> Option<usize> {
         let hint = self.hints[hint_of(line)];
         self.hinted(line).filter(|_| hint.dirty & doublewords == doublewords)
@@ -156,7 +156,7 @@ impl DataCache {
             *hint = Hint::NONE;
         }
     }
-    /// Where `line` is.
+    /// Index of `line`.
     pub fn find(&mut self, line: u32) -> Option<usize> {
         if let Some(index) = self.hinted(line) {
             return Some(index);
@@ -296,14 +296,14 @@ fn fetch_key(generation: u64, number: u32) -> u64 {
 pub(crate) const BUFFER: usize = LINES;
 
 /// The instruction cache. A line is named by its virtual tag: effective line, address space,
-/// process id, valid. With each line stand its decoded instructions, so they live and die with it.
+/// process id, valid. Each line holds its decoded instructions, so they live and die with it.
 #[derive(Clone)]
 #[repr(C)]
 pub(crate) struct InstructionCache {
     /// Taken out while the core executes it.
     pub text: Option<Arc<Text>>,
     generation: u64,
-    /// Of each place in the text whether its line stands in the cache, while translations are those of
+    /// Bit for each place in the text: its line is in the cache, while translations are those of
     /// `generation`. What is held may be missing here.
     pub held: [u64; Text::PLACES / 64],
     /// Changed whenever a line is filled.
@@ -314,13 +314,13 @@ pub(crate) struct InstructionCache {
     decoder: Decoder,
     /// Key of what the fetch buffer holds.
     buffered: Option<u64>,
-    /// Lines on their way that were not asked for yet.
+    /// Lines on their way that were not requested yet.
     pub ahead: Ahead,
     pub victims: Victims,
 }
 
 impl Hash for InstructionCache {
-    /// Of the instructions the words, from which all else follows.
+    /// Hashes of the instructions only the words, from which all else follows.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.tags, self.buffered, &self.victims).hash(state);
         self.lines.iter().for_each(|line| line.words.hash(state));
@@ -350,7 +350,7 @@ impl InstructionCache {
             epoch: 0,
         }
     }
-    /// Line `number` of the text, if it stands in the cache.
+    /// Line `number` of the text, if it is in the cache.
     #[inline(always)]
     pub fn fetched<'a>(&self, text: &'a Text, generation: u64, number: u32) -> Option<&'a Line> {
         let place = Text::place(number);
@@ -360,7 +360,7 @@ impl InstructionCache {
         }
         text.line(number)
     }
-    /// Remembers that line `number` stands at `index`. Returns it.
+    /// Remembers that line `number` is at `index`. Returns it.
     pub fn remember(
         &mut self,
         text: &Text,
@@ -379,12 +379,12 @@ impl InstructionCache {
         }
         line.clone()
     }
-    /// All these lines of the text, a bit each of the numbered words, stand in the cache.
+    /// True if all these lines of the text, a bit each of the numbered words, are in the cache.
     pub fn holds(&self, generation: u64, lines: &[(usize, u64)]) -> bool {
         let held = |&(word, bits): &(usize, u64)| self.held[word] & bits == bits;
         generation == self.generation && lines.iter().all(held)
     }
-    /// What the fetch buffer holds, if that is line `number`.
+    /// Line in the fetch buffer, if that is line `number`.
     pub fn buffered(&self, generation: u64, number: u32) -> Option<Arc<Line>> {
         let same = self.buffered == Some(fetch_key(generation, number));
         same.then(|| self.lines[BUFFER].clone())
@@ -418,7 +418,7 @@ impl InstructionCache {
         self.epoch += 1;
         self.lines[line] = self.decoder.line(number, words);
     }
-    /// The line of this tag does not stand in the cache any more.
+    /// The line of this tag is no longer in the cache.
     fn drop_held(&mut self, tag: u64) {
         let place = Text::place(tag as u32);
         self.held[place / 64] &= !(1 << (place % 64));

@@ -3,7 +3,7 @@
 //!
 //! Both wrongs are recorded as faults when a wrong byte is used, if [`Config::coherence_faults`] is
 //! on: a load that hits a byte that was written in memory since (whatever was written), and a read
-//! of somebody else that misses a byte that was stored. `dcbi`, `dcbf`, `dccci`, replacement, and
+//! of others that misses a byte that was stored. `dcbi`, `dcbf`, `dccci`, replacement, and
 //! stores to the bytes make a line fresh again. With the option off the data are just as old as the
 //! hardware's.
 //!
@@ -29,7 +29,7 @@ pub(crate) fn lines(addr: u64, len: usize) -> impl Iterator<Item = (u32, usize, 
 }
 
 impl Core {
-    /// Somebody else has written `len` bytes of memory at real address `addr`.
+    /// Reports that others have written `len` bytes of memory at real address `addr`.
     pub fn written_outside(&mut self, addr: u64, len: usize) {
         self.disturb();
         if self.coherence_faults {
@@ -39,7 +39,7 @@ impl Core {
         }
     }
 
-    /// Somebody else has read `data` from memory at real address `addr`. It can be a fault, which
+    /// Reports that others have read `data` from memory at real address `addr`. It can be a fault, which
     /// stops the core.
     pub fn read_outside(&mut self, addr: u64, data: &[u8]) {
         if !self.coherence_faults || self.state != State::Running {
@@ -56,7 +56,7 @@ impl Core {
         }
     }
 
-    /// A load of `len` bytes, which stand at `offset` in the cache's array.
+    /// A load of `len` bytes, which are at `offset` in the cache's array.
     pub(crate) fn check_fresh(
         &mut self,
         real: Real,

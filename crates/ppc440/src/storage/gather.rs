@@ -1,7 +1,7 @@
 //! Stores on their way to the bus, and how they are gathered.
 //!
 //! A store that goes to the bus is held until its request is made, [`Timing::gather`] cycles later;
-//! a store within the same aligned quadword that is contiguous with what is held joins it, and both
+//! a store within the same aligned quadword that is contiguous with the held bytes joins them, and both
 //! are one write. Nothing is gathered on guarded pages, across msync and mbar, or with `CCR0[DSTG]`
 //! (PPC440x5 manual, store gathering and table of store accesses). What is held is written earlier
 //! if anything else needs the data side of the bus: the bus sees loads and stores in the order of
@@ -20,7 +20,7 @@ const QUADWORD: usize = 16;
 /// The write that stores can still join.
 #[derive(Clone, Hash)]
 pub(crate) struct Gather {
-    /// Cycle in which it is asked for; `u64::MAX` if there is none.
+    /// Cycle in which it is requested; `u64::MAX` if there is none.
     pub due: u64,
     /// Its first byte, and how many.
     addr: u64,
@@ -70,7 +70,7 @@ impl Gather {
         let offset = real.addr as usize % QUADWORD;
         bus::copy(&mut self.data[offset..offset + bytes.len()], bytes);
     }
-    /// What a reader sees who reads memory and this write.
+    /// Adds this pending write to bytes read from memory at `addr`.
     pub fn overlay(&self, addr: u64, bytes: &mut [u8]) {
         if !self.is_empty() {
             for (at, byte) in (self.addr..).zip(self.bytes()) {
@@ -141,7 +141,7 @@ impl Core {
         Ok(())
     }
 
-    /// Before another access: asks for the write that is held.
+    /// Requests the write that is held, before another access.
     #[inline(always)]
     pub(crate) fn drain<B: Bus>(&mut self, bus: &mut B) -> Result<(), Flow> {
         self.unit.at = self.unit.at.max(self.unit.resume);

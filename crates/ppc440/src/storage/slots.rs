@@ -6,10 +6,10 @@ pub(crate) const MOST: usize = 8;
 /// A number of slots, each taken until some cycle.
 #[derive(Clone, Hash)]
 pub(crate) struct Slots {
-    /// When each slot is free, the first one first. Those that do not exist stand before, at 0: so
-    /// what changes mostly is moved by a fixed distance.
+    /// Time at which each slot is free, earliest first. Slots that do not exist come first, with time 0: so
+    /// the usual change moves entries by a fixed distance.
     ends: [u64; MOST],
-    /// How many do not exist.
+    /// Number of slots that do not exist.
     none: usize,
 }
 
@@ -18,12 +18,12 @@ impl Slots {
         assert!((1..=MOST).contains(&count.into()), "1 to 8 slots");
         Slots { ends: [0; MOST], none: MOST - usize::from(count) }
     }
-    /// When a slot is free.
+    /// Cycle in which the first slot is free.
     #[inline(always)]
     pub fn free(&self) -> u64 {
         self.ends[self.none % MOST]
     }
-    /// When all slots are free.
+    /// Cycle in which all slots are free.
     #[inline(always)]
     pub fn all_free(&self) -> u64 {
         self.ends[MOST - 1]
@@ -31,7 +31,7 @@ impl Slots {
     /// Takes the slot that is free first.
     #[inline(always)]
     pub fn occupy(&mut self, until: u64) {
-        // What is asked for last mostly ends last.
+        // The newest request mostly ends last.
         if until < self.all_free() {
             return self.occupy_between(until);
         }
@@ -48,7 +48,7 @@ impl Slots {
         ends.copy_within(1..1 + later, 0);
         ends[later] = until;
     }
-    /// In `cycle` as many are taken for as long as of `other` in `other_cycle`.
+    /// True if in `cycle` as many are taken, for as long, as of `other` in `other_cycle`.
     pub fn same_phase(&self, cycle: u64, other: &Slots, other_cycle: u64) -> bool {
         let wait = |end: &u64, cycle: u64| end.saturating_sub(cycle);
         let mut pairs = self.ends.iter().zip(&other.ends);

@@ -1,7 +1,7 @@
 //! Address translation: the 64-entry unified TLB, the shadow entry that reset leaves, and the page
 //! map that makes repeated translations cheap.
 //!
-//! The page map stands for the shadow TLBs, but it is larger and is emptied at every change of the
+//! The page map models the shadow TLBs, but it is larger and is emptied at every change of the
 //! TLB, so a changed entry is seen at once where the hardware would show it after the next context
 //! synchronisation at the latest. Only the shadow entry of reset has the hardware's lifetime: until
 //! the first context synchronisation.
@@ -75,7 +75,7 @@ impl TlbEntry {
 /// Bits of an address within the page that reset maps.
 const SHADOW_BITS: u32 = 12;
 
-/// What a page allows and how it behaves.
+/// Permissions and attributes of a page.
 pub(crate) mod page {
     pub const READ: u8 = 1;
     pub const WRITE: u8 = 2;
@@ -92,14 +92,14 @@ pub(crate) mod page {
 pub(crate) struct Real {
     pub addr: u64,
     pub flags: u8,
-    /// Of the entry, for the tags of the instruction cache.
+    /// TID of the entry, for the tags of the instruction cache.
     pub tid: u8,
 }
 
 /// A piece of a page in the page map.
 #[derive(Clone, Copy, Hash, PartialEq, Eq)]
 pub(crate) struct Mapped {
-    /// Which piece it is (0: none), and in the bits below that the flags.
+    /// Number of the piece (0: none), and in the bits below that the flags.
     tag: u32,
     /// Real cache line number of its first byte.
     line: u32,
@@ -107,11 +107,11 @@ pub(crate) struct Mapped {
 
 impl Mapped {
     const NONE: Mapped = Mapped { tag: 0, line: 0 };
-    /// Where they stand.
+    /// Offset of the tag and flags.
     pub const TAG: usize = std::mem::offset_of!(Mapped, tag);
     pub const LINE: usize = std::mem::offset_of!(Mapped, line);
 
-    /// What the page allows and how it behaves (`page`).
+    /// Permissions and attributes of the page (`page`).
     #[inline(always)]
     pub fn flags(self) -> u8 {
         self.tag as u8 & page::ALL

@@ -2,14 +2,14 @@
 //!
 //! A load that must wait for the bus delays its uses, not the core: up to four of them, of which
 //! three can fill a line each, are outstanding while others hit; the next one waits. Stores go to
-//! `gather`. Reads of data are answered in the order in which they were asked for (the local bus
+//! `gather`. Reads of data are answered in the order in which they were requested (the local bus
 //! pipelines requests, but one master's data come in order: assumed of the NIC's).
 //!
 //! An instruction here may use the bus several times: for a victim and a fill, for the pieces of a
 //! misaligned access, for the words of a multiple. Before each transaction it asks the horizon; if
 //! it may not go on, the instruction is left as if it had not begun, and is executed again later.
 //! Nothing must be done twice: [`Replay`] remembers the pieces that are done already, and `resume`
-//! when the transaction that could not be done was to be done. A victim is written back before the
+//! the due time of the transaction that could not be done. A victim is written back before the
 //! line that replaces it is read, so that each transaction leaves a consistent cache.
 
 use super::arrays::LINE;
@@ -31,12 +31,12 @@ pub(crate) use under::Under;
 /// Pieces of the current instruction that are done, in case it must be executed again.
 #[derive(Clone, Hash)]
 pub(crate) struct Replay {
-    /// How many; 0 if none.
+    /// Number of bytes; 0 if none.
     pub count: u32,
-    /// What was read.
+    /// Bytes read.
     bytes: [u8; 128],
     len: usize,
-    /// When the last of it is there.
+    /// Cycle in which the last of the data arrives.
     data_at: u64,
 }
 
@@ -51,13 +51,13 @@ pub(crate) struct Unit {
     /// Pieces of the current execution so far, and bytes taken from the replay.
     step: u32,
     taken: usize,
-    /// When the result of the instruction just executed is there.
+    /// Cycle in which the result of the instruction just executed is available.
     pub data_at: u64,
     /// Nothing issues before that cycle after the instruction just executed.
     pub stall: u64,
     /// Arrival of the last line fill.
     pub filled: u64,
-    /// For how many cycles stores can join a write.
+    /// Cycles in which stores can join a write.
     pub window: u64,
     line_fills: usize,
     load_latency: u64,
@@ -93,11 +93,11 @@ impl Unit {
             load_latency: timing.load.into(),
         }
     }
-    /// Nothing that the bus has been asked for is outstanding from that cycle on.
+    /// No request to the bus is outstanding from that cycle on.
     pub fn quiet_at(&self) -> u64 {
         self.answered().max(self.writes.all_free())
     }
-    /// When the last read that was asked for is answered.
+    /// Cycle in which the last requested read is answered.
     fn answered(&self) -> u64 {
         self.filled.max(self.loads.all_free())
     }
@@ -399,7 +399,7 @@ impl Core {
     }
 
     /// Reads a line into the data cache. The core goes on meanwhile, unless all fill buffers are
-    /// busy. Returns its index, and when it is there.
+    /// busy. Returns its index, and the cycle of its arrival.
     pub(crate) fn fill<B: Bus>(&mut self, bus: &mut B, line: u32) -> Result<(usize, u64), Flow> {
         self.drain(bus)?;
         self.write_back(bus, self.dcache.victim(line))?;

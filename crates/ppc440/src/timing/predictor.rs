@@ -4,7 +4,7 @@
 
 use crate::Timing;
 
-/// What stands in the predictor for a branch.
+/// Predictor state for one branch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
     counter: Option<u8>,
@@ -44,7 +44,7 @@ impl Predictor {
     #[inline(always)]
     pub fn conditional(&mut self, pc: u32, guess: bool, taken: bool, counts: bool) -> (bool, u64) {
         let agrees = taken == guess;
-        // Most counters stand at that end already.
+        // Most counters are already at that end.
         if self.counter(pc) != if agrees { 3 } else { 0 } && !self.learn(pc, agrees) {
             return (false, self.mispredict);
         }
@@ -60,7 +60,7 @@ impl Predictor {
         self.set_counter(pc, if agrees { counter + 1 } else { counter - 1 });
         agrees == (counter >= 2)
     }
-    /// The byte of the counter for a branch at `pc`, and where in it that stands.
+    /// The byte of the counter for a branch at `pc`, and its position in the byte.
     #[inline(always)]
     pub fn index(&self, pc: u32) -> (usize, u32) {
         let index = pc >> 2 & self.history_mask;
@@ -88,15 +88,15 @@ impl Predictor {
         *slot = pc;
         self.taken
     }
-    /// What the prediction of a branch at `pc` depends on and may change, if it has a condition, and
-    /// if its target is looked for in the BTAC.
+    /// Predictor state on which the prediction of a branch at `pc` depends and that the branch may change;
+    /// `condition`: it has a condition, `target`: its target is looked up in the BTAC.
     pub fn state(&self, pc: u32, condition: bool, target: bool) -> State {
         State {
             counter: condition.then(|| self.counter(pc)),
             target: target.then(|| self.btac[(pc >> 2 & self.btac_mask) as usize & 15]),
         }
     }
-    /// That is what stands there.
+    /// True if the predictor holds `state`.
     pub fn is_in(&self, pc: u32, state: State) -> bool {
         self.state(pc, state.counter.is_some(), state.target.is_some()) == state
     }

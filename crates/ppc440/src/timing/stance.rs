@@ -1,5 +1,5 @@
-//! Where the stream of issue stands, without saying when: what follows issues after the same waits
-//! wherever it is the same.
+//! Pipeline state relative to the present cycle, without absolute times: wherever it is the same, the
+//! following instructions issue after the same waits.
 
 /// Pipes taken in the present cycle, and for which registers how many cycles the next instruction would
 /// have to wait.
@@ -20,7 +20,7 @@ impl Stance {
     /// All registers are ready, and no pipe is taken.
     pub const NONE: Stance = Stance { late: 0, waits: 0 };
 
-    /// With these pipes taken and these registers not ready, for each of which `wait` tells for how long;
+    /// State with these pipes taken and these registers not ready, for each of which `wait` gives the cycles;
     /// `None` if that does not fit.
     #[inline]
     pub fn new(pipes: u64, late: u64, wait: impl Fn(usize) -> u64) -> Option<Stance> {

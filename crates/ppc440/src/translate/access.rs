@@ -1,4 +1,4 @@
-//! Loads, stores and barriers that pieces do not do themselves: what is not quick. A piece calls the
+//! Loads, stores and barriers that pieces do not do themselves, because they are slow. A piece calls the
 //! instruction's own function and goes on in the piece that follows it, mostly the one that followed it
 //! before.
 
@@ -16,23 +16,23 @@ use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr;
 
-/// What has come after an access.
+/// Outcome of an access.
 #[derive(Clone, Copy)]
 pub(super) struct After {
     /// Cycles from its issue until its result was there, and until the next instruction could issue.
     took: (u64, u64),
-    /// Where the stream of issue stands then, and the piece that goes on there.
+    /// Pipeline state after it, and the piece that goes on from there.
     stance: Stance,
     code: *const u8,
 }
 
 impl After {
     pub const NONE: After = After { took: (u64::MAX, 0), stance: Stance::NONE, code: ptr::null() };
-    /// As many as are remembered of an access, beside the first.
+    /// Number of outcomes remembered of an access, beside the first.
     const MOST: usize = 7;
 }
 
-/// What pieces need for their accesses.
+/// Context that pieces need for their accesses.
 #[repr(C)]
 pub(super) struct Visit<'a, B> {
     pub table: &'static [Function; COUNT],
@@ -40,26 +40,26 @@ pub(super) struct Visit<'a, B> {
     pub bus: &'a mut B,
     pub own: &'a mut Translator,
     pub text: &'a Text,
-    /// How the pieces have ended, if an access ended them.
+    /// Outcome of the pieces, if an access ended them.
     pub ran: Option<Ran>,
-    /// What an access panicked with: there is no way through pieces for it.
+    /// Panic raised in an access: it cannot unwind through pieces.
     pub panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Where to go on, and slots from there to the limit.
+/// Address at which to go on, and slots from there to the limit.
 #[repr(C)]
 pub(super) struct GoOn {
     code: *const u8,
     slots: u64,
 }
 
-/// Does the access before which an exit stands, so many slots before the limit.
+/// Does the access in front of which there is an exit, so many slots before the limit.
 pub(super) type Function = extern "sysv64" fn(visit: *mut (), exit: u64, slots: u64) -> GoOn;
 
 macro_rules! accesses {
     ($($kind:ident $function:expr;)*) => {
         const KINDS: &[Kind] = &[$(Kind::$kind,)*];
-        /// How many instructions there are.
+        /// Number of instructions.
         pub(super) const COUNT: usize = KINDS.len();
 
         impl<B: Bus> Visit<'_, B> {
@@ -107,7 +107,7 @@ accesses! {
     Msync storage_synchronise;
 }
 
-/// Which of the functions does such an instruction.
+/// Index of the function that executes such an instruction.
 pub(super) fn number(kind: Kind) -> usize {
     KINDS.iter().position(|of| *of == kind).expect("a load, a store or a barrier")
 }
@@ -133,7 +133,7 @@ impl<B: Bus> Visit<'_, B> {
         slots: u64,
         function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
     ) -> GoOn {
-        // SAFETY: the core is this call's: it stands still in its piece.
+        // SAFETY: the core is this call's: it does not run on in its piece.
         let core = unsafe { &mut *self.core };
         let exit = &self.own.exits[number];
         let Then::Access { op, issues, first, .. } = &exit.then else {
@@ -143,7 +143,7 @@ impl<B: Bus> Visit<'_, B> {
         let pc = exit.pc.unwrap_or_default();
         core.registers.pc = pc;
         core.counters.instructions += u64::from(exit.instructions);
-        // SAFETY: it stands in the text, which the translator holds.
+        // SAFETY: it lies in the text, which the translator holds.
         let op = unsafe { &**op };
         let issue = base + u64::from(*issues);
         core.issue = issue;
@@ -173,7 +173,7 @@ impl<B: Bus> Visit<'_, B> {
                 None => return self.end(Ran::Enough),
             }
         };
-        // What the interpreter would look for before it goes on.
+        // The checks of the interpreter before it goes on.
         let up = cycle << 3 | next.stance.pipes() >= core.limit.0;
         if up || pc % 32 == 0 && core.is_up_at_line(self.text) {
             core.pipeline.assume(cycle, next.stance);
@@ -188,8 +188,8 @@ impl<B: Bus> Visit<'_, B> {
     }
 }
 
-/// Where the stream of issue stands after an access, and the piece that goes on there; `None` if there is
-/// none: then the pipeline stands there.
+/// Pipeline state after an access, and the piece that goes on from there; `None` if there is none, and then
+/// the pipeline itself is in that state.
 #[inline(never)]
 fn after(
     core: &mut Core,

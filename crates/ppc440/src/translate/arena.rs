@@ -42,26 +42,26 @@ impl Arena {
             _ => None,
         }
     }
-    /// Where the next piece will be executed.
+    /// Address at which the next piece will be executed.
     pub fn next(&self) -> *const u8 {
         self.executed.wrapping_add(self.used)
     }
     /// Puts a piece there; `None` if it does not fit.
     pub fn put(&mut self, code: &[u8]) -> Option<*const u8> {
-        // What begins a line of the host's cache needs fewer of them.
+        // A piece that begins at a line of the host's cache needs fewer lines.
         let end = (self.used + code.len()).next_multiple_of(64);
         if end > self.room {
             return None;
         }
         let at = self.next();
-        // SAFETY: the room is within the mapping, and nothing that is executed stands there.
+        // SAFETY: the room is within the mapping, and it holds nothing that is executed.
         unsafe {
             ptr::copy_nonoverlapping(code.as_ptr(), self.written.add(self.used), code.len());
         }
         self.used = end;
         Some(at)
     }
-    /// The jump whose distance (four bytes) stands at `at` goes to `target` from now on.
+    /// The jump whose distance (four bytes) is at `at` goes to `target` from now on.
     pub fn link(&mut self, at: *const u8, target: *const u8) {
         let place = at as usize - self.executed as usize;
         assert!(place + 4 <= self.used, "a jump of this arena");

@@ -1,5 +1,5 @@
-//! From the instructions of the 440 to those of the host: one piece, from an address on, where the stream
-//! of issue stands in a known way.
+//! Translator from the instructions of the 440 to those of the host: one piece, from an address on, where
+//! the stream of issue is in a known state.
 //!
 //! Registers of the host in a piece:
 //!
@@ -33,13 +33,13 @@ use dynasmrt::{dynasm, DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler};
 use std::mem::offset_of;
 use std::ptr;
 
-/// How a piece is left.
+/// Exit from a piece.
 pub(super) struct Exit {
     /// The next instruction; `None` if the core knows.
     pub pc: Option<u32>,
     /// Cycles since the piece began, or since what `r12` tells.
     pub cycles: u32,
-    /// Where the stream of issue stands.
+    /// Pipeline state at the exit.
     pub stance: Stance,
     /// Instructions done since the piece began that have not been counted.
     pub instructions: u32,
@@ -48,23 +48,23 @@ pub(super) struct Exit {
     pub code: *const u8,
 }
 
-/// What comes after a piece.
+/// Continuation after a piece.
 pub(super) enum Then {
     /// The next instruction is not done by pieces, or not as things are now.
     Interpret,
     /// The same for a load or store: which, in which cycle it issues, and what came after it before.
     Access { op: *const Op, issues: u32, first: After, others: Vec<After> },
-    /// Something may be up; if not, another piece. The distance of the jump to it stands there, if it
+    /// Something may be up; if not, another piece. The distance of the jump to it is there, if it
     /// can be linked and is not.
     Next(Option<*const u8>),
 }
 
-/// Where a piece stands, and what it calls.
+/// Location of a piece, and addresses that it calls.
 pub(super) struct Site<'a> {
     pub at: *const u8,
     pub gate: *const u8,
     pub places: Places,
-    /// Where returns look for pieces.
+    /// Table in which returns look up pieces.
     pub quick: *const super::Quick,
     pub exits: &'a mut Vec<Exit>,
     pub numbers: &'a mut Numbers,
@@ -93,7 +93,7 @@ struct Piece<'a> {
     asm: VecAssembler<X64Relocation>,
     core: &'a Core,
     site: Site<'a>,
-    /// The stream of issue as it will stand here.
+    /// State of the stream of issue when execution is here.
     pipeline: Pipeline,
     pc: u32,
     /// Instructions done so far.
@@ -104,7 +104,7 @@ struct Piece<'a> {
     pending: Vec<(DynamicLabel, usize)>,
     /// Branches for which the predictor is asked.
     unsure: Vec<Unsure>,
-    /// Of those that can be linked: the exit, and where the jump's distance stands.
+    /// Exits that can be linked, each with the offset of its jump's distance.
     jumps: Vec<(usize, usize)>,
 }
 
@@ -206,7 +206,7 @@ impl Piece<'_> {
         let issues = issues as u32;
         self.exit(Then::Access { op, issues, first: After::NONE, others: Vec::new() })
     }
-    /// An exit that stands for what has been done so far.
+    /// An exit after what has been done so far.
     fn exit(&mut self, then: Then) -> DynamicLabel {
         let exit = Exit {
             pc: Some(self.pc),
@@ -227,7 +227,7 @@ impl Piece<'_> {
     fn stance(&mut self) -> Stance {
         self.pipeline.stance().expect("what a piece does is soon ready")
     }
-    /// Another line begins at `pc`, unless somebody wants to know of it.
+    /// Another line begins at `pc`, unless an observer needs to know of it.
     fn enter_line(&mut self, pc: u32, exit: DynamicLabel) {
         emit!(self; mov eax, pc as i32);
         self.call_gate(self.site.places.line);
@@ -299,7 +299,7 @@ impl Piece<'_> {
         for (label, exit) in std::mem::take(&mut self.pending) {
             emit!(self; =>label);
             if let Then::Access { op, .. } = self.site.exits[exit].then {
-                // SAFETY: it stands in the text, of which this piece is made.
+                // SAFETY: it lies in the text, of which this piece is made.
                 let number = access::number(unsafe { &*op }.kind);
                 emit!(self
                     ; mov rdi, [rsp]
@@ -438,7 +438,7 @@ impl Piece<'_> {
             }
         }
     }
-    /// Where a branch to a register goes, into `eax`.
+    /// Loads the target of a branch to a register into `eax`.
     fn target(&mut self, op: &Op) {
         let source = if op.kind == Kind::Bclr { LR } else { CTR };
         emit!(self; mov eax, [BYTE rbx + source]; and eax, BYTE -4);

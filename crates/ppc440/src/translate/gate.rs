@@ -1,4 +1,4 @@
-//! The code that enters and leaves pieces, routines beside it that they call, and where things stand as seen
+//! The code that enters and leaves pieces, routines beside it that they call, and offsets of fields as seen
 //! from them.
 
 use crate::code::Text;
@@ -9,7 +9,7 @@ use dynasmrt::x64::X64Relocation;
 use dynasmrt::{dynasm, DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler};
 use std::mem::{offset_of, size_of};
 
-/// Where in the core `rbx` points.
+/// Offset in the core to which `rbx` points.
 pub(super) const MIDDLE: usize = 64;
 
 pub(super) const fn at(offset: usize) -> i32 {
@@ -50,7 +50,7 @@ pub(super) struct Gate {
     pub places: Places,
 }
 
-/// Where parts of the gate begin.
+/// Offsets of the parts of the gate.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Places {
     /// Leaves with the number of an exit in `eax`.
@@ -60,7 +60,7 @@ pub(super) struct Places {
     /// Condition register fields, into `al`, from the host's signed or unsigned comparison.
     pub signed: usize,
     pub unsigned: usize,
-    /// A line begins at `eax`, unless somebody wants to know of it: then the zero flag is not set.
+    /// A line begins at `eax`, unless an observer needs to know of it: then the zero flag is not set.
     pub line: usize,
     /// Loads of 1, 2, 4 bytes and of a signed number of 2, from address `eax` into `ecx`, if they are
     /// quick: if not, the zero flag is not set.
@@ -183,9 +183,9 @@ pub(super) fn gate(place: *const u8, piece_bits: u32) -> Gate {
     Gate { code: asm.finalize().expect("every label has its place"), places }
 }
 
-/// Where `len` bytes at `eax` stand in the data cache: from `rsi + rdx` on, their line's hint at `rdi`.
-/// Goes to the label that is returned, with the zero flag not set, if they do not, if the page does not
-/// have just these attributes, or if they are not aligned.
+/// Finds `len` bytes at `eax` in the data cache: they are from `rsi + rdx` on, their line's hint is at
+/// `rdi`. Goes to the label that is returned, with the zero flag not set, if the cache does not hold them,
+/// if the page does not have exactly these attributes, or if they are not aligned.
 fn find(
     asm: &mut VecAssembler<X64Relocation>,
     len: u8,

@@ -48,12 +48,12 @@ impl Machine {
             Stop::Fault | Stop::Halted => self.core.fault().map(|fault| fault.kind),
         }
     }
-    /// Somebody else writes, and the core is told.
+    /// Writes as another device would, and tells the core.
     fn write(&mut self, addr: u64, bytes: &[u8]) {
         self.flat.memory.write(addr, bytes).unwrap();
         self.core.written_outside(addr, bytes.len());
     }
-    /// Somebody else reads.
+    /// Reads as another device would, and tells the core.
     fn read(&mut self, addr: u64, len: usize) -> Option<FaultKind> {
         let data = self.flat.memory.bytes(addr, len).unwrap();
         self.core.read_outside(addr, &data);

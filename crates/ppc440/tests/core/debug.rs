@@ -1,5 +1,5 @@
-//! A debugger may halt a core before any instruction and look at everything: nobody else can see it. What it
-//! is told of the next instruction is what that does.
+//! A debugger may halt a core before any instruction and look at everything: nothing else can see it. The
+//! report on the next instruction agrees with what that does.
 
 use crate::polled::{start, BUSY, MAILBOX};
 use crate::support::asm::*;
@@ -53,7 +53,7 @@ impl Debugger {
     }
 }
 
-/// Looks at what stands at an address, and at registers.
+/// Looks at the contents of an address, and at registers.
 fn look(core: &Core, addr: u32) {
     if let Some(at) = core.locate(addr) {
         let mut bytes = vec![0; at.len.min(64)];
@@ -112,7 +112,7 @@ fn a_parked_loop_is_one_that_was_halted_everywhere() {
     }
 }
 
-/// Loads and stores around the cache: what is announced is what the bus sees.
+/// Loads and stores around the cache: the bus sees the announced accesses.
 #[test]
 fn an_access_is_what_was_announced() {
     let source = "
@@ -207,7 +207,7 @@ fn memory_is_seen_with_what_the_core_holds_of_it() {
             let stop = core.run_observed(&mut flat, Time::NEVER, &mut debugger);
             assert_eq!(stop, Stop::Halted);
         }
-        // Neither has come to memory: one core holds them in its cache, the other on the way there.
+        // Neither has reached memory: one core holds them in its cache, the other on the way there.
         assert_eq!(flat.word_be(0x8000), 0);
         let at = core.locate(0x8002).unwrap();
         assert_eq!((at.real, at.len, at.cacheable), (0x8002, 1022, held));

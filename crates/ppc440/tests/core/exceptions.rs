@@ -300,7 +300,7 @@ fn the_decrementer_ends_the_wait_state_and_reloads() {
     assert_eq!(core.counters().exceptions, 50);
 }
 
-/// Nobody takes its interrupts.
+/// The decrementer's interrupts are not taken.
 #[test]
 fn the_decrementer_reloads_itself_unseen() {
     let (mut core, mut flat) = machine(&[

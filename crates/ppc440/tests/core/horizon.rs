@@ -236,7 +236,7 @@ fn a_store_is_written_when_it_is_due_whatever_the_core_does() {
         core.set_tlb_entry(0, TlbEntry::new(0, 0, 4, ALL));
         core.set_tlb_entry(1, TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | ALL));
         core.set_gpr(5, ppc440::MSR_WE);
-        // The horizon stands still while the core goes on, up to the write.
+        // The horizon stays while the core goes on, up to the write.
         let mut at = Time::ZERO;
         while bus.writes.is_empty() {
             bus.flat.horizon = at + Duration::from_ns(1);

@@ -1,5 +1,5 @@
 //! Parking is exact: a core that skips the turns of its polling loop and one that executes them are
-//! equal in everything, whenever somebody looks and whenever the loop is left.
+//! equal in everything, at any look and at any exit from the loop.
 
 use crate::polled::{advance, start, start_loop, Polled, BUSY, HEARTBEAT, MAILBOX};
 use crate::{polled, support};
@@ -53,8 +53,8 @@ fn wake_ups_at_every_phase_of_the_loop() {
     }
 }
 
-/// Most of what is due does not concern the core: a core that may wait then is run again only for what
-/// does, and stands where one stands that has executed everything.
+/// Most events do not concern the core: a core that may wait then is run again only for those that
+/// do, and is in the same state as one that has executed everything.
 #[test]
 fn a_core_that_waits_misses_nothing() {
     for (source, seed) in [(polled::LOOP, 5), (DERIVED, 6), (DELAYED, 8), (LEVEL, 9)] {
@@ -157,7 +157,7 @@ fn looks_at_every_cycle_change_nothing() {
 }
 
 /// The polls of a turn are used in the next one, so that they are outstanding where it begins; the
-/// heartbeat stands beside a word that is stored with it now and then.
+/// heartbeat is beside a word that is stored with it now and then.
 const OVERLAPPED: &str = "
         lis 20,0
         ori 21,20,0x8000
@@ -271,8 +271,8 @@ fn external_interrupts_and_timers_end_the_skipping() {
     assert!(parked.1.repeated > 1_000);
 }
 
-/// What it makes of the polled word it keeps, in registers and in the cache, in all widths; the way
-/// depends on two of its bits.
+/// Values derived from the polled word, in registers and in the cache, in all widths; the path depends on
+/// two of its bits.
 const DERIVED: &str = "
         lis 20,0
         ori 21,20,0x8000
@@ -309,7 +309,8 @@ turn:   lwz 9,16(20)
         blr
 ";
 
-/// What is polled takes some turns through registers and a field of CR until anything depends on it.
+/// Polled value that passes through registers and a field of CR for some turns before anything depends on
+/// it.
 const DELAYED: &str = "
         lis 20,0
         ori 21,20,0x8000
@@ -335,7 +336,7 @@ take:   mr 28,27
         b back
 ";
 
-/// As long as the polled word is odd there is something to do in each turn, of which the turn's own
+/// Loop with something to do in each turn as long as the polled word is odd, of which the turn's own
 /// registers show nothing at its end.
 const LEVEL: &str = "
         lis 20,0

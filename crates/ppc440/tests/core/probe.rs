@@ -8,7 +8,7 @@ use des::{Duration, Time};
 use ppc440::{Cause, Core, Jump, Observation, Probe, Stop, TlbEntry, TLB_E, TLB_I};
 use std::collections::BTreeMap;
 
-/// Sums of what was told.
+/// Sums of the reports.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Sums {
     cycles: BTreeMap<(u32, Cause), u64>,
@@ -51,7 +51,7 @@ impl Sums {
     fn at(&self, pc: u32, cause: Cause) -> u64 {
         self.cycles.get(&(pc, cause)).copied().unwrap_or(0)
     }
-    /// Everything that the core counted was told.
+    /// Checks that everything that the core counted was reported.
     fn check(&self, core: &Core) {
         let counters = core.counters();
         assert_eq!(self.cycles.values().sum::<u64>(), counters.cycles, "cycles");
@@ -78,7 +78,7 @@ fn everything_is_told_of_compiled_code() {
     for attributes in [0, TLB_I, ppc440::TLB_W] {
         let (mut core, mut flat) = program.load(1, attributes);
         let mut sums = Sums::default();
-        // Cut anywhere: what is told does not depend on it.
+        // Cut anywhere: the reports do not depend on it.
         let mut at = Time::ZERO;
         let stop = loop {
             at += Duration(3_333_333);

@@ -243,7 +243,7 @@ fn lines_are_fetched_ahead_as_ccr0_says() {
     let (plain, misses) = fetched(0, 0, &straight);
     assert_eq!(misses, 5);
     for (count, waits) in [(0, 5), (1, 3), (2, 2), (3, 2)] {
-        // On this bus lines that are asked for together come together, so that only the first
+        // On this bus lines that are requested together arrive together, so that only the first
         // is waited for.
         let (cycles, misses) = fetched(lines(count), 0, &straight);
         assert_eq!(misses, 5, "{count} ahead");

@@ -1,5 +1,5 @@
-//! What is translated does what the interpreter does, instruction by instruction and cycle by cycle:
-//! wherever runs are cut, every part of both cores, their memories and all transactions are the same.
+//! Translated code does what the interpreter does, instruction by instruction and cycle by cycle: wherever
+//! runs are cut, every part of both cores, their memories and all transactions are the same.
 
 use crate::polled::{advance, start, MAILBOX};
 use crate::program::Program;
@@ -9,7 +9,7 @@ use crate::support::{twin, Flat, ALL};
 use des::{Duration, Random, Time};
 use ppc440::{Core, Stop, TlbEntry, TLB_E, TLB_G, TLB_I, TLB_W};
 
-/// Two that are the same but for this: one is never translated, the other from the first time on.
+/// Two cores with one difference: one is never translated, the other from the first time on.
 struct Pair {
     cores: [Core; 2],
     buses: [Flat; 2],

@@ -1,7 +1,7 @@
 //! System instructions and exceptions: QEMU's bamboo board, a 440EP, big-endian, against our core.
 //!
 //! The program maps itself, sets the vectors and runs random cases (`privileged`). Each handler
-//! appends what it was told to a log and goes on behind the instruction; log, blocks and the memory
+//! appends its values to a log and goes on behind the instruction; log, blocks and the memory
 //! that the pages show are compared at the end, and the whole TLB.
 //!
 //! Where QEMU 7.2 differs from the manual the handlers hide it or the cases avoid it:
@@ -40,7 +40,7 @@ const FLAG: i32 = 0x240;
 const CODE: u32 = 0x4_0000;
 const LOG: u32 = 0x0200_0000;
 const DATA: u32 = 0x0280_0000;
-/// Where the program leaves the whole TLB.
+/// Address at which the program leaves the whole TLB.
 const TLB: u32 = 0x0310_0000;
 const END_OF_MEMORY: u32 = 0x0310_1000;
 const RECORD: usize = 32;
@@ -81,7 +81,7 @@ fn without(register: u32, bit: u32) -> u32 {
 /// The handler of vector `number`: saves r30 and r31, appends a record, goes on.
 fn handler(number: u32, identity: u32) -> Vec<u32> {
     let mut code = vec![stw(31, SAVED_31, 0), stw(30, SAVED_30, 0), lwz(31, LOG_END, 0)];
-    // What QEMU does not tell, or tells where the manual does not: see above.
+    // Values that QEMU does not give, or gives where the manual does not: see above.
     let hidden = match number {
         5 => vec![li(30, 0), mtspr(spr::ESR, 30)],
         14 => vec![li(30, 0), mtspr(spr::ESR, 30), mtspr(spr::DEAR, 30)],
@@ -204,7 +204,7 @@ fn image(seed: u64, cases: usize, length: usize, inhibited: bool) -> Image {
     image
 }
 
-/// What QEMU leaves, and whether it came to the end.
+/// Memory that QEMU leaves, and true if it reached the end.
 fn in_qemu(image: &mut Image, name: &str) -> (Vec<u8>, bool) {
     image.append(&[li(3, 1), stw(3, FLAG, 0), b(0)]);
     let mut guest = Guest::start(name, "bamboo", MEMORY, &image.bytes, &[]);

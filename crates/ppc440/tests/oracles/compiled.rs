@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The C programs in tests/programs.
 const PROGRAMS: [&str; 2] = ["kernels.c", "algorithms.c"];
 
-/// What a program computes here.
+/// Results of a program on this machine's processor.
 fn native(program: &str) -> Vec<u32> {
     need("cc", "gcc");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/native.c");

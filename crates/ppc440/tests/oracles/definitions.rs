@@ -66,7 +66,7 @@ fn leftmost_zero_byte(a: u32, b: u32) -> (u32, u32) {
     }
 }
 
-/// What an instruction on r3 (target), r4 and r5 leaves: r3, CR0 if it is set, XER.
+/// Expected result of an instruction on r3 (target), r4 and r5: r3, CR0 if it is set, XER.
 struct Expected {
     word: u32,
     result: u32,

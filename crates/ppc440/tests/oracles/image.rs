@@ -22,7 +22,7 @@ impl Order {
     }
 }
 
-/// Where the parts of an image stand.
+/// Addresses of the parts of an image.
 pub struct Plan {
     pub oracle: Oracle,
     pub order: Order,
@@ -40,7 +40,7 @@ pub struct Image {
     pub plan: Plan,
     pub bytes: Vec<u8>,
     pub cases: Vec<Case>,
-    /// Behind the code of the last case.
+    /// Address behind the code of the last case.
     pub end: u32,
 }
 
@@ -84,7 +84,7 @@ impl Image {
         self.end += 4 * words.len() as u32;
         assert!(self.end < self.plan.data, "too many cases");
     }
-    /// Turns the bytes of each word of code round: it stands in a page of the other order then.
+    /// Turns the bytes of each word of code round: it is in a page of the other order then.
     pub fn turn_code(&mut self) {
         let len = (self.plan.data - self.plan.base) as usize;
         self.bytes[..len].chunks_exact_mut(4).for_each(|word| word.reverse());

@@ -1,6 +1,6 @@
 //! Byte order of pages, which no QEMU has, as a property from the PPC440x5 manual: an access to a
 //! little-endian page does what the same access does to a big-endian page in which the bytes of
-//! each element of the operand stand the other way round. An element is the operand itself, a word
+//! each element of the operand are in the opposite order. An element is the operand itself, a word
 //! of a multiple, a byte of a string. So what the other oracles say of big-endian pages holds for
 //! little-endian ones, for every load and store, at every alignment.
 
@@ -11,7 +11,7 @@ use crate::support::ALL;
 use des::Random;
 use ppc440::{mnemonic, TlbEntry, TLB_E, TLB_I, TLB_W};
 
-/// How the operand's address is made.
+/// Addressing form of the operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     /// Displacement and register.
@@ -20,7 +20,7 @@ enum Form {
     Indexed,
     /// Two registers, of which RA is updated.
     Updated,
-    /// A register; the number of bytes stands in the instruction.
+    /// A register; the number of bytes is in the instruction.
     Immediate,
 }
 use Form::*;

@@ -22,9 +22,9 @@ pub const FRAMES: u32 = 0x0300_0000;
 pub const FRAMES_LEN: u32 = 1 << 20;
 /// MSR of a case's begin and end, and of what follows `sc` or a failed fetch.
 pub const BASE_MSR: u32 = MSR_ME;
-/// Where the handlers of `sc` and failed fetches go on.
+/// Register with the address at which the handlers of `sc` and failed fetches go on.
 pub const RECOVERY: u32 = spr::SPRG0 + 7;
-/// Vectors stand at IVPR, one of these, plus IVOR.
+/// Vectors are at IVPR, one of these, plus IVOR.
 pub const BANKS: [u32; 2] = [0x1_0000, 0x2_0000];
 
 /// Registers that hold addresses and constants, and the block.
@@ -59,7 +59,7 @@ pub struct Case {
     pub executed: Vec<u32>,
 }
 
-/// What the word at this offset of a block is.
+/// Name of the word at this offset of a block.
 pub fn place(offset: usize) -> String {
     match (offset as i32 - OUTPUT) / 4 {
         _ if offset < OUTPUT as usize => format!("input word {}", offset / 4),
@@ -120,7 +120,7 @@ impl Generator {
         self.msr & MSR_PR != 0
     }
 
-    /// A case that will stand at `start`, with its data at `block`.
+    /// A case that will be at `start`, with its data at `block`.
     pub fn case(&mut self, start: u32, block: u32, length: usize) -> Case {
         self.start = start;
         self.code.clear();
@@ -337,7 +337,7 @@ impl Generator {
     }
 
     fn enter_user_mode(&mut self) {
-        // Where to go on is known only at the end of the stay.
+        // The address at which to go on is known only at the end of the stay.
         self.set(RECOVERY, PENDING);
         self.msr = self.new_msr() | MSR_PR;
         let msr = self.msr;
@@ -345,7 +345,7 @@ impl Generator {
         self.return_to(behind, msr);
     }
 
-    /// What a user may not do.
+    /// Generates an instruction that a user may not execute.
     fn forbidden(&mut self) {
         let (rt, ra) = (self.reg(), self.reg());
         let (number, _) = self.pick(&KEPT[..8]);
@@ -426,7 +426,7 @@ impl Generator {
     }
 }
 
-/// Stands for an address that is not known yet.
+/// Placeholder of an address that is not known yet.
 const PENDING: u32 = 0xdead_0000;
 
 /// TSR: the decrementer has ended.

@@ -3,7 +3,7 @@
 use crate::support::asm::*;
 use des::Random;
 
-/// What the cases will run on beside our core; it decides what can be in them.
+/// Oracle that runs the cases beside our core; it decides what they can contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
     /// QEMU's 440 in user mode, big-endian.
@@ -34,7 +34,7 @@ pub struct Case {
     random_to: usize,
 }
 
-/// What the word at this offset of a block is.
+/// Name of the word at this offset of a block.
 pub fn place(offset: usize) -> String {
     match offset {
         0..160 => format!("input word {}", offset / 4),
@@ -408,7 +408,7 @@ impl Generator<'_> {
     }
 }
 
-/// Whether the oracle has the instructions of this primary opcode.
+/// True if the oracle has the instructions of this primary opcode.
 fn has(oracle: Oracle, op: u32) -> bool {
     op != 4 || oracle == Oracle::User440
 }
@@ -419,7 +419,7 @@ fn keep_xer(register: u32) -> u32 {
 }
 
 impl Case {
-    /// A case of about `length` random instructions that will stand at `start`, with its data at
+    /// A case of about `length` random instructions that will be at `start`, with its data at
     /// `block`.
     pub fn new(oracle: Oracle, random: &mut Random, block: u32, start: u32, length: usize) -> Case {
         let (code, executed) = (Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ use crate::support::{core, Flat, ALL};
 use des::Time;
 use ppc440::{spr, Core, Stop, TlbEntry};
 
-/// Code stands here, big-endian; a test may use memory from `FREE` on.
+/// Address of the code, big-endian; a test may use memory from `FREE` on.
 const CODE: u32 = 0x1000_0000;
 const CODE_LEN: u32 = 4 << 20;
 pub const FREE: u64 = CODE_LEN as u64;
@@ -18,20 +18,20 @@ pub struct Single {
 }
 
 impl Single {
-    /// With further memory of `len` bytes at `FREE`.
+    /// Core with further memory of `len` bytes at `FREE`.
     pub fn new(len: usize) -> Single {
         let mut core = core(CODE);
         core.set_tlb_entry(0, TlbEntry::new(CODE, 0, 7, ALL));
         Single { core, flat: Flat::new(0, CODE_LEN as usize + len), next: 0 }
     }
-    /// Executes `words`, which must come to their end.
+    /// Executes `words`, which must reach their end.
     pub fn run(&mut self, words: &[u32]) -> &Core {
         assert!(self.next + 4 * words.len() as u32 + 4 < CODE_LEN, "too much code");
         self.flat.words_be(self.next.into(), words);
         let end = self.next + 4 * words.len() as u32;
         self.flat.words_be(end.into(), &[END]);
         self.core.resume_at(CODE + self.next);
-        // The line may hold what stood behind the code before.
+        // The line may hold what was behind the code before.
         self.core.memory_changed();
         let stop = self.core.run(&mut self.flat, Time::NEVER);
         assert_eq!(stop, Stop::Fault);

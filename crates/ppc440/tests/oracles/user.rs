@@ -37,7 +37,7 @@ fn image(seed: u64, cases: usize, length: usize) -> Image {
     image
 }
 
-/// An ELF executable whose single segment is the image; the headers stand in its unused first
+/// An ELF executable whose single segment is the image; the headers are in its unused first
 /// bytes.
 fn elf(image: &mut Image) -> &[u8] {
     let size = image.bytes.len() as u32;

@@ -1,5 +1,4 @@
-//! What the tests of this crate share: a flat memory behind a bus, a core on it, and a small
-//! assembler.
+//! Support for the tests of this crate: a flat memory behind a bus, a core on it, and a small assembler.
 #![allow(dead_code)]
 
 use bus::{Bus, BusError, Memory};
@@ -14,7 +13,7 @@ pub struct Flat {
     pub memory: Memory,
     pub read_latency: Duration,
     pub write_latency: Duration,
-    /// For how long a read keeps the next one from being answered.
+    /// Time for which a read keeps the next one from being answered.
     pub read_busy: Duration,
     read_free: Time,
     pub horizon: Time,
@@ -93,7 +92,7 @@ fn built(code: &ppc440::Code) -> Core {
     Core::new(&Config { clock: CLOCK, timing: TIMING, coherence_faults: true, code: code.clone() })
 }
 
-/// Another core where this one stands, as nodes get one that share a boot: it learns loops by itself.
+/// Another core in the state of this one, as nodes get it that share a boot: it learns loops by itself.
 pub fn twin(core: &Core) -> Core {
     let mut twin = core.clone();
     twin.forget_loops();

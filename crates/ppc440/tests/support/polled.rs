@@ -14,7 +14,7 @@ pub struct Polled {
     pub free: [Time; 2],
     pub transactions: u64,
     pub repeated: u64,
-    /// What is due at the horizon does not concern the processor.
+    /// True if what is due at the horizon does not concern the processor.
     pub passes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Every function. Arguments stand as in `abi/portals/functions.toml`; those written by hand in the library
+//! Every function. Arguments are as in `abi/portals/functions.toml`; those written by hand in the library
 //! have others, as `libportals/calls.c` says.
 
 use super::memory::{queue, word};

@@ -73,7 +73,7 @@ impl Traced {
         Some(State { general: self.general()?, extended })
     }
 
-    /// Lets it go on for an instruction: where it stands then. `None` if something from outside may come in
+    /// Lets it execute an instruction; its position afterwards. `None` if something from outside may come in
     /// by that, or has.
     pub fn step(&mut self) -> Option<u64> {
         let registers = self.general()?;

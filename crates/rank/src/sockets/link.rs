@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(super) struct Piece {
     pub arrives: Time,
     data: Vec<u8>,
-    /// Of these so many were received.
+    /// Number of them that were received.
     taken: usize,
 }
 
@@ -109,11 +109,11 @@ impl Flow {
     }
 }
 
-/// A connection. Its first end is that of who has asked for it.
+/// A connection. Its first end is that of the socket that connected.
 #[derive(Debug)]
 pub(super) struct Link {
     pub names: [Name; 2],
-    /// What each end sends.
+    /// Bytes that each end sends.
     pub flows: [Flow; 2],
 }
 

@@ -37,14 +37,14 @@ pub struct SocketCall {
     pub arguments: [u64; ARGUMENTS],
     /// It comes back after each look, as other threads of the program may have something to do.
     pub shares: bool,
-    /// How long it has waited already.
+    /// Time for which it has already waited.
     pub waited: Duration,
-    /// How long it may wait in all.
+    /// Longest time for which it may wait in all.
     pub limit: Duration,
 }
 
 impl SocketCall {
-    /// From a record of the ring.
+    /// Call in a record of the ring.
     pub(crate) fn new(call: u16, record: &[u64; RECORD_ARGUMENTS]) -> SocketCall {
         SocketCall {
             call: call.into(),
@@ -56,8 +56,8 @@ impl SocketCall {
     }
 }
 
-/// What a call comes to: its result or a negative error number, and what it tells beside that, of which the
-/// last is how long it has waited.
+/// Result of a call: its code, which is a negative error number if it failed, and further words, of which
+/// the last is the time for which it has waited.
 pub(crate) struct Told {
     pub code: i32,
     pub words: [u64; ARGUMENTS],

@@ -1,7 +1,7 @@
 //! The administration network: what TCP connections between ranks do, and when each end sees it.
 //!
 //! All nodes share one state, each under its own simulated time. What one does is written down with the
-//! time at which others can see it, the network's latency later, and is nothing before. No node is
+//! time at which others can see it, the network's latency later, and does not exist before. No node is
 //! simulated further ahead of another than the notice of a failure takes, which is less: so whatever a
 //! node can see at its time is there by then, on any number of threads.
 
@@ -10,12 +10,12 @@ use des::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What the network is like, from a machine file's `[admin.*]`.
+/// Properties of the network, from a machine file's `[admin.*]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// A call of a socket, in the program and the system on its node.
     pub call: Duration,
-    /// From one node to the other.
+    /// Time from one node to the other.
     pub latency: Duration,
     /// Bytes a second that a node sends.
     pub rate: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Name {
     pub port: u16,
 }
 
-/// Where ports begin that the system chooses.
+/// First of the ports that the system chooses.
 const PORTS: u16 = 32768;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ struct Socket {
     node: u32,
     port: Option<u16>,
     role: Role,
-    /// Why a connect has failed in which nobody waited.
+    /// Error of a connect that failed while nobody waited.
     error: i32,
 }
 
@@ -78,7 +78,7 @@ struct Listener {
     requests: Vec<Request>,
 }
 
-/// Somebody wants to be connected. In the order in which they are accepted.
+/// Request for a connection. In the order in which they are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Request {
     arrives: Time,
@@ -115,8 +115,8 @@ pub(crate) struct State {
 pub struct Network(Mutex<State>);
 
 impl Network {
-    /// To be called before ranks begin: no node is simulated further ahead of another than `notice`,
-    /// and so many ranks stand on nodes of so many.
+    /// Sets up the network before ranks begin: no node is simulated further ahead of another than `notice`,
+    /// and `ranks` ranks are on nodes of `per_node` each.
     pub fn begin(&self, costs: Costs, notice: Duration, ranks: u32, per_node: u32) {
         *self.lock() =
             State { costs, notice, ranks, per_node: per_node.max(1), ..State::default() };
@@ -132,7 +132,8 @@ impl State {
         self.costs
     }
 
-    /// How far ahead of a look all is known that a node can see; `None` if the network is too fast for that.
+    /// Lookahead: time after a look for which everything that a node can see is known; `None` if the
+    /// network is too fast for that.
     pub fn outlook(&self) -> Option<Duration> {
         let ahead = self.costs.latency.0.checked_sub(self.notice.0).filter(|ahead| *ahead > 0);
         ahead.map(Duration)

@@ -60,7 +60,7 @@ fn who_has_gone_refuses() {
     assert_eq!(state.connect(client, nowhere, false, Time(300)), Failed(libc::EHOSTUNREACH));
 }
 
-/// Two clients are accepted in the order of time and node, whoever the threads have run first.
+/// Two clients are accepted in the order of time and node, whichever the threads have run first.
 #[test]
 fn the_order_of_threads_does_not_matter() {
     let order = |turns: [u32; 2]| {

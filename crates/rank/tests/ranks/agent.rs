@@ -75,7 +75,7 @@ fn the_clock_alone_lets_time_pass() {
     assert!(end >= Time(1_000_000_000_000));
 }
 
-/// Neither does time begin again, nor does it stand still.
+/// Neither does time begin again, nor does it stop.
 #[test]
 fn simulated_time_ends_after_213_days() {
     let says =
@@ -96,7 +96,7 @@ fn simulated_time_ends_after_213_days() {
     assert_eq!((ending.code(), end.as_seconds().round()), (0, 213.0 * 86400.0 - 1.0));
 }
 
-/// What a run that ends early has printed to its standard output.
+/// Standard output of a run that ends early.
 fn printed(calls: &str, outcome: Outcome) -> (Ending, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("output");

@@ -13,7 +13,7 @@ fn meddler(body: &str) -> Program {
     Program::new(CHANNEL, &format!("MPI_Init(0, 0); shared = find();\n{body}"))
 }
 
-/// What is said of a program that does this between `MPI_Init` and `MPI_Barrier`, and how it ends.
+/// Report on a program that executes `body` between `MPI_Init` and `MPI_Barrier`, and its end.
 fn after(body: &str) -> (Option<String>, ExitStatus) {
     let mut process = meddler(&format!("{body}\nMPI_Barrier(MPI_COMM_WORLD);")).spawn();
     let status = play(&mut process, |_, _, _, _| 0);

@@ -1,4 +1,4 @@
-//! What a hand-over needs of the system.
+//! Requirements of a hand-over on the system.
 
 use crate::harness::{play, Program};
 use abi::mpi::Function;
@@ -24,7 +24,7 @@ fn usable() -> Vec<usize> {
     }
 }
 
-/// Where the program may run at each of its looks, and where the simulator was before each.
+/// Processors on which the program may run at each of its looks, and the simulator's processor before each.
 fn looks(follow: bool) -> Vec<(u64, usize)> {
     let program = Program::new("#include <sched.h>", LOOKS);
     // In a thread of its own: it goes from processor to processor.
@@ -88,7 +88,7 @@ fn turns(pid: i32) -> (u64, i32) {
     }
 }
 
-/// Those of a rank's process that the calling thread starts.
+/// Turns of a rank's process that the calling thread starts.
 fn turns_of_rank(follow: bool) -> (u64, i32) {
     let program = Program::new("", "MPI_Init(0, 0); MPI_Finalize();");
     let mut process = Process::spawn(&SpawnOptions { follow, ..program.options() }).unwrap();

@@ -1,4 +1,4 @@
-//! What the thin library exports and refuses, and what kinds of files are told apart.
+//! Exports and refusals of the thin library, and the kinds of files that are told apart.
 
 use crate::harness;
 use crate::harness::{play, Program};

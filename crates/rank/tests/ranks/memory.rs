@@ -30,7 +30,7 @@ fn what_stands_in_the_channel_is_read_without_the_kernel() {
                     read.unwrap().unwrap();
                     assert_eq!(i32::from_le_bytes(word), sent);
                     sent += 1;
-                    // Not what stands before and behind it in the process, or in the simulator.
+                    // Not what lies before and behind it in the process, or in the simulator.
                     let channel = args[0] & !0xfff;
                     assert!(memory.read(channel - 0x20_0000, &mut word).is_err());
                     assert!(memory.read(args[0], &mut [0; 0x1_0000]).is_err());
@@ -52,7 +52,7 @@ fn word(memory: &ProcessMemory, va: u64) -> Result<u32, bus::BusError> {
     memory.read(va, &mut word).map(|()| u32::from_le_bytes(word))
 }
 
-/// What a call reads stands in the program's data, its heap and its stack, and so does what it gets.
+/// Calls that read from and store into the program's data, its heap and its stack.
 const EVERYWHERE: &str = "
     int on_stack = 3, got = 0, *on_heap = malloc(64);
     MPI_Request requests[2] = {(MPI_Request)70000, (MPI_Request)70001};
@@ -82,7 +82,7 @@ fn small_things_are_read_and_stored_without_the_kernel() {
                 Function::Allreduce | Function::Sendrecv => {
                     sums += 1;
                     assert_eq!(word(&memory, args[0]).unwrap(), sums);
-                    // Neither more of it than the call reads nor what stands beside it.
+                    // Neither more of it than the call reads nor what lies beside it.
                     assert!(word(&memory, args[0] + 1).is_err());
                     assert!(word(&memory, args[0] - 1).is_err());
                     let into = if function == Function::Allreduce { args[1] } else { args[5] };
@@ -266,7 +266,7 @@ fn what_is_left_for_a_process_that_is_killed_is_nobodys() {
     assert!(memory.write(va, &[3, 0, 0, 0]).is_err());
 }
 
-/// Nobody has asked it to end, and it ends while it waits: who misses its memory learns why.
+/// A process that ends unasked while it waits: a reader that misses its memory learns the reason.
 #[test]
 fn a_process_that_is_missed_tells_how_it_ended() {
     let program = Program::new(
@@ -334,7 +334,7 @@ fn many_pieces_are_read_and_stored_as_one_by_one() {
         calls += 1;
         let base = args[0];
         if calls == 2 {
-            // What came with the call, and what is left to be stored, are the program's, too.
+            // Data that came with the call, and data left to be stored, are the program's, too.
             memory.write(base + 24, &9u64.to_le_bytes()).unwrap();
             let numbers: Vec<_> = (0..4).rev().map(|i| (base + 8 * i, 8)).collect();
             let mut bytes = [0; 32];

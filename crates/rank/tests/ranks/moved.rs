@@ -127,7 +127,7 @@ fn memory_that_is_not_there_is_told_and_no_signal_comes() {
     assert_eq!((status.code, status.signal), (Some(0), None));
 }
 
-/// Whatever a thread does meanwhile, the runs are there or are told, and the process lives.
+/// Any action of a thread meanwhile leaves the runs there or reported, and the process alive.
 #[test]
 fn memory_may_go_while_it_is_moved() {
     let program = Program::new(
@@ -163,7 +163,7 @@ fn memory_may_go_while_it_is_moved() {
             let runs: Vec<_> = (0..4096).map(|i| (args[0] + 64 * i, 8)).collect();
             let mut bytes = vec![0; 8 * runs.len()];
             for _ in 0..300 {
-                // Which of both depends on the other thread.
+                // The result depends on the other thread.
                 let _ = memory.read_pieces(&runs, &mut bytes);
                 let _ = memory.write_pieces(&runs, &bytes);
             }

@@ -172,7 +172,7 @@ fn a_program_that_was_ended_is_dead_before_anything_else_happens() {
     process.flush_in_call_and_kill();
     let error = memory.write(at, &[3]).unwrap_err();
     assert_eq!(error.why, "the program has ended");
-    // Nor is it dying: what is still written to it would depend on the host.
+    // Nor is it dying: data still written to it would depend on the host.
     assert!(!std::path::Path::new(&format!("/proc/{}", process.pid())).exists());
 }
 
@@ -326,7 +326,7 @@ fn local_functions_need_no_answer() {
     assert_eq!(run(&program), (vec!["MPI_Init", "MPI_Finalize"], CLEAN));
 }
 
-/// What the library says of a program that it ends.
+/// Report of the library on a program that it ends.
 fn fault(calls: &str) -> (Vec<&'static str>, String) {
     let mut process = Program::new("", calls).spawn();
     let mut names = Vec::new();

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 fn is_there(function: Function) -> bool {
-    // What the library does by itself, it does; but it hands MPI_Init and its like on.
+    // The library does local functions itself, but it hands MPI_Init and its like on.
     function.is_local() || Mpi::implements(function)
 }
 

@@ -77,7 +77,7 @@ fn move_memory(process: &Process, args: &[u64], random: &mut Random) {
     let memory = process.memory();
     let mut bytes = vec![0; random.below(600) as usize];
     for va in &args[..3] {
-        // Whatever becomes of it: the program has told where.
+        // The result does not matter: the program has told the address.
         let _ = memory.read(*va, &mut bytes);
         let _ = memory.write(*va, &bytes);
     }

@@ -4,7 +4,7 @@ use crate::harness::{run, Program};
 use rank::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// What the waits of both programs are made of.
+/// Common parts of the waits of both programs.
 const WAITS: &str = "
     #include <errno.h>
     #include <poll.h>
@@ -53,7 +53,7 @@ fn what_comes_in_time_ends_a_wait_with_a_limit() {
     assert_eq!(run(&program).1, ExitStatus::FINISHED);
 }
 
-/// As much simulated time passes as the program was ready to wait.
+/// A wait takes as much simulated time as the program was ready to wait.
 #[test]
 fn a_wait_that_ends_by_its_limit_has_taken_so_long() {
     let program = Program::new(

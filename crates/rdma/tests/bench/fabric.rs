@@ -1,4 +1,4 @@
-//! What lies between the cards.
+//! Connection between the cards.
 
 use des::Time;
 use serial::{lane, set_lane, Channel, ChannelParams, Fault, Symbols};

@@ -17,11 +17,11 @@ use rdma::{Arrival, Message, Nic, Params, Spec, LINK_HZ};
 use serial::Symbols;
 use std::collections::VecDeque;
 
-/// Where hosts put the card's region.
+/// Address at which hosts put the card's region.
 pub const REGION: u64 = 0xF000_0000;
 /// Bytes of a host's memory.
 pub const MEMORY_BYTES: usize = 1 << 20;
-/// Where a host wants its notifications.
+/// Address at which a host wants its notifications.
 pub const NOTIFY_ADDR: u64 = 0x100;
 
 /// A card: the model, or what is run beside it.
@@ -55,7 +55,7 @@ pub struct Node<C: Card = Nic> {
     /// Times of the next edges.
     next_bus: Time,
     next_link: Time,
-    /// What the processor wants to store, in order.
+    /// Stores that the processor wants to make, in order.
     pub stores: VecDeque<Burst>,
     combiner: Option<WriteCombiner>,
     /// Cycles of the bus, if they are kept.

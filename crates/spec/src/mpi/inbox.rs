@@ -1,5 +1,5 @@
-//! What stands between the senders and a process: messages that nobody has got yet, by context and sender,
-//! and operations that have not been settled, in the order in which they were begun.
+//! Messages and operations between the senders and a process: messages that nobody has got yet, by context
+//! and sender, and operations that have not been settled, in the order in which they were begun.
 
 use super::verdict::time;
 use super::{Envelope, Found, Tally, Wanted};
@@ -42,9 +42,9 @@ impl fmt::Display for Message {
 /// A synchronous send and its receive.
 #[derive(Debug, Default)]
 pub(super) struct Meeting {
-    /// When the receive that got the message had begun.
+    /// Time at which the receive that got the message had begun.
     pub begun: Option<u64>,
-    /// When the send ended.
+    /// Time at which the send ended.
     pub ended: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Meeting {
     }
 }
 
-/// What an operation does with its message.
+/// Use of the message by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Gets it.
@@ -85,19 +85,19 @@ pub(super) enum Because {
 pub(super) struct Standing {
     pub wanted: Wanted,
     pub role: Role,
-    /// When it began.
+    /// Time at which it began.
     pub at: u64,
     /// It must have had its message by then.
     pub met: Option<(u64, Because)>,
     pub ended: Option<Ended>,
 }
 
-/// How an operation ended.
+/// End of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     pub at: u64,
     pub found: Found,
-    /// What stands in its buffer; `None` if it cannot be read, or nobody says that it is right.
+    /// Contents of its buffer; `None` if it cannot be read, or nobody says that it is right.
     pub bytes: Option<Vec<u8>>,
 }
 
@@ -126,7 +126,7 @@ pub(super) enum Kept {
     Known(Message),
 }
 
-/// What stands before a process.
+/// Messages and operations before a process.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     /// By context and sender's rank there.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 pub struct Send {
     /// Rank of the receiver in the world.
     pub to: u32,
-    /// What the rules look at.
+    /// Envelope of the message.
     pub envelope: Envelope,
     /// Bytes.
     pub length: u64,

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 #[derive(Debug)]
 pub struct Ledger {
     inboxes: Vec<Mutex<Inbox>>,
-    /// What may show to either side first, and is told at the end.
+    /// Violations that may show to either side first, and are reported at the end.
     late: Mutex<Vec<Broken>>,
 }
 
@@ -29,7 +29,7 @@ impl Ledger {
         self.late.lock().expect("nobody panics with it").push(broken);
     }
 
-    /// What has been compared.
+    /// Comparisons so far.
     pub fn tally(&self) -> Tally {
         let mut all = Tally::default();
         (0..self.inboxes.len()).for_each(|rank| all += self.inbox(rank as u32).tally);

@@ -37,7 +37,7 @@ pub use judge::{Judge, Send};
 pub use ledger::Ledger;
 pub use verdict::Broken;
 
-/// What the rules look at in a message.
+/// Fields of a message that the rules look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// Messages of different contexts never meet.
@@ -85,7 +85,7 @@ impl Found {
     }
 }
 
-/// What the program is told of a receive.
+/// Status of a receive, as the program gets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Rank of the sender.
@@ -98,7 +98,7 @@ pub struct Status {
     pub failed: bool,
 }
 
-/// What has been compared.
+/// Comparisons so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages sent.

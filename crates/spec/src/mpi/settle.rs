@@ -1,4 +1,4 @@
-//! Which message an operation has found, and whether it could have been that one.
+//! Assignment of a message to an operation, and the check that it could have been that one.
 
 use super::inbox::{Because, Ended, Inbox, Kept, Message, Role, Standing};
 use super::judge::{told, Answer, Judge};

@@ -7,7 +7,7 @@ use super::{Broken, Envelope, Found, Judge, Ledger, Send, Status, Tally, Wanted}
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the judge is told of one rank.
+/// Report to the judge of one rank.
 #[derive(Clone, Debug)]
 enum Told {
     Sends(u64, Send),
@@ -23,7 +23,7 @@ enum Told {
 
 type History = Vec<(u32, Told)>;
 
-/// What the judges say of a history, after which nothing moves any more.
+/// Verdict of the judges on a history, after which nothing moves any more.
 fn judge(ranks: u32, history: &[(u32, Told)]) -> (Option<Broken>, Tally) {
     let ledger = Arc::new(Ledger::new(ranks));
     let judges: Vec<_> = (0..ranks).map(|rank| Judge::new(rank, ledger.clone())).collect();
@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// What the model does wrong, once.
+/// Bug of the model, which appears once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     /// A message arrives before the one that was sent before it.

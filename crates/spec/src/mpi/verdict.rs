@@ -28,11 +28,11 @@ pub(super) mod rule {
 pub struct Broken {
     /// Rank in the world of the process to which it showed.
     pub rank: u32,
-    /// When, in picoseconds of simulated time.
+    /// Time, in picoseconds of simulated time.
     pub at: u64,
     /// The rule.
     pub rule: &'static str,
-    /// What has happened, with both messages where there are two.
+    /// Description of the event, with both messages if there are two.
     pub what: String,
 }
 

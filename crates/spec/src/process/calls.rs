@@ -118,7 +118,7 @@ impl Process {
         codes
     }
 
-    /// What is wrong with a description (s3.10.1).
+    /// Checks a description (s3.10.1).
     fn description(&self, md: &Md, wrong: &mut impl FnMut(bool, Code)) {
         wrong(is_illegal(md, self.limits.max_md_iovecs), "PTL_MD_ILLEGAL");
         wrong(md.eq.is_some_and(|eq| !self.eqs.contains_key(&eq)), "PTL_EQ_INVALID");

@@ -1,11 +1,11 @@
-//! What has happened to a process whose match lists are on the network interface, and what it cannot know
-//! yet: the firmware has done it, and the word that tells of it is on its way to host memory.
+//! Events of a process whose match lists are on the network interface, and that it cannot know yet: the
+//! firmware has done its work, and the word that tells of it is on its way to host memory.
 
 use super::{Key, Process};
 use crate::types::{Event, Register};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Which event of an operation it is.
+/// Event of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Of {
     Start(Key),

@@ -7,7 +7,7 @@ use crate::types::{
 };
 use abi::MessageId;
 
-/// What a process has to do with a message.
+/// Role of a process in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// It sent the put or atomic operation.
@@ -23,7 +23,7 @@ pub enum Role {
 /// Names an operation under way in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// Which part the process has in it.
+    /// Role of the process in it.
     pub role: Role,
     /// The message.
     pub message: MessageId,

@@ -1,4 +1,4 @@
-//! Spells the procedures of Fortran in C, over the functions of the ABI.
+//! Generates the procedures of Fortran in C, over the functions of the ABI.
 
 use super::{Dummy, Fortran, Kind, Procedure, Shape};
 use std::fmt::Write;
@@ -101,7 +101,7 @@ fn add(parts: &mut Parts, fortran: &Fortran, procedure: &Procedure, dummy: &Dumm
     parts.arguments.push(argument);
 }
 
-/// An array of handles: C has wider ones.
+/// Converts an array of handles: those of C are wider.
 fn handles(
     parts: &mut Parts,
     fortran: &Fortran,
@@ -133,7 +133,7 @@ fn handles(
     (parameter, format!("c_{name}"))
 }
 
-/// `MPI_Type` of `MPI_Datatype`: what its conversions are called.
+/// Prefix of the conversions of a handle: `MPI_Type` for `MPI_Datatype`.
 fn stem(handle: &str) -> &str {
     match handle {
         "MPI_Datatype" => "MPI_Type",

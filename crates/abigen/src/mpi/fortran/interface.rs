@@ -1,4 +1,4 @@
-//! Spells what Fortran programs include (`mpif.h`) or use (modules `mpi` and `mpi_f08`).
+//! Generates the files that Fortran programs include (`mpif.h`) or use (modules `mpi` and `mpi_f08`).
 
 use super::{Dummy, Kind, Number, Procedure, Shape};
 use crate::mpi::data::{numbers, strings, Mpi};
@@ -11,11 +11,11 @@ const COLUMNS: usize = 96;
 const OLD: [&str; 5] =
     ["MPI_Attr_delete", "MPI_Attr_get", "MPI_Attr_put", "MPI_Keyval_create", "MPI_Keyval_free"];
 
-/// Procedures that `mpi_f08` has in a form of their own: they give an address back.
+/// Procedures that `mpi_f08` has in a form of their own: they return an address.
 const OWN_FORM: [&str; 3] =
     ["MPI_Buffer_detach", "MPI_Comm_detach_buffer", "MPI_Session_detach_buffer"];
 
-/// Which of the two modules.
+/// Fortran module: `mpi` or `mpi_f08`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Module {
     /// `mpi`: handles are integers.
@@ -24,7 +24,7 @@ enum Module {
     Mpi2008,
 }
 
-/// `mpif.h`, in lines that both forms of source understand.
+/// `mpif.h`, in lines that are valid in both forms of source.
 pub fn include_file(mpi: &Mpi) -> String {
     let mut out = String::from(INCLUDE_PROLOGUE);
     constants(mpi, &mut |name, kind, value| {

@@ -1,9 +1,9 @@
-//! What brightwell2005 says in words about its figures, taken from ours.
+//! Statements of brightwell2005 about its figures, as numbers taken from our curves.
 
 use super::{Curve, Variant};
 use std::collections::BTreeMap;
 
-/// Names of measurements, what they are, and their units.
+/// Names of measurements, descriptions, and units.
 pub const TOLD: [(&str, &str, &str); 10] = [
     ("queues.entry", "a posted receive walked, from 20 to 100 of them", "ns"),
     ("queues.entry-beyond", "a posted receive walked, of all 500", "ns"),
@@ -17,12 +17,12 @@ pub const TOLD: [(&str, &str, &str); 10] = [
     ("queues.unexpected-gain", "a unit gains from", "unexpected messages"),
 ];
 
-/// Times that are as good as the same, in nanoseconds.
+/// Difference up to which times count as equal, in nanoseconds.
 const FLAT: f64 = 50.0;
-/// Few unexpected messages.
+/// Number of unexpected messages that counts as few.
 const FEW: u64 = 10;
 
-/// All that can be taken from these curves.
+/// All measurements that these curves give.
 pub fn measurements(
     variants: &[Variant],
     posted: &[Curve],
@@ -59,7 +59,7 @@ pub fn measurements(
     named
 }
 
-/// The length from which on a unit is never slower, on a straight line between two lengths.
+/// Length from which on a unit is never slower, by linear interpolation between two lengths.
 fn crossing(without: Option<&Curve>, with: Option<&Curve>) -> Option<f64> {
     let (without, with) = (without?, with?);
     let pairs = without.points.iter().zip(&with.points);
@@ -72,14 +72,14 @@ fn crossing(without: Option<&Curve>, with: Option<&Curve>) -> Option<f64> {
     Some(a + (b - a) * before / (before - after))
 }
 
-/// The last length up to which the time stays what it is at the first.
+/// Last length up to which the time is that of the first.
 fn flat(curve: &Curve) -> Option<f64> {
     let first = curve.points.first()?.ns;
     let same = curve.points.iter().take_while(|point| (point.ns - first).abs() <= FLAT);
     same.last().map(|point| point.length as f64)
 }
 
-/// The mean of what a unit costs with few unexpected messages.
+/// Mean cost of a unit with few unexpected messages.
 fn loss(without: Option<&Curve>, with: Option<&Curve>) -> Option<f64> {
     let pairs = without?.points.iter().zip(&with?.points);
     let few: Vec<f64> =
@@ -111,7 +111,8 @@ mod tests {
         names.iter().map(variant).collect()
     }
 
-    /// 15 ns an entry, 64 where more than 300 are in the queue, and 80 ns for a unit of so many cells.
+    /// Made-up times: 15 ns for an entry, 64 ns if more than 300 are in the queue, and 80 ns for a unit of so
+    /// many cells.
     fn time(cells: u64) -> impl Fn(u64, u64) -> f64 {
         move |length, walked| {
             let behind = if cells == 0 { walked } else { (walked + 1).saturating_sub(cells) };

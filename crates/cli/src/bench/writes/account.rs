@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// Cycles of the arbitration behind the host's last write, which is no part of a posting.
+/// Cycles of the arbitration behind the host's last write, which do not belong to a posting.
 pub const ARBITRATION: f64 = 2.0;
 
-/// Cycles by their use, of a run of `builtin:rdma-latency` (`rdma::Account` says where each ends).
+/// Cycles by their use, of a run of `builtin:rdma-latency` (`rdma::Account` defines the end of each).
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     /// Writing descriptors.
@@ -14,12 +14,12 @@ pub struct Account {
     pub fetch: f64,
     /// Reading the others.
     pub fetch_more: f64,
-    /// Writing what arrived.
+    /// Writing the arrived payload.
     pub deposit: f64,
 }
 
 impl Account {
-    /// Of what `--json` gives.
+    /// Account from the JSON report.
     pub fn of(report: &Value) -> Account {
         let cycles = |node: usize, name: &str| {
             let found = report["nodes"][node]["counters"][name].as_f64();
@@ -32,11 +32,11 @@ impl Account {
             deposit: cycles(1, "account.deposit"),
         }
     }
-    /// All of it.
+    /// Sum of all cycles.
     pub fn sum(&self) -> f64 {
         self.initiation + self.fetch + self.fetch_more + self.deposit
     }
-    /// From the first to the last cycle of writing descriptors.
+    /// Cycles from the first to the last one of writing descriptors.
     pub fn posting(&self) -> f64 {
         self.initiation - ARBITRATION
     }

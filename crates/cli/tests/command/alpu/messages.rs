@@ -1,5 +1,4 @@
-//! Messages and calls of machine alpu: every one told step by step, the lists that its network interfaces
-//! keep, what explains them.
+//! Messages and calls of machine alpu: steps, lists of its network interfaces, explanations.
 
 use super::json_of;
 use crate::runner::unjudged;
@@ -111,7 +110,7 @@ fn a_walk_of_many_posted_receives_is_named() {
     assert!(number(&rank["unit_results"]) >= 400 && number(&rank["unit_ps"]) > 0, "{rank:#}");
 }
 
-/// What the firmware is said to have walked is what it has executed: a profile's cycles agree with the steps.
+/// Counts of walked entries agree with the executed firmware: a profile's cycles agree with the steps.
 #[test]
 fn walks_are_those_of_the_profile() {
     let line = "-m alpu --set nic.alpu=off -n 2 tests/cli/posted.c 300";
@@ -139,7 +138,8 @@ fn walks_are_those_of_the_profile() {
     assert!((7 * entries..20 * entries).contains(&instructions), "{instructions} for {entries}");
 }
 
-/// Messages that come before their receive wait for it, in the memory of the interface, and are told so.
+/// Messages that come before their receive wait for it, in the memory of the interface, and the report says
+/// so.
 #[test]
 fn kept_messages_wait_for_their_receives() {
     for units in ["off", "128"] {
@@ -159,7 +159,7 @@ fn kept_messages_wait_for_their_receives() {
     }
 }
 
-/// By rendezvous a message goes three legs, and its sender may have waited for a late receiver.
+/// A rendezvous message has three legs, and its sender may have waited for a late receiver.
 #[test]
 fn a_rendezvous_goes_three_legs() {
     let told = json_of("-n 2 builtin:pingpong 200000 5");

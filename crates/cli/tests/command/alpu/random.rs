@@ -1,6 +1,6 @@
 //! Random programs (tests/soak) on machine alpu, at any depth of the queues, with units of any size and shape
-//! and without them, held by the judge of MPI's rules. A failure prints its seed and the line that does it
-//! again.
+//! and without them, held by the judge of MPI's rules. A failure prints its seed and the line that repeats
+//! it.
 //!
 //! ```text
 //! SOAK_FIRST=17 SOAK_SEEDS=1 cargo test -p cli --test command alpu::random -- --ignored    one seed
@@ -14,7 +14,7 @@ use des::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Most that a rank posts, and that it is sent, in a round of the program.
+/// Most receives that a rank posts, and most messages to it, in a round of the program.
 const DEPTHS: [u64; 8] = [2, 8, 30, 30, 90, 140, 270, 520];
 
 /// Cells of the units, and none.
@@ -66,7 +66,7 @@ impl Case {
         Case { seed, options, program: "tests/soak/queues.c", arguments }
     }
 
-    /// On units that are RTL, beside their model in every cycle.
+    /// Case on RTL units, compared with their model in every cycle.
     fn on_rtl(seed: u64) -> Case {
         let mut random = Random::new(seed ^ 0x471);
         let (ranks, depth) = (2 + random.below(3), [8, 40, 90][random.below(3) as usize]);
@@ -102,7 +102,7 @@ impl Case {
         Ok(())
     }
 
-    /// The command that makes the run again.
+    /// Command line that repeats the run.
     fn replay(&self) -> String {
         let words: Vec<String> = self.options.split_whitespace().map(quoted).collect();
         format!("sunstar run --judge {} {} {}", words.join(" "), self.program, self.arguments)
@@ -137,7 +137,7 @@ impl Programs {
     }
 }
 
-/// Makes these runs, and fails with all that did not go well.
+/// Makes these runs, and fails with a list of those that failed.
 fn soak(cases: impl Iterator<Item = Case>) {
     let (programs, mut made, mut wrong) = (Programs::new(), 0, Vec::new());
     for case in cases {

@@ -1,4 +1,4 @@
-//! The packets of the program: every one told step by step, the account of the calls, what explains them.
+//! The packets of the program: steps, account of the calls, explanations.
 
 use super::report;
 use crate::runner::unjudged;
@@ -99,7 +99,7 @@ fn a_packet_is_told_step_by_step() {
     }
 }
 
-/// All packets of all nodes are told of, by who sent them and who received them.
+/// All packets of all nodes are reported, with sender and receiver.
 #[test]
 fn packets_through_three_switches_are_counted_by_their_ranks() {
     let told = report("-n 16 builtin:myrinet-incast 200 3");
@@ -128,7 +128,7 @@ fn packets_through_three_switches_are_counted_by_their_ranks() {
     }
 }
 
-/// Who waits for whom: of a ping-pong each for the other, and for one that is slow the longer.
+/// Late partners are named: in a ping-pong each rank waits for the other, and longer for one that is slow.
 #[test]
 fn late_senders_and_late_receivers_are_named() {
     let line = "-n 2 builtin:myrinet-pingpong 64 10";
@@ -149,7 +149,7 @@ fn late_senders_and_late_receivers_are_named() {
     assert!(waits, "{:?}", steps(&told));
 }
 
-/// What a cut cable has lost has not come to its end, and is counted.
+/// Packets lost on a cut cable are counted as unfinished.
 #[test]
 fn lost_packets_are_unfinished() {
     let line =
@@ -183,7 +183,7 @@ fn a_packet_and_a_call_are_explained() {
     assert!(people.contains("send, eager, 8 bytes"), "{people}");
 }
 
-/// `diff` names what has become slower.
+/// `diff` names the step that has become slower.
 #[test]
 fn two_runs_are_compared_by_steps() {
     let folder = tempfile::tempdir().unwrap();

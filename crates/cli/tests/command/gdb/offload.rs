@@ -67,9 +67,9 @@ fn gdb_sees_the_firmware_that_keeps_queues_and_changes_nothing() {
     }
 }
 
-/// A report without what depends on the end of the last window, which is up to a window earlier or later
-/// where a processor is debugged (decision 0085): idle turns, idle cores, and in the hash deadlines of waits
-/// that are over.
+/// A report without the parts that depend on the end of the last window, which is up to a window earlier or
+/// later if a processor is debugged (decision 0085): idle iterations, idle cores, and in the hash deadlines
+/// of past waits.
 fn without_idling(mut report: Value) -> Value {
     report["trace_hash"] = Value::Null;
     for node in report["nodes"].as_array_mut().unwrap() {
@@ -83,7 +83,7 @@ fn without_idling(mut report: Value) -> Value {
     report
 }
 
-/// Ctrl-C, kill, a change that is seen, and a fault, as on the other card.
+/// Ctrl-C, kill, a change of memory, and a fault work as on the other card.
 #[test]
 fn the_firmware_that_keeps_queues_can_be_stopped_and_spoiled() {
     let line = "--quiet -n 2 -m alpu --gdb 0 examples/hello.c";

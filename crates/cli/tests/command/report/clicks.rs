@@ -2,8 +2,8 @@
 
 use super::{all, assert_stands_alone, browse, number, of_a_program, report, value, words};
 
-/// Clicks its way from a bar of a call to one message's steps, and from a class of messages to another's, as
-/// a reader does; tells what is open then, and has height.
+/// Script that clicks from a bar of a call to one message's steps, and from a class of messages to another
+/// message's, as a reader does; it returns the elements that are then open and visible.
 const CLICKS: &str = r##"<script>
 const thrown = [];
 addEventListener("error", (event) => thrown.push(String(event.message)));
@@ -89,7 +89,7 @@ fn a_bar_leads_to_its_messages_and_a_message_to_its_steps() {
     }
 }
 
-/// The picture of who sends to whom has what the account has.
+/// The communication matrix shows the messages of the account.
 #[test]
 fn the_matrix_is_that_of_the_account() {
     let written = report("-n 6 --largest 8 builtin:alltoall 2000 2");
@@ -113,7 +113,7 @@ fn the_matrix_is_that_of_the_account() {
     assert!(sent.len() == 30, "each of 6 to each other: {sent:?}");
 }
 
-/// Pages are written on machines of every model; where nothing is told of messages they say so.
+/// Pages are written for machines of every model; they say so if the model reports no messages.
 #[test]
 fn every_model_has_a_page_which_says_what_it_does_not_tell() {
     for (line, told) in [
@@ -140,7 +140,7 @@ fn every_model_has_a_page_which_says_what_it_does_not_tell() {
     }
 }
 
-/// From a bar to its slowest message, where all messages are of one class.
+/// Script that clicks from a bar to its slowest message, where all messages are of one class.
 const ONE_CLASS: &str = r##"<script>
 const thrown = [];
 addEventListener("error", (event) => thrown.push(String(event.message)));
@@ -192,7 +192,7 @@ fn a_bar_of_another_library_leads_to_a_packet() {
     }
 }
 
-/// Looks closer at a chart by button, wheel, keys and dragging, and saves what is shown and its numbers.
+/// Script that zooms into a chart by button, wheel, keys and dragging, and saves the drawing and its numbers.
 const CLOSER: &str = r##"<script>
 const thrown = [];
 addEventListener("error", (event) => thrown.push(String(event.message)));

@@ -20,8 +20,8 @@ fn trace(folder: &Path) -> super::Trace {
     read(&file, report)
 }
 
-/// Slices nest; functions fill the time of the processors, and their work is as long as the profiler says;
-/// what the hosts do is what the report says.
+/// Slices nest; functions fill the time of the processors, and their work is that of the profile; the hosts'
+/// work is that of the report.
 #[test]
 fn the_functions_of_a_lanai_are_drawn_as_they_were_executed() {
     let folder = tempfile::tempdir().unwrap();
@@ -49,7 +49,7 @@ fn the_functions_of_a_lanai_are_drawn_as_they_were_executed() {
     assert!(looks > 4 * 5, "{looks}");
 }
 
-/// The file is the same for any number of threads, and whether turns are booked or executed.
+/// The file is the same for any number of threads, and whether iterations are skipped or executed.
 #[test]
 fn a_lanai_is_drawn_the_same_however_it_is_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ fn a_lanai_is_drawn_the_same_however_it_is_run() {
     }
 }
 
-/// `sunstar trace` lists what the timeline draws: the same functions of a node, entered in the same cycles.
+/// `sunstar trace` lists the functions that the timeline draws, entered in the same cycles.
 #[test]
 fn the_trace_of_a_lanai_lists_the_same_functions() {
     let folder = tempfile::tempdir().unwrap();

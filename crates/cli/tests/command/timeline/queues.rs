@@ -2,7 +2,7 @@
 
 use super::{number, Kind, Trace};
 
-/// The queues of each rank's library are as long over time as its account adds up, to the nanosecond.
+/// Checks that the lengths of each rank's queues over time add up to those of its account, to the nanosecond.
 pub fn check(trace: &Trace) {
     for rank in trace.report["account"].as_array().unwrap() {
         for (name, most, sum) in [

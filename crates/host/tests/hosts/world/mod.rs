@@ -1,5 +1,5 @@
 //! The smallest node around a host: an event queue, a NIC that answers reads after a fixed round trip, and a
-//! log of everything that happened.
+//! log of all events.
 
 use des::{Duration, EventQueue, Time, TraceHash};
 use host::{Costs, Event, Host, Ports};
@@ -33,7 +33,7 @@ pub enum Happening {
 pub struct Node {
     pub queue: EventQueue<Happening>,
     pub log: Log,
-    /// The host does without events that nothing comes before.
+    /// True if the host does without events that nothing else comes before.
     pub passes: bool,
 }
 

@@ -8,12 +8,12 @@ pub(super) struct Length {
     pub now: u64,
     pub most: u64,
     pub since: Time,
-    /// Entries times picoseconds.
+    /// Integral over time, in entries times picoseconds.
     pub sum: u64,
 }
 
 impl Length {
-    /// From now on it is so much longer or shorter; gives the length.
+    /// Changes the length; returns the new one.
     pub fn change(&mut self, at: Time, by: i64) -> u32 {
         let at = at.max(self.since);
         self.sum = self.sum.saturating_add(self.now.saturating_mul(at.since(self.since).0));

@@ -1,5 +1,5 @@
-//! Collective operations: who came to each last. The ranks of all nodes tell when they came, in any order;
-//! what is told does not depend on it. Memory is that of operations to which not all have come.
+//! Last arrivals at collective operations. The ranks of all nodes report their arrivals in any order; the
+//! result does not depend on it. Memory grows with the operations that are not complete, not with all.
 
 use des::Time;
 use rustc_hash::FxHashMap;
@@ -12,11 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Collective {
     /// The function.
     pub call: &'static str,
-    /// How many: a call of every member is one.
+    /// Number of operations: a call of every member is one.
     pub times: u64,
-    /// From the first that came to the last, those of all together, in picoseconds.
+    /// Time from the first arrival to the last, summed over all operations, in picoseconds.
     pub spread_ps: u64,
-    /// Who came last, that first which was late for the longest.
+    /// Ranks that came last, the one with the longest total delay first.
     pub last: Vec<CameLast>,
     /// Ranks that came last at least once.
     pub ranks: u64,
@@ -27,25 +27,25 @@ pub struct Collective {
 pub struct CameLast {
     /// The rank.
     pub rank: u32,
-    /// To how many.
+    /// Number of operations to which it came last.
     pub times: u64,
-    /// How long after the one before it, in picoseconds.
+    /// Time after the rank before it, summed, in picoseconds.
     pub ps: u64,
 }
 
-/// Ranks that are told of those that came last.
+/// Number of ranks that are reported of those that came last.
 const LAST_MAX: usize = 8;
 
 /// A collective operation: its communicator, and its number there.
 pub(crate) type Meeting = (u64, u64);
 
-/// Who came when to an operation.
+/// Arrivals of ranks at an operation that is not complete.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     call: &'static str,
     came: u32,
     first: Time,
-    /// The last one, and when the one before came.
+    /// Last arrival, and the time of the one before.
     last: (Time, u32),
     before: Time,
 }
@@ -61,7 +61,7 @@ struct Sum {
 struct Book {
     open: FxHashMap<Meeting, Open>,
     sums: BTreeMap<&'static str, Sum>,
-    /// Of each operation who came last, and when, where a row for each call wants it.
+    /// Last rank of each operation, and its time, if rows for calls are written.
     rows: Option<FxHashMap<Meeting, (Time, u32)>>,
 }
 
@@ -70,7 +70,7 @@ struct Book {
 pub(crate) struct Meetings(Mutex<Book>);
 
 impl Meetings {
-    /// Keeps what rows for calls want, if there are such.
+    /// Book of operations; it keeps the last arrivals if `rows` are written.
     pub fn new(rows: bool) -> Meetings {
         Meetings(Mutex::new(Book { rows: rows.then(FxHashMap::default), ..Book::default() }))
     }
@@ -79,7 +79,7 @@ impl Meetings {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A rank comes, one of so many.
+    /// Records the arrival of a rank, one of so many.
     pub fn comes(
         &self,
         meeting: Meeting,
@@ -116,7 +116,7 @@ impl Meetings {
         }
     }
 
-    /// Who came last to one of them, and when, if rows want it and all came.
+    /// Time and rank of the last arrival at an operation, if rows are asked for and all ranks have arrived.
     pub fn last_of(&self, meeting: Meeting) -> Option<(Time, u32)> {
         self.book().rows.as_ref()?.get(&meeting).copied()
     }
@@ -143,7 +143,7 @@ impl Meetings {
 mod tests {
     use super::*;
 
-    /// In whatever order it is told, the last is the last.
+    /// The last rank is found in any order of reports.
     #[test]
     fn the_last_is_found_in_any_order() {
         let came = [(0, 100), (1, 350), (2, 300)];
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Of those who come at the same time the one with the highest number is the last.
+    /// Of ranks that come at the same time, the one with the highest number counts as the last.
     #[test]
     fn others_may_come_at_the_same_time() {
         let meetings = Meetings::new(false);

@@ -1,19 +1,19 @@
-//! The account as it is told.
+//! Account of a rank as it is reported.
 
 use serde::Serialize;
 
-/// What the calls of one function took on one rank.
+/// Costs of all calls of one function on one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Call {
     /// The function.
     pub call: &'static str,
-    /// How often it was called.
+    /// Number of calls.
     pub times: u64,
     /// Messages that began in it, and their payload.
     pub messages: u64,
-    /// See there.
+    /// As above.
     pub bytes: u64,
-    /// From entry to return, all of them, in picoseconds; the following add up to it.
+    /// Time from entry to return, summed over all calls, in picoseconds; the following add up to it.
     pub total_ps: u64,
     /// In the library, on this side or, behind the last entry, on others.
     pub library_ps: u64,
@@ -23,14 +23,14 @@ pub struct Call {
     pub nic_ps: u64,
     /// In the network.
     pub network_ps: u64,
-    /// Waiting for who had to send: a late sender.
+    /// Waiting for a late sender.
     pub late_sender_ps: u64,
-    /// Waiting for who had to receive: a late receiver.
+    /// Waiting for a late receiver.
     pub late_receiver_ps: u64,
-    /// Waiting, in a collective operation, for who came to it last: imbalance.
+    /// Waiting, in a collective operation, for the rank that came last: imbalance.
     pub imbalance_ps: u64,
-    /// Those for whom it waited most, with the time: the rank that came last, or that for which this one had
-    /// waited itself.
+    /// Ranks for which it waited most, with the time: the rank that came last, or the one for which that rank
+    /// had waited itself.
     pub waits_for: Vec<WaitsFor>,
 }
 
@@ -43,14 +43,14 @@ pub struct WaitsFor {
     pub ps: u64,
 }
 
-/// What a rank sent to another.
+/// Messages of a rank to another rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sent {
     /// The other.
     pub to: u32,
     /// Messages, and their payload.
     pub messages: u64,
-    /// See there.
+    /// As above.
     pub bytes: u64,
 }
 
@@ -62,43 +62,43 @@ pub struct Rank {
     /// From the launch to the return of its last call, in picoseconds: its calls and `computes_ps` add up to
     /// it.
     pub total_ps: u64,
-    /// Outside of calls.
+    /// Time outside of calls, in picoseconds.
     pub computes_ps: u64,
     /// Each function that it called, that with the most time first.
     pub calls: Vec<Call>,
-    /// To whom it sent.
+    /// Ranks to which it sent.
     pub sent: Vec<Sent>,
     /// Messages that came before their receive, and the most that were kept at a time.
     pub unexpected: u64,
-    /// See there.
+    /// As above.
     pub unexpected_most: u64,
-    /// Their number over time: messages times picoseconds; by `total_ps` the mean.
+    /// Their number over time: messages times picoseconds; divided by `total_ps`, the mean.
     pub unexpected_time: u64,
-    /// Searches of them, by receives and probes; where there were none, nothing is searched.
+    /// Searches of them by receives and probes; an empty queue is not searched.
     pub searches: u64,
-    /// Kept messages that these looked at, the most in one, and the time of that in the library.
+    /// Kept messages that these compared, the most in one search, and the time of that in the library.
     pub searched: u64,
-    /// See there.
+    /// As above.
     pub searched_most: u64,
-    /// See there.
+    /// As above.
     pub searching_ps: u64,
     /// Receives that were posted before their message came, and the most at a time.
     pub posted: u64,
-    /// See there.
+    /// As above.
     pub posted_most: u64,
     /// Their number over time: receives times picoseconds.
     pub posted_time: u64,
     /// Searches of its list of posted receives, each for a message to it; those of other lists are left out.
     pub walks: u64,
-    /// Entries that these looked at, that of the match included, and the most in one.
+    /// Entries that these compared, the matching one included, and the most in one search.
     pub walked: u64,
-    /// See there.
+    /// As above.
     pub walked_most: u32,
     /// Searches of which it is not known whether they are among these.
     pub walks_untold: u64,
-    /// Entries of its match list that were looked at for messages that it has taken, and the most for one.
+    /// Entries of its match list that were compared with messages that it has taken, and the most for one.
     pub entries: u64,
-    /// See there.
+    /// As above.
     pub entries_most: u32,
     /// The time of all searches of match lists on its core, in the kernel; where the network interface keeps
     /// MPI's queues, of those for messages to it, in the firmware.
@@ -107,18 +107,18 @@ pub struct Rank {
     /// the time from when the firmware had fetched the header or the command.
     #[serde(skip_serializing_if = "is_none")]
     pub unit_results: u64,
-    /// See there.
+    /// As above.
     #[serde(skip_serializing_if = "is_none")]
     pub unit_ps: u64,
 }
 
-/// True of a count that only some machines have, and that is left out of the others' data.
+/// True for a count that only some machines have, and that is left out for others.
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
 impl Call {
-    /// Adds the calls of another rank, but for whom they waited.
+    /// Adds the calls of another rank, without the ranks for which they waited.
     pub fn add(&mut self, other: &Call) {
         self.call = other.call;
         let of = [

@@ -1,29 +1,29 @@
 //! Causes of the steps of a message, in words.
 
-/// The cause of a step's time, and what decides it.
+/// Cause of a step's time, and the parameters on which it depends.
 #[derive(Debug)]
 pub struct Cause {
     /// A sentence without its period.
     pub sentence: &'static str,
-    /// Keys of parameters that are in it.
+    /// Keys of the parameters on which it depends.
     pub parameters: &'static [&'static str],
-    /// The firmware's function that does it, where firmware does.
+    /// Function of the firmware that does the step, if firmware does.
     pub function: &'static str,
-    /// It grows with the entries of the match list that are looked at.
+    /// True if it grows with the entries of the match list that are compared.
     pub walks: bool,
 }
 
-/// One that parameters decide.
+/// Cause that depends on parameters.
 pub const fn cause(sentence: &'static str, parameters: &'static [&'static str]) -> Cause {
     Cause { sentence, parameters, function: "", walks: false }
 }
 
-/// One that a function of the firmware decides.
+/// Cause that is a function of the firmware.
 pub const fn firmware(sentence: &'static str, function: &'static str) -> Cause {
     Cause { sentence, parameters: &[], function, walks: false }
 }
 
-/// One that a function of the firmware decides by the entries of a list that it looks at.
+/// Cause that is a function of the firmware, whose time grows with the entries that it compares.
 pub const fn walk(sentence: &'static str, function: &'static str) -> Cause {
     Cause { sentence, parameters: &[], function, walks: true }
 }

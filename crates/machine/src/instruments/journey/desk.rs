@@ -1,5 +1,5 @@
-//! The messages that are under way on a node. A message's flight lies on the desk of the node where it is,
-//! and goes to the next node with its first packet.
+//! The messages that are under way on a node. A message's flight is on the desk of the node where the message
+//! is, and goes to the next node with the first packet.
 
 use super::{Flight, Kind, Leg, Protocol, Tallies, Waypoint};
 use crate::instruments::account::Answered;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 /// Flights that have not come to their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Unfinished {
-    /// They were still at their sender, or on their way.
+    /// Messages still at their sender, or on their way.
     pub on_the_way: u64,
-    /// They were at their receiver, and no receive or look at the event queue had taken them.
+    /// Messages at their receiver that no receive or poll of the event queue had taken.
     pub not_received: u64,
-    /// Nobody took them: no entry of the match list did, or the process was gone.
+    /// Messages that nobody took: no entry of the match list matched, or the process had ended.
     pub dropped: u64,
-    /// They had lain at their receiver for long when more had come than are followed at a time.
+    /// Messages that had been at their receiver for long when too many had come to follow all.
     pub given_up: u64,
 }
 
@@ -40,11 +40,11 @@ impl Unfinished {
     }
 }
 
-/// Flights that lie at their receiver at most: the oldest are given up when more come. Only messages that no
-/// process ever asks for are so many.
+/// Most flights at their receivers: the oldest are given up when more come. Only messages that no process
+/// ever asks for become so many.
 const HERE_MAX: usize = 1 << 16;
 
-/// Flights without a message, whose memory is used again.
+/// Most flights without a message, kept to use their memory again.
 const SPARE_MAX: usize = 64;
 
 /// The desk of a node.
@@ -60,12 +60,12 @@ pub(crate) struct Desk {
     /// Flights that have reached this node.
     here: usize,
     here_max: usize,
-    /// Messages that began earlier are no part of the program.
+    /// Time of the launch: messages that began earlier are no part of the program.
     launch: Time,
     tallies: Arc<Tallies>,
     nid: u32,
     unfinished: Unfinished,
-    /// Takes a row for each message, if one is wanted.
+    /// Rows for the messages, if they are wanted.
     rows: Option<Rows>,
 }
 
@@ -87,7 +87,7 @@ impl Desk {
         }
     }
 
-    /// Gives up on fewer.
+    /// Sets the most flights at their receivers, for tests.
     #[cfg(test)]
     pub fn with_room(mut self, here_max: usize) -> Desk {
         self.here_max = here_max;
@@ -105,7 +105,8 @@ impl Desk {
         self.flights.entry(id).insert_entry(flight).into_mut()
     }
 
-    /// It is known what has begun with this id; its payload, unless it is a part of another message.
+    /// Sets the kind of the message that has begun with this id: its payload, unless it is a part of another
+    /// message.
     pub fn begun(&mut self, id: MessageId, begun: &Begun) -> Option<u64> {
         let flight = self.flights.get_mut(&id)?;
         let mpi = Placement::is_library(begun.from.pid);
@@ -162,7 +163,7 @@ impl Desk {
         }
     }
 
-    /// A message fetches what another one has announced: they are one.
+    /// Joins a message that fetches to the one that announced its data.
     fn fetches(&mut self, id: MessageId, what: (ProcessId, u32)) {
         let Some(exposed) = self.exposed.remove(&what) else { return };
         let Some(mut flight) = self.flights.remove(&exposed) else { return };
@@ -207,7 +208,7 @@ impl Desk {
         }
     }
 
-    /// Keeps what is known of a message that is here for when its sender hears of its end.
+    /// Keeps the record of a message that is here, until its sender gets the reply.
     pub fn remember(&mut self, id: MessageId) {
         let Desk { flights, answered, .. } = self;
         if let Some(flight) = flights.get(&id) {
@@ -274,7 +275,7 @@ impl Desk {
         self.spare(flight);
     }
 
-    /// What lies here longest will not be asked for.
+    /// Drops the oldest records of messages that arrived: nobody will ask for them.
     #[cold]
     fn give_up(&mut self) {
         let here = self.flights.values().filter(|flight| flight.here);
@@ -296,7 +297,7 @@ impl Desk {
         }
     }
 
-    /// What has not come to its end.
+    /// Numbers of messages that have not come to their end.
     pub fn finish(&mut self) -> Unfinished {
         if let Some(tables) = self.tallies.tables() {
             tables.end_messages(self.nid, self.rows.take());
@@ -315,5 +316,5 @@ impl Desk {
     }
 }
 
-// A leg's instants stand in a flight, which is moved from node to node as a pointer.
+// A leg's instants are in a flight, which is moved from node to node as a pointer.
 const _: () = assert!(size_of::<Leg>() <= 256);

@@ -1,5 +1,5 @@
-//! A message under way: what is known of it goes with it from node to node, so nobody has to look for the
-//! parts of its way afterwards.
+//! Record of a message under way. It goes with the message from node to node, so the parts of its way need
+//! not be collected afterwards.
 
 use super::way::NONE;
 use super::{Leg, Part, Place, Stretch, Way, Waypoint, LEGS, WAYPOINTS};
@@ -9,7 +9,7 @@ use des::{Duration, Time};
 use portals::ProcessId;
 use std::borrow::Cow;
 
-/// What a message is to the program.
+/// Kind of a message, as the program sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -25,7 +25,7 @@ pub enum Kind {
     Collective,
 }
 
-/// How its bytes travel.
+/// Way in which a message's bytes travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -33,7 +33,7 @@ pub enum Protocol {
     Header,
     /// Behind its header.
     Eager,
-    /// The same of a long message, which is acknowledged.
+    /// Behind its header, as of a long message, which is acknowledged.
     Long,
     /// Fetched by the receiver: one that was announced, or a long one that found no receive.
     Rendezvous,
@@ -84,19 +84,19 @@ impl Protocol {
 /// A message of the program under way.
 #[derive(Clone, Debug)]
 pub struct Flight {
-    /// What it is called now: the message on the wire.
+    /// Id of the message on the wire.
     pub id: MessageId,
-    /// What it was called first: the program's message.
+    /// Id of the program's message, with which it began.
     pub first: MessageId,
-    /// What it is to the program.
+    /// Kind of the program's message.
     pub kind: Kind,
-    /// How it goes.
+    /// Way in which its bytes travel.
     pub protocol: Protocol,
     /// Payload of the program's message.
     pub bytes: u64,
     /// Number of the buffer that waits at its sender, if it can be fetched from there.
     pub exposes: Option<u32>,
-    /// Only that: its bytes do not come before.
+    /// True if it only announces the message: its bytes come later.
     pub announces: bool,
     /// Node and process that sent it.
     pub sender: ProcessId,
@@ -110,15 +110,15 @@ pub struct Flight {
     pub received_in: &'static str,
     /// The leg on which it is.
     pub leg: u8,
-    /// Has reached the node on whose desk it is.
+    /// True if it has reached the node on whose desk it is.
     pub here: bool,
-    /// The library keeps it until its receive is called.
+    /// True if the library keeps it until its receive is called.
     pub kept: bool,
-    /// Packets that it is cut into, where its model tells.
+    /// Number of its packets, where its model reports it.
     pub packets: u32,
-    /// Entries of the target's match list that were looked at for it, those of all legs together.
+    /// Entries of the target's match list that were compared with it, over all legs.
     pub entries: u32,
-    /// What led to it.
+    /// Chain of causes that led to it.
     pub(crate) chain: Chain,
     /// The steps of its model.
     pub way: &'static Way,
@@ -153,7 +153,7 @@ impl Default for Flight {
 }
 
 impl Flight {
-    /// Another one in the place of this, so that its memory is used again.
+    /// Replaces this flight by a new one, to use its memory again.
     pub fn restart(&mut self, id: MessageId, way: &'static Way) {
         *self = Flight { id, first: id, way, ..Flight::default() };
     }
@@ -174,25 +174,25 @@ impl Flight {
         (self.here, self.kept) = (true, false);
     }
 
-    /// The fetch of what this one has announced: its marks are those of the next leg.
+    /// Adds the fetch of the data that this one announced: its marks are those of the next leg.
     pub fn fetch(&mut self, fetch: &Flight) {
         self.go_on(fetch.id);
         self.chain = fetch.chain;
         self.at[usize::from(self.leg)] = fetch.at[0];
     }
 
-    /// When it passed a waypoint of its present leg.
+    /// Time at which it passed a waypoint of its present leg.
     pub fn at(&self, waypoint: Waypoint) -> Option<Time> {
         Some(self.at[usize::from(self.leg)][waypoint as usize]).filter(|at| *at < Time::NEVER)
     }
 
-    /// When it began.
+    /// Time at which it began.
     pub fn start(&self) -> Time {
         self.at[0][Waypoint::CallEntered as usize]
     }
 
-    /// Each slot that it passed, with the instant at which that stretch ended. A missing waypoint joins its
-    /// stretch to the next one; so does one that another overtook.
+    /// Calls `each` with every slot that it passed and the time at which that step ended. A missing waypoint
+    /// joins its step to the next one; so does a waypoint that another one overtook.
     fn ends(&self, mut each: impl FnMut(usize, &'static Stretch, Time)) {
         let mut reached = self.start();
         let last = usize::from(self.leg);
@@ -217,12 +217,12 @@ impl Flight {
         }
     }
 
-    /// Who was at work on its way, and until when.
+    /// Calls `each` with every part of the machine that worked on it and the time at which it was done.
     pub fn parts(&self, mut each: impl FnMut(Part, Time)) {
         self.ends(|_, stretch, at| each(stretch.part, at));
     }
 
-    /// Its steps: slots with the time spent in each. They add up to its whole time, which comes back.
+    /// Its steps: slots with the time spent in each. They add up to its whole time, which is returned.
     pub fn steps(&self, mut each: impl FnMut(usize, Duration)) -> Duration {
         let mut previous = self.start();
         self.ends(|slot, _, at| {
@@ -233,7 +233,7 @@ impl Flight {
     }
 }
 
-/// The name of a slot, and who is at work there.
+/// Name of a slot, and the part of the machine that works there.
 pub(super) fn name_of(
     slot: usize,
     (way, protocol): (&'static Way, Protocol),

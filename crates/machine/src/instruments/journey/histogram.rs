@@ -1,4 +1,4 @@
-//! How times are spread: a histogram whose buckets grow with the time, in memory of one size.
+//! Histogram of times, whose buckets grow with the time, in memory of fixed size.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ const PARTS: usize = 1 << PARTS_BITS;
 const BITS: u32 = 52;
 const BUCKETS: usize = (BITS - PARTS_BITS + 1) as usize * PARTS;
 
-/// Count, sum, extremes and histogram of times in picoseconds. All of it can be added up in any order.
+/// Count, sum, extremes and histogram of times in picoseconds. They can be added up in any order.
 #[derive(Clone)]
 pub(crate) struct Spread {
     pub count: u64,
@@ -68,7 +68,7 @@ impl Spread {
         self.buckets.iter_mut().zip(&*other.buckets).for_each(|(own, other)| *own += other);
     }
 
-    /// The time that so many of a hundred do not exceed, to one part in [`PARTS`]; 0 if there is none.
+    /// Time that so many percent of the times do not exceed, to one part in [`PARTS`]; 0 if there is none.
     pub fn percentile(&self, percent: u64) -> u64 {
         let wanted = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1) as u64;
         let mut seen = 0;

@@ -1,4 +1,4 @@
-//! The messages of a run as the report tells of them.
+//! The messages of a run, as reported.
 
 use super::flight::{name_of, Kind, Protocol};
 use super::histogram::Spread;
@@ -11,35 +11,35 @@ use std::borrow::Cow;
 /// All messages that the program has sent since the launch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Messages {
-    /// Those that came to their end.
+    /// Number of messages that came to their end.
     pub ended: u64,
-    /// Those that did not.
+    /// Numbers of messages that did not.
     pub unfinished: Unfinished,
     /// The slowest ones of all, the slowest first.
     pub slowest: Vec<Slow>,
-    /// The message that was asked for.
+    /// Message that the user asked for, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub followed: Option<Slow>,
 }
 
-/// A stretch of a message's way.
+/// A step of a message's way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Segment {
-    /// Where the time went; of a message with several legs with the leg in front: `fetch: `, `data: `,
+    /// Name of the step; of a message with several legs with the leg in front: `fetch: `, `data: `,
     /// `reply: `.
     pub name: Cow<'static, str>,
-    /// Who was at work.
+    /// Part of the machine that worked.
     pub place: Place,
-    /// How long, in nanoseconds.
+    /// Duration, in nanoseconds.
     pub ns: f64,
 }
 
-/// A stretch of the way of all messages of a class.
+/// A step of the way of all messages of a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// As that of a segment.
+    /// Name, as of a segment.
     pub name: Cow<'static, str>,
-    /// Who was at work.
+    /// Part of the machine that worked.
     pub place: Place,
     /// Messages that passed it.
     pub messages: u64,
@@ -47,9 +47,9 @@ pub struct Step {
     pub sum_ps: u64,
     /// The shortest, in nanoseconds.
     pub least_ns: f64,
-    /// Half of them took no longer, to 1/16.
+    /// Median, in nanoseconds, to 1/16.
     pub p50_ns: f64,
-    /// 99 of a hundred took no longer, to 1/16.
+    /// 99th percentile, in nanoseconds, to 1/16.
     pub p99_ns: f64,
     /// The longest.
     pub most_ns: f64,
@@ -58,35 +58,35 @@ pub struct Step {
 /// The messages of one class: of one kind, one protocol, and about one size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Breakdown {
-    /// What they are to the program.
+    /// Kind of the messages, as the program sees them.
     pub kind: Kind,
-    /// How they travel.
+    /// Way in which they travel.
     pub protocol: Protocol,
-    /// Payload bytes of the message whose segments are told.
+    /// Payload bytes of the message of `segments`.
     pub bytes: u64,
     /// Payload bytes of the shortest and the longest: sizes up to a power of two are one class.
     pub bytes_least: u64,
-    /// See there.
+    /// As above.
     pub bytes_most: u64,
     /// Payload of all of them.
     pub bytes_sum: u64,
-    /// How many came to their end: all of the run.
+    /// Number of messages that came to their end: all of the run.
     pub messages: u64,
     /// From the sender's call to the receiver's return, in nanoseconds: the median.
     pub total_ns: f64,
-    /// Messages of which that is the median: all, or a sample of them by chance.
+    /// Number of messages of which that is the median: all, or a random sample.
     pub median_of: u64,
     /// The shortest of all, in nanoseconds.
     pub least_ns: f64,
-    /// 90 of a hundred took no longer, to 1/16.
+    /// 90th percentile, in nanoseconds, to 1/16.
     pub p90_ns: f64,
-    /// 99 of a hundred took no longer, to 1/16.
+    /// 99th percentile, in nanoseconds, to 1/16.
     pub p99_ns: f64,
     /// The longest of all, in nanoseconds.
     pub most_ns: f64,
     /// Time of all of them together, in picoseconds.
     pub sum_ps: u64,
-    /// Entries of match lists that were looked at for them.
+    /// Entries of match lists that were compared with them.
     pub entries: u64,
     /// The most for one of them.
     pub entries_most: u32,
@@ -105,9 +105,9 @@ pub struct Breakdown {
 pub struct Slow {
     /// Its name: the node that sent it and its number there.
     pub message: String,
-    /// What it is to the program.
+    /// Kind of the message, as the program sees it.
     pub kind: Kind,
-    /// How it travelled.
+    /// Way in which it travelled.
     pub protocol: Protocol,
     /// Its payload.
     pub bytes: u64,
@@ -121,26 +121,26 @@ pub struct Slow {
     pub sent_in: &'static str,
     /// Function in which the receiver took it; empty if no call did.
     pub received_in: &'static str,
-    /// When it began, in nanoseconds after the launch.
+    /// Time at which it began, in nanoseconds after the launch.
     pub start_ns: f64,
     /// From the sender's call to the receiver's return, in nanoseconds.
     pub total_ns: f64,
-    /// Entries of match lists that were looked at for it.
+    /// Entries of match lists that were compared with it.
     pub entries: u32,
     /// Its stretches, which add up to its total.
     pub segments: Vec<Segment>,
 }
 
-/// Slow messages that are told of.
+/// Number of slow messages in the report.
 const SLOW_MAX: usize = 32;
-/// Slow messages that are told of each class.
+/// Number of slow messages of each class in the report.
 const KEPT_MAX: usize = 10;
 
 fn ns(ps: u64) -> f64 {
     des::Duration(ps).as_ns()
 }
 
-/// What is more than a number of the report holds is told as its most.
+/// Saturates: a number above the greatest that the report holds becomes that one.
 fn most(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
@@ -216,8 +216,7 @@ fn slow(story: &Story, launch: des::Time) -> Slow {
 }
 
 impl Messages {
-    /// Of all that was counted; with the classes, the program's own messages first, and the short ones of
-    /// these.
+    /// Messages of a tally, and their classes: the program's own messages first, short ones before long ones.
     pub(crate) fn of(
         tally: Tally,
         unfinished: Unfinished,

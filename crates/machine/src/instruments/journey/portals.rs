@@ -1,4 +1,4 @@
-//! The way of messages that Portals carries, whatever the network interface.
+//! The way of messages over Portals, on any network interface.
 
 use super::{cause, firmware, Cause, Part, Place, Stretch, Way, Waypoint};
 

@@ -1,5 +1,5 @@
-//! Messages whose whole story is kept: of each class the first ones, the slowest, and a sample by chance.
-//! Which ones these are follows from the messages alone, in whatever order their ends are told.
+//! Messages whose whole story is kept: of each class the first ones, the slowest, and a random sample. The
+//! choice depends on the messages alone, not on the order in which their ends are reported.
 
 use super::flight::{Flight, Kind, Protocol};
 use super::Way;
@@ -55,14 +55,14 @@ impl Story {
     }
 }
 
-/// Those with the least keys.
+/// The stories with the least keys.
 #[derive(Clone, Debug)]
 struct Least<K> {
     room: usize,
     kept: BinaryHeap<(K, ById)>,
 }
 
-/// Stories are told apart by their ids.
+/// Story, compared by its id.
 #[derive(Clone, Debug)]
 struct ById(Arc<Story>);
 
@@ -87,7 +87,7 @@ impl<K: Ord + Copy> Least<K> {
     fn new(room: usize) -> Least<K> {
         Least { room, kept: BinaryHeap::with_capacity(room + 1) }
     }
-    /// Whether one with this key may be kept.
+    /// Tells whether one with this key may be kept.
     fn wants(&self, key: K) -> bool {
         self.kept.len() < self.room || self.kept.peek().is_some_and(|(most, _)| key <= *most)
     }
@@ -102,7 +102,7 @@ impl<K: Ord + Copy> Least<K> {
     }
 }
 
-/// What is kept of the messages of a class.
+/// Samples of the messages of a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
     seed: u64,
@@ -143,7 +143,8 @@ impl Samples {
         self.chance.merge(&other.chance);
     }
 
-    /// The message whose time is the median of the sample, and of how many it is: of all, if they are few.
+    /// Message whose time is the median of the sample, and the size of the sample: all messages, if they are
+    /// few.
     pub fn median(&self) -> Option<(Arc<Story>, usize)> {
         let mut all: Vec<_> = self.chance.kept.iter().map(|(_, story)| story.0.clone()).collect();
         // Among messages that took equally long, the first ones come first.
@@ -159,7 +160,7 @@ impl Samples {
     }
 }
 
-/// A number by chance that is a message's own: a splitmix64 of seed and id.
+/// Random number of a message: a splitmix64 of seed and id.
 fn chance(seed: u64, id: MessageId) -> u64 {
     let mut x = seed ^ u64::from(id.source_nid) << 32 ^ u64::from(id.serial);
     for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {

@@ -1,4 +1,4 @@
-//! What the messages of a run add up to, by class, in memory that does not grow with their number.
+//! Sums over the messages of a run, by class, in memory that does not grow with their number.
 
 use super::flight::{Flight, Kind, Protocol};
 use super::histogram::Spread;
@@ -11,7 +11,7 @@ use crate::run::Progress;
 use abi::MessageId;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Classes of size: up to 9 bytes each size, then four between a power of two and the next.
+/// Classes between a power of two and the next; up to 9 bytes each size is a class.
 const PARTS: usize = 4;
 const SIZES: usize = 1 + 63 * PARTS;
 const CLASSES: usize = Kind::ALL.len() * Protocol::ALL.len() * SIZES;
@@ -27,9 +27,9 @@ pub(crate) struct Class {
     pub bytes_most: u64,
     /// From start to end.
     pub total: Spread,
-    /// By slot, those that any of them passed.
+    /// Times by slot, for slots that any of them passed.
     pub steps: Vec<Option<Spread>>,
-    /// Entries of match lists that were looked at for them.
+    /// Entries of match lists that were compared with them.
     pub entries: u64,
     pub entries_most: u32,
     pub samples: Samples,
@@ -37,20 +37,20 @@ pub(crate) struct Class {
     pub way: &'static Way,
 }
 
-/// What a part of the nodes have counted.
+/// Counts of some of the nodes.
 #[derive(Debug)]
 pub(crate) struct Tally {
     seed: u64,
-    /// The message whose story is asked for, and that story.
+    /// Message whose story is asked for, and the story.
     follow: Option<MessageId>,
     pub followed: Option<Arc<Story>>,
     progress: Arc<Progress>,
-    /// Where each class stands in `classes`, plus one.
+    /// Index of each class in `classes`, plus one.
     places: Box<[u16]>,
     classes: Vec<Class>,
 }
 
-/// A number for a size. A class ends with a power of two or a quarter of the way to one.
+/// Class of a size. A class ends at a power of two or a quarter of the way to the next.
 fn size_class(bytes: u64) -> usize {
     let Some(less) = bytes.checked_sub(1) else { return 0 };
     let shift = (u64::BITS - less.leading_zeros()).saturating_sub(PARTS.ilog2() + 1);
@@ -148,17 +148,17 @@ impl Tally {
     }
 }
 
-/// What the nodes of a run count, a tally for each worker: so hardly ever one waits for another. What it adds
-/// up to does not depend on who counts where.
+/// Counts of a run's nodes, with a tally for each worker, so that workers rarely wait for one another. The
+/// sum does not depend on the worker that counts a message.
 #[derive(Debug)]
 pub(crate) struct Tallies {
     parts: Vec<Mutex<Tally>>,
     nodes: u32,
     /// The steps of the model's messages.
     way: &'static Way,
-    /// Wants a row for each message, or each call.
+    /// Tables that get a row for each message, or each call.
     tables: Option<Arc<Tables>>,
-    /// Who came last to collective operations.
+    /// Ranks that came last to collective operations.
     meetings: Arc<Meetings>,
 }
 
@@ -173,7 +173,7 @@ impl Tallies {
         Tallies { parts, nodes: nodes.max(1), way: &NONE, tables: None, meetings: Arc::default() }
     }
 
-    /// Of messages that take this way, if it is known which.
+    /// Sets the way of the messages, if the model declares one.
     pub fn with_way(self, way: Option<&'static Way>) -> Tallies {
         Tallies { way: way.unwrap_or(&NONE), ..self }
     }
@@ -181,7 +181,7 @@ impl Tallies {
     pub fn way(&self) -> &'static Way {
         self.way
     }
-    /// With a row for each message and call for these.
+    /// Sets the tables that get rows for messages and calls.
     pub fn with_tables(self, tables: Option<Arc<Tables>>) -> Tallies {
         let rows = tables.as_ref().is_some_and(|tables| tables.has_calls());
         Tallies { tables, meetings: Arc::new(Meetings::new(rows)), ..self }
@@ -195,14 +195,14 @@ impl Tallies {
         self.tables.as_ref()
     }
 
-    /// That of a node.
+    /// Tally of a node.
     pub fn of(&self, nid: u32) -> MutexGuard<'_, Tally> {
         let part = nid as usize * self.parts.len() / self.nodes as usize;
         let part = &self.parts[part.min(self.parts.len() - 1)];
         part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All of them together.
+    /// Sum of all tallies.
     pub fn sum(&self, seed: u64) -> Tally {
         let mut sum = Tally::new(seed, None, Arc::default());
         for part in &self.parts {

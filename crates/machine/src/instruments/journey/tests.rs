@@ -71,7 +71,7 @@ fn the_page_has_every_step_in_its_order() {
     assert!(steps.into_iter().eq(PORTALS.stretches.iter().map(|stretch| stretch.name)));
 }
 
-/// Messages that miss marks, and have them in any order, as those of any model or fault may be.
+/// Steps of messages that miss marks, and have them in any order, as any model or fault may cause.
 #[test]
 fn steps_add_up_whatever_marks_there_are() {
     for seed in 0..50 {
@@ -133,7 +133,7 @@ fn steps_add_up_whatever_marks_there_are() {
     }
 }
 
-/// Two hundred thousand messages: the memory for them is that of a few, and of what they add up to.
+/// Memory for two hundred thousand messages is that of a few, and of their sums.
 #[test]
 fn what_is_counted_does_not_depend_on_who_counts_or_when() {
     let all = |workers: usize, backwards: bool| {

@@ -1,11 +1,11 @@
-//! The way of a model's messages: the stretches between the instants that the model's rooms leave, in words.
+//! The way of a model's messages: the steps between the timestamps that the model's parts record, in words.
 
 use super::{Cause, Part, Place, Waypoint, WAYPOINTS};
 
-/// Legs of a way at most: of a rendezvous announcement, fetch and data.
+/// Most legs of a way: of a rendezvous announcement, fetch and data.
 pub(crate) const LEGS: usize = 3;
 
-/// Stretches of all legs that a way can have; one of them is a slot.
+/// Most steps of all legs of a way, each of which is a slot.
 pub(crate) const SLOTS: usize = LEGS * (WAYPOINTS - 1);
 
 /// The way of messages. A model declares it, once.
@@ -13,10 +13,10 @@ pub(crate) const SLOTS: usize = LEGS * (WAYPOINTS - 1);
 pub struct Way {
     /// Legs of a way.
     pub legs: usize,
-    /// The receiver commands where a payload goes: what comes without needs none, and what is told of its
-    /// stream lies beside its way.
+    /// True if the receiver commands the place of a payload. A message without a payload needs no command,
+    /// and the timestamps of its stream are beside its way.
     pub commands: bool,
-    /// In the order of their waypoints.
+    /// Steps, in the order of their waypoints.
     pub stretches: &'static [Stretch],
 }
 
@@ -27,15 +27,15 @@ pub struct Stretch {
     pub ends: Waypoint,
     /// Its name.
     pub name: &'static str,
-    /// Where it is spent.
+    /// Part of the machine that works.
     pub place: Place,
-    /// Who is at work, for the account.
+    /// The same, for the account.
     pub part: Part,
     /// Its cause.
     pub cause: Cause,
 }
 
-/// A stretch with its end, what it is, and why.
+/// Step with its end, its name, and its cause.
 pub const fn stretch(
     ends: Waypoint,
     (name, place, part): (&'static str, Place, Part),
@@ -44,7 +44,7 @@ pub const fn stretch(
     Stretch { ends, name, place, part, cause }
 }
 
-/// The way of messages of a model that tells of none.
+/// Way of messages of a model that reports none.
 pub(crate) static NONE: Way = Way { legs: 1, commands: false, stretches: &[] };
 
 impl Way {
@@ -71,8 +71,7 @@ impl Way {
         })
     }
 
-    /// The cause of a step's time; of one that is no step nothing is known. A leg before it (`fetch: `) is
-    /// not looked at.
+    /// The cause of a step's time; `None` if there is no such step. A leg before it (`fetch: `) is ignored.
     pub fn cause_of(&self, step: &str) -> Option<&'static Cause> {
         let name = ["fetch: ", "data: ", "reply: "].iter().find_map(|leg| step.strip_prefix(leg));
         let name = name.unwrap_or(step);

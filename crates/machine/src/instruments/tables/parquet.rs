@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// Rows of a group: so many are in memory.
+/// Rows of a group, which is in memory.
 const GROUP: usize = 1 << 14;
 
 const MAGIC: &[u8] = b"PAR1";
@@ -44,7 +44,7 @@ mod code {
 struct Column {
     name: String,
     holds: Type,
-    /// Numbers, or places of words in `words`; of a column with nothing in some rows those that are there.
+    /// Numbers, or indices of words in `words`; without the empty rows of a column that may have some.
     values: Vec<i64>,
     /// Runs of rows with (1) and without (0) a value.
     there: Runs,
@@ -106,7 +106,7 @@ impl<W: Write> Writer<W> {
         Ok(Writer { out, at: MAGIC.len() as u64, columns, rows: 0, groups: Vec::new() })
     }
 
-    /// The number of a column in the present row, if there is one.
+    /// Sets the number of a column in the present row, if there is one.
     pub fn number(&mut self, column: usize, value: Option<i64>) {
         let column = &mut self.columns[column];
         if column.holds == Type::Maybe {
@@ -117,7 +117,7 @@ impl<W: Write> Writer<W> {
         column.values.extend(value);
     }
 
-    /// The word of a column in the present row.
+    /// Sets the word of a column in the present row.
     pub fn word(&mut self, column: usize, word: &str) {
         let Column { words, places, values, .. } = &mut self.columns[column];
         let place = places.get(word).copied().unwrap_or_else(|| {
@@ -129,7 +129,7 @@ impl<W: Write> Writer<W> {
         values.push(place);
     }
 
-    /// The row is whole.
+    /// Ends the row.
     pub fn row(&mut self) -> io::Result<()> {
         self.rows += 1;
         match self.rows {
@@ -186,7 +186,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// The file is whole; `about` says what is in it, by key.
+    /// Ends the file; `about` describes its contents, by key.
     pub fn finish(mut self, about: &[(&str, &str)]) -> io::Result<()> {
         if self.rows > 0 {
             self.group()?;

@@ -2,8 +2,8 @@
 
 use abi::MessageId;
 
-/// Lanes at most: more than an engine has messages at a time. One whose packets were lost never goes, but
-/// keeps one of the streams for ever, so that there are fewer of those than lanes.
+/// Most lanes: more than an engine has messages at a time. A message whose packets were lost never goes, but
+/// it keeps one of the streams for ever, and there are fewer streams than lanes.
 const LANES: usize = 512;
 const _: () = assert!(abi::seastar::CAM_ENTRIES as usize <= LANES / 2);
 
@@ -12,7 +12,7 @@ const _: () = assert!(abi::seastar::CAM_ENTRIES as usize <= LANES / 2);
 pub(super) struct Lanes(Vec<Option<MessageId>>);
 
 impl Lanes {
-    /// A message comes; its lane, if there is one.
+    /// Gives a message that comes a lane, if one is free.
     pub fn enter(&mut self, id: MessageId) -> Option<u16> {
         let free = self.0.iter().position(Option::is_none).unwrap_or(self.0.len());
         if free == LANES {
@@ -24,11 +24,11 @@ impl Lanes {
         self.0[free] = Some(id);
         Some(free as u16)
     }
-    /// Where a message is; `None` if it came before anybody watched.
+    /// Lane of a message; `None` if the message came before the observation began.
     pub fn find(&self, id: MessageId) -> Option<u16> {
         self.0.iter().position(|lane| *lane == Some(id)).map(|lane| lane as u16)
     }
-    /// A message goes; the lane that it had.
+    /// Frees the lane of a message that goes; the lane.
     pub fn leave(&mut self, id: MessageId) -> Option<u16> {
         let lane = self.find(id)?;
         self.0[usize::from(lane)] = None;

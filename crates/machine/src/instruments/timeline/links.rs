@@ -5,10 +5,10 @@ use abi::packet::Packet;
 use abi::MessageId;
 use des::Time;
 
-/// A message on the wire: who sent it, and its number there.
+/// A message on the wire: its sender, and its number there.
 type Wire = (u16, u16);
 
-/// Packets of one message that have an output one after the other.
+/// Consecutive packets of one message on an output.
 struct Run {
     wire: Wire,
     message: MessageId,
@@ -24,7 +24,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// A packet has an output from `start` to `end`. What it makes known goes to `tell`.
+    /// Records a packet on an output from `start` to `end`. Finished runs go to `tell`.
     pub fn passed(
         &mut self,
         output: usize,
@@ -52,7 +52,7 @@ impl Links {
         }
     }
 
-    /// Makes known what is left.
+    /// Reports the remaining runs.
     pub fn finish(&mut self, mut tell: impl FnMut(Time, What)) {
         for (output, run) in self.runs.iter_mut().enumerate() {
             if let Some(run) = run.take() {

@@ -1,18 +1,18 @@
-//! The firmware's slices, from what the recorder is told of the processor: which function had each cycle.
+//! The firmware's slices, from the recorder's observations: the function that each cycle belongs to.
 
 use super::Track;
 use crate::instruments::journal::Journal;
 use des::Clock;
 use std::rc::Rc;
 
-/// The name of time in which the main loop turned and found nothing, parked or executed.
+/// Name of the slices in which the main loop found nothing to do, skipped or executed.
 const IDLE: &str = "idle";
 
 /// Draws what the processor executes.
 pub struct Picture {
     journal: Rc<Journal>,
     clock: Clock,
-    /// Everything before this cycle since reset has been drawn.
+    /// Cycle since reset up to which all has been drawn.
     cycle: u64,
     /// The functions that are open, each with its number for the recorder; the outermost first.
     open: Vec<usize>,
@@ -20,27 +20,27 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Nothing is drawn yet.
+    /// Picture without slices.
     pub fn new(journal: Rc<Journal>, clock: Clock) -> Picture {
         Picture { journal, clock, cycle: 0, open: Vec::new(), idle: false }
     }
 
-    /// The picture begins at this cycle since reset.
+    /// Begins the picture at this cycle since reset.
     pub fn begin_at(&mut self, cycle: u64) {
         self.cycle = cycle;
     }
 
-    /// Every cycle up to this one has been drawn, once.
+    /// Checks that every cycle up to this one has been drawn once.
     pub fn check(&self, cycle: u64) {
         assert!(self.cycle == cycle, "cycle {} was drawn instead of {cycle}", self.cycle);
     }
 
-    /// Cycles have passed for what was shown last.
+    /// Adds cycles to the function that was shown last.
     pub fn pass(&mut self, cycles: u64) {
         self.cycle += cycles;
     }
 
-    /// From now on the firmware idles.
+    /// Shows idling from now on.
     pub fn show_idle(&mut self) {
         if !self.idle {
             self.close(0);
@@ -49,7 +49,7 @@ impl Picture {
         }
     }
 
-    /// The function that is executed from now on is the last of `path`; `name` has their names.
+    /// Shows the last function of `path` from now on; `name` has their names.
     pub fn show<'a>(&mut self, path: &[usize], name: impl Fn(usize) -> &'a str) {
         if std::mem::take(&mut self.idle) {
             self.end();

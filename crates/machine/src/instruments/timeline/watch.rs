@@ -1,4 +1,4 @@
-//! A node's watch: turns what the rooms tell into records, and knows what is open.
+//! Watch of a node: it turns reports of the parts into records, and keeps the open slices.
 
 use super::lanes::Lanes;
 use super::links::Links;
@@ -12,12 +12,12 @@ use portals::EventKind;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// What a core does, as it is drawn.
+/// Work of a core, as it is drawn.
 #[derive(Clone, Copy, Default)]
 struct Work {
     outer: Option<Class>,
     inner: Option<Class>,
-    /// The outer slice has begun and nothing is known of it but that: it may turn out to have no length.
+    /// Start of an outer slice that is not drawn yet, because it may turn out to have no length.
     held: Option<Time>,
 }
 
@@ -30,7 +30,7 @@ pub enum Point {
     Injected,
     /// The last packet has left.
     Departed,
-    /// The first packet stands before the receive engine.
+    /// The first packet waits for the receive engine.
     Arrived,
     /// The firmware can see the notification of the new message.
     Announced,
@@ -49,7 +49,7 @@ pub struct Watch {
     transmit: Lanes,
     receive: Lanes,
     links: Links,
-    /// What stands in the receive engine's notification FIFO.
+    /// Messages in the receive engine's notification FIFO.
     notified: VecDeque<Option<MessageId>>,
     depths: Depths,
     /// The event ring in host memory, the slot that the firmware writes next, and the one that the kernel
@@ -68,14 +68,14 @@ pub enum Engine {
     Receive,
 }
 
-/// Where the event ring stands among the depths.
+/// Index of the event ring among the depths.
 const EVENTS: usize = 1;
 
 /// Bytes of an event.
 const SLOT: u64 = 4;
 
 impl Watch {
-    /// Tells these what happens on a node with so many cores.
+    /// Watch of a node with so many cores, for these sinks.
     pub fn new(sinks: Vec<Box<dyn Sink>>, cores: u32) -> Watch {
         Watch {
             sinks,
@@ -92,7 +92,7 @@ impl Watch {
         }
     }
 
-    /// Where the event ring stands, which is empty, and the slot whose turn it is.
+    /// Sets the addresses of the event ring, which is empty, and the next slot.
     pub fn set_ring(&mut self, ring: Range<u64>, slot: u32) {
         self.ring = ring;
         (self.written, self.taken) = (slot.into(), slot.into());
@@ -136,7 +136,7 @@ impl Watch {
         self.tell(at, What::Step { track, name, message, flow });
     }
 
-    /// A core does something else from now on, or, if it is the same, does it anew.
+    /// Begins other work of a core, or more work of the same class.
     pub fn core_does(&mut self, core: u32, at: Time, class: Class) {
         let track = Track::Core(core);
         if matches!(class, Class::Stall | Class::Lock) {
@@ -163,7 +163,7 @@ impl Watch {
         work.outer = Some(class);
         work.held = (class != Class::Idle).then_some(at);
     }
-    /// What a core does now is drawn.
+    /// Draws the present work of a core.
     fn release(&mut self, core: u32) {
         let work = &mut self.cores[core as usize];
         if let Some((since, class)) = work.held.take().zip(work.outer) {
@@ -171,7 +171,7 @@ impl Watch {
         }
     }
 
-    /// Message `id` passed a mark in what `rank` or the kernel on its core does.
+    /// Records that message `id` passed a mark in the work of `rank` or of the kernel on its core.
     pub fn passes(
         &mut self,
         at: Time,
@@ -202,7 +202,7 @@ impl Watch {
         self.step(at, track, name, Some(id), flow);
     }
 
-    /// A message comes to a point of its way through the NIC.
+    /// A message passes a point of its way through the NIC.
     pub fn engine(&mut self, at: Time, id: MessageId, point: Point) {
         match point {
             Point::HeaderFetched => {
@@ -252,7 +252,8 @@ impl Watch {
         }
     }
 
-    /// A message is at a stage of an engine of which only its model knows; `None`: it has left the engine.
+    /// Records that a message is at a stage of an engine that only its model has; `None`: it has left the
+    /// engine.
     pub fn stage(&mut self, at: Time, engine: Engine, id: MessageId, stage: Option<&str>) {
         let (lanes, track): (&mut Lanes, fn(u16) -> Track) = match engine {
             Engine::Transmit => (&mut self.transmit, Track::Transmit),
@@ -325,12 +326,12 @@ impl Watch {
         links.passed(output, span, packet, tell);
     }
 
-    /// A queue of a rank's library is so long now.
+    /// Records the length of a queue of a rank's library.
     pub fn length(&mut self, at: Time, gauge: Gauge, value: u32) {
         self.tell(at, What::Depth { gauge, value });
     }
 
-    /// These are the depths now.
+    /// Records the present depths.
     pub fn depths(&mut self, at: Time, mut depths: Depths) {
         depths[EVENTS] = self.events();
         let before = std::mem::replace(&mut self.depths, depths);
@@ -341,7 +342,7 @@ impl Watch {
         }
     }
 
-    /// The watch begins: these are the depths, and messages stand in the notification FIFO that nobody knows.
+    /// Begins the watch with these depths; the messages in the notification FIFO are unknown.
     pub fn launch(&mut self, at: Time, depths: Depths, notified: u32) {
         self.depths = depths;
         for (gauge, value) in Gauge::ALL.into_iter().zip(depths) {
@@ -350,7 +351,7 @@ impl Watch {
         self.notified.extend((0..notified).map(|_| None));
     }
 
-    /// The node is over: all slices end.
+    /// Ends the node and all slices.
     pub fn finish(mut self, at: Time) {
         for core in 0..self.cores.len() as u32 {
             self.release(core);

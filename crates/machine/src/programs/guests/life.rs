@@ -11,26 +11,26 @@ use std::cell::{Cell, RefCell};
 const AT_ONCE: Duration = Duration(1);
 /// Picoseconds of a nanosecond, by which a guest's clock counts.
 const NS: u64 = 1000;
-/// How often a guest that serves others is looked after.
+/// Period at which a guest that serves others is checked.
 const ROUND: Duration = Duration::from_us(1000);
-/// What a guest's program writes is looked for when so many ns of its clock have passed.
+/// Period at which a guest's program's output is looked for, in ns of its clock.
 const LOOK_NS: u64 = 1_000_000;
 /// Bytes of a word of the bus.
 const WORD: u64 = 4;
 
-/// A guest, or one that does what a test says.
+/// Guest, or a test's substitute for one.
 pub(super) trait Driven {
     fn boot(&mut self) -> Act;
     fn run(&mut self, now: u64) -> Act;
     fn answer(&mut self, now: u64, bytes: &[u8]) -> Act;
     fn interrupt(&mut self, now: u64) -> Act;
-    /// All is ready for its program.
+    /// True if all is ready for its program.
     fn is_ready(&self) -> bool;
-    /// Prints what its program has written. The error goes on behind the guest's name.
+    /// Prints its program's output. The error continues a sentence that begins with the guest's name.
     fn pass_on(&mut self) -> Result<(), String>;
 }
 
-/// The card's interrupt line, as far as the guest has not been told of it.
+/// Interrupt line of the card, until the guest has been told.
 #[derive(Default)]
 pub(super) struct Line {
     raised: Cell<bool>,
@@ -50,16 +50,16 @@ impl Line {
     }
 }
 
-/// What drives a guest.
+/// Driver of a guest.
 pub(super) struct Life<'a, G> {
     cpu: &'a Cpu,
     guest: G,
     slot: Slot,
     line: &'a Line,
     ready: &'a Cell<bool>,
-    /// Who says when a server is not needed any more.
+    /// Surroundings, which say when a server is not needed any more.
     around: Option<&'a Surroundings>,
-    /// When what its program has written is looked for again.
+    /// Time at which its program's output is looked for again.
     look: u64,
 }
 
@@ -74,12 +74,12 @@ impl<'a, G: Driven> Life<'a, G> {
         Life { cpu, guest, slot, line, ready, around: None, look: 0 }
     }
 
-    /// Its program stands in these surroundings: others may wait for its end, or it may serve others.
+    /// Sets the surroundings of its program: others may wait for its end, or it may serve others.
     pub fn serve(&mut self, around: &'a Surroundings) {
         self.around = Some(around);
     }
 
-    /// From its boot to its end.
+    /// Runs the guest from its boot to its end.
     pub fn run(&mut self) -> Ending {
         let mut act = self.guest.boot();
         let ending = loop {
@@ -111,7 +111,7 @@ impl<'a, G: Driven> Life<'a, G> {
         }
     }
 
-    /// The time of the guest's clock: the next whole nanosecond, for which is waited.
+    /// Waits for the next whole nanosecond: the time of the guest's clock.
     fn tick(&self) -> u64 {
         let now = self.cpu.now();
         let ns = now.0.div_ceil(NS);
@@ -119,7 +119,7 @@ impl<'a, G: Driven> Life<'a, G> {
         ns
     }
 
-    /// Until that time of its clock, or until its card interrupts.
+    /// Sleeps until that time of its clock, or until its card interrupts.
     fn sleep(&mut self, until: u64) -> Result<Act, Ending> {
         if until >= self.look {
             self.guest.pass_on().map_err(Ending::Lost)?;
@@ -145,7 +145,7 @@ impl<'a, G: Driven> Life<'a, G> {
         }
     }
 
-    /// Words, or parts of one: posted.
+    /// Stores the bytes by posted writes of words or parts of words.
     fn store(&mut self, place: Place, data: &[u8]) {
         self.slot.stored(place, data);
         let mut addr = self.slot.address(place);
@@ -158,7 +158,7 @@ impl<'a, G: Driven> Life<'a, G> {
         }
     }
 
-    /// Each word that has some of the bytes is read, one after the other.
+    /// Reads each word that has some of the bytes, one after the other.
     fn load(&self, place: Place, len: usize) -> Vec<u8> {
         let addr = self.slot.address(place);
         let skipped = (addr % WORD) as usize;

@@ -1,8 +1,8 @@
-//! Where a guest's card stands for the host's processor.
+//! PCI slot of a guest's card, on the host's side.
 
 use guest::{Place, Space};
 
-/// Bytes of the registers that place the regions: the first, and all six.
+/// Offset of the first base address register, and bytes of all six.
 const BAR0: u64 = 0x10;
 const BARS: usize = 6;
 
@@ -15,12 +15,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// One whose configuration space the processor finds at `config`.
+    /// Slot whose configuration space is at `config` for the processor.
     pub fn new(config: u64) -> Slot {
         Slot { config, bars: [0; BARS] }
     }
 
-    /// The address of a place for the processor.
+    /// Address of a place, as the processor sees it.
     pub(super) fn address(&self, place: Place) -> u64 {
         match place.space {
             Space::Config => self.config + place.offset,
@@ -31,7 +31,7 @@ impl Slot {
         }
     }
 
-    /// The guest's kernel stores there; a base address is remembered.
+    /// Notes a store of the guest's kernel: it keeps base addresses.
     pub(super) fn stored(&mut self, place: Place, data: &[u8]) {
         let at = place.offset.wrapping_sub(BAR0);
         let bar = self.bars.get_mut((at / 4) as usize);

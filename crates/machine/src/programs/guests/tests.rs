@@ -8,7 +8,7 @@ use host::{Costs, Event, Host, Ports};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Where the card's configuration stands, and where the script puts its region.
+/// Addresses of the card's configuration, and of its region as the script sets it.
 const CONFIG: u64 = 0xE000_0000;
 const REGION: u32 = 0xF000_0000;
 
@@ -26,12 +26,12 @@ const COSTS: Costs = Costs {
     lock_pass: Duration::ZERO,
 };
 
-/// What a guest was told, and when.
+/// Times and texts of what a guest was told.
 type Told = Vec<(u64, String)>;
-/// What was stored in the card: when, where and what.
+/// Stores in the card: time, address, bytes.
 type Stores = Vec<(Time, u64, Vec<u8>)>;
 
-/// A guest that does one act after the other, whatever it is told; what it was told is kept.
+/// A guest that does one act after the other, and records what it is told.
 struct Scripted {
     acts: std::vec::IntoIter<Act>,
     told: Rc<RefCell<Told>>,
@@ -65,7 +65,7 @@ impl Driven for Scripted {
     }
 }
 
-/// What is due on the card's board.
+/// Event on the card's board.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     Host(Event),
@@ -93,7 +93,8 @@ impl Ports for Board {
     }
 }
 
-/// What such a guest is told, what the card is, and how it ends; the line rises at these times.
+/// Runs such a guest, with interrupts at these times: what it was told, the stores in the card, and its
+/// ending.
 fn live(acts: Vec<Act>, rises: &[u64]) -> (Told, Stores, Ending) {
     let mut host = Host::new(&COSTS);
     let (told, ending) = (Rc::<RefCell<_>>::default(), Rc::<RefCell<Option<Ending>>>::default());
@@ -134,7 +135,7 @@ fn words(told: &[(u64, String)]) -> Vec<(u64, &str)> {
     told.iter().map(|(now, what)| (*now, what.as_str())).collect()
 }
 
-/// Its clock counts whole nanoseconds, and stands where the load is over.
+/// Its clock counts whole nanoseconds, and shows the end of the load.
 #[test]
 fn a_load_takes_the_time_of_the_bus() {
     let acts =
@@ -153,7 +154,7 @@ fn a_load_takes_the_time_of_the_bus() {
     );
 }
 
-/// It is not run before its time, nor later; an interrupt comes at the next tick, and not within a load.
+/// A guest runs exactly at its time; an interrupt comes at the next tick, and not within a load.
 #[test]
 fn it_sleeps_until_its_time_or_an_interrupt() {
     let acts = vec![

@@ -1,4 +1,4 @@
-//! What Portals tells of operations.
+//! Handling of Portals events.
 
 use super::matching::{self, Exposed, Protocol};
 use super::operations::Owner;
@@ -38,7 +38,7 @@ impl Portals {
             Owner::Operation(id) => self.of_operation(local, id, event),
             Owner::Block(block) => self.of_block(local, block, event),
             Owner::Catcher => {
-                // Whether its bytes were damaged does not matter: they are fetched.
+                // Damage to its bytes does not matter: they are fetched.
                 if event.kind == EventKind::PutStart {
                     self.unexpected.started(None, event);
                     let at = local.cpu.now();
@@ -61,7 +61,7 @@ impl Portals {
     fn of_operation(&mut self, local: &mut Local, id: RequestId, event: &Event) -> Step {
         let failed = event.fail != NiFail::Ok;
         let Some(operation) = self.operations.find(id) else {
-            // The UNLINK of what is over.
+            // The UNLINK of an operation that is over.
             return Step::Event;
         };
         match event.kind {
@@ -105,7 +105,7 @@ impl Portals {
         };
         match matching::protocol_of(event.match_bits) {
             Protocol::Eager => Step::Ended(self.end_operation(id)),
-            // Nobody acknowledges bytes that were lost.
+            // Bytes that were lost are not acknowledged.
             Protocol::Long if event.fail == NiFail::Ok => Step::Ended(self.end_operation(id)),
             Protocol::Long | Protocol::Announced => {
                 self.fetch(local, id, event.initiator, Exposed::unpack(event.hdr_data));

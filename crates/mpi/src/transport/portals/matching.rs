@@ -15,14 +15,15 @@ use crate::constant::{ANY_SOURCE, ANY_TAG};
 use crate::transport::Wanted;
 use abi::seastar::portals_op;
 
-/// How the bytes of a message travel.
+/// Protocol by which the bytes of a message travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// With the put itself.
+    /// Bytes travel with the put itself.
     Eager = 1,
     /// Announced by an empty put ("ready to send"); the receiver fetches them.
     Announced = 2,
-    /// With the put itself, which is acknowledged; fetched by the receiver if nothing was posted for them.
+    /// Bytes travel with the put itself, which is acknowledged; fetched by the receiver if nothing was
+    /// posted for them.
     Long = 3,
 }
 
@@ -40,9 +41,9 @@ const _: () = assert!(MAX_RANKS <= 1 << (CONTEXT_SHIFT - SOURCE_SHIFT));
 pub(super) const IGNORE_ALL_BUT_PROTOCOL: u64 = (1 << PROTOCOL_SHIFT) - 1;
 /// Match bits of the blocks of unexpected messages.
 pub(super) const EAGER: u64 = (Protocol::Eager as u64) << PROTOCOL_SHIFT;
-/// Match bits of the entry that catches what is fetched.
+/// Match bits of the entry that catches gets of exposed buffers.
 pub(super) const FETCHED: u64 = (Protocol::Announced as u64) << PROTOCOL_SHIFT;
-/// What that entry ignores: it does not tell the two such protocols apart.
+/// Ignore bits of that entry: it does not tell the two such protocols apart.
 pub(super) const IGNORE_ALL_BUT_FETCHED: u64 = (1 << (PROTOCOL_SHIFT + 1)) - 1;
 
 /// Match bits of one message.
@@ -64,7 +65,7 @@ pub(super) fn tag_of(bits: u64) -> i32 {
     bits as u32 as i32
 }
 
-/// How the bytes of the message travel; what is none of this library's counts as eager.
+/// Protocol by which the bytes of the message travel; messages from other libraries count as eager.
 pub(super) fn protocol_of(bits: u64) -> Protocol {
     match bits >> PROTOCOL_SHIFT {
         protocol if protocol == Protocol::Announced as u64 => Protocol::Announced,
@@ -73,7 +74,7 @@ pub(super) fn protocol_of(bits: u64) -> Protocol {
     }
 }
 
-/// What a receive or a probe accepts.
+/// Pattern that a receive or a probe accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// Bits that must agree where `ignore` is 0.
@@ -120,12 +121,12 @@ impl Exposed {
     /// Ids are below this.
     pub const MAX_ID: u32 = 1 << (64 - LENGTH_BITS);
 
-    /// As header data.
+    /// Packs it into header data.
     pub fn pack(self) -> u64 {
         assert!(self.id < Self::MAX_ID && self.length < 1 << LENGTH_BITS, "message too long");
         u64::from(self.id) << LENGTH_BITS | self.length
     }
-    /// From header data.
+    /// Unpacks header data.
     pub fn unpack(hdr_data: u64) -> Exposed {
         let id = u32::try_from(hdr_data >> LENGTH_BITS).expect("24 bits fit");
         Exposed { id, length: hdr_data & ((1 << LENGTH_BITS) - 1) }
@@ -135,7 +136,7 @@ impl Exposed {
 /// The part that a message on the wire has in a rendezvous. Sender and `exposed` together name the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rendezvous {
-    /// The sender tells of the bytes that wait.
+    /// The sender announces the bytes that wait.
     Announces {
         /// Number of the buffer at the sender.
         exposed: u32,
@@ -157,8 +158,8 @@ pub enum Rendezvous {
 }
 
 impl Rendezvous {
-    /// Of what this library asks Portals for (`op` is that of the wire); `None` if it belongs to no
-    /// rendezvous.
+    /// Rendezvous to which a Portals request of this library belongs (`op` is that of the wire); `None` if
+    /// there is none.
     pub fn of(
         op: u8,
         (pt_index, match_bits, hdr_data, carried): (u32, u64, u64, u64),

@@ -6,7 +6,7 @@
 //! ```
 //! A message up to the eager limit is one put.
 //!
-//! A longer one is one put, too, which asks for an acknowledgement. A posted receive takes it without this
+//! A longer one is one put, too, which requests an acknowledgement. A posted receive takes it without this
 //! library, and the acknowledgement completes the send. With no receive posted, the empty entry takes it:
 //! it cuts the message to nothing and acknowledges nothing. Its header data say how long it is and which
 //! exposed buffer holds it; the receiver gets it from there, and the end of that get completes the send.
@@ -21,8 +21,8 @@
 //! | module | what |
 //! |---|---|
 //! | `send`, `receive` | operations begun |
-//! | `events` | what Portals tells of them |
-//! | `operations` | operations under way, and whom an event belongs to |
+//! | `events` | Portals events of them |
+//! | `operations` | operations under way, and the owner of an event |
 //! | `overtaken` | receives that were posted to a network interface that knew of a message first |
 //! | `unexpected` | blocks, and the list of messages that came before their receive |
 //! | `matching` | match bits and header data |
@@ -78,7 +78,7 @@ pub struct Portals {
     queues: Vec<Queue>,
     /// All queues, that of the unexpected first.
     poll_set: Vec<EqHandle>,
-    /// Entry of no bytes that catches what is fetched; receives are posted before it.
+    /// Entry of no bytes that catches gets of exposed buffers; receives are posted before it.
     catcher: MeHandle,
     /// Descriptor of no bytes and no events.
     empty: MdHandle,
@@ -91,8 +91,8 @@ pub struct Portals {
 }
 
 impl Portals {
-    /// Over the process's own interface `ni`; each rank of the world is one of the processes in `map`. From
-    /// then on messages are accepted.
+    /// Transport over the process's own interface `ni`; each rank of the world is one of the processes in
+    /// `map`. From then on messages are accepted.
     pub fn open(local: &mut Local, ni: Ni, map: Arc<[ProcessId]>) -> Portals {
         let (world, params) = (&local.world, &local.params);
         assert!(world.size <= matching::MAX_RANKS, "ranks fit in match bits");
@@ -200,7 +200,7 @@ impl Portals {
     }
 }
 
-/// What a Portals call gives.
+/// Result of a Portals call.
 type Answer<T> = std::result::Result<T, PortalsError>;
 
 /// The value of a Portals call that this library has no way to do without; else the rank's fault.

@@ -12,7 +12,7 @@ use portals::{EqHandle, MeHandle};
 #[derive(Debug)]
 pub(super) struct Operation {
     id: RequestId,
-    /// A send that has put all its bytes and waits to hear what became of them.
+    /// A send that has put all its bytes and waits for their outcome.
     pub long_send: bool,
     pub bytes: Bytes,
     /// The message of a receive, once it is known.
@@ -25,7 +25,7 @@ pub(super) struct Operation {
     queue: u8,
     /// Messages of the unexpected list that it has looked at, and how many had been taken out by then.
     pub searched: (usize, u64),
-    /// What a receive is posted for, and its place among the posted.
+    /// Pattern of a posted receive, and its place among the posted.
     pub posted: Option<(Pattern, u64)>,
     pub error: Option<Error>,
 }
@@ -139,14 +139,14 @@ impl Portals {
     }
 }
 
-/// Whom an event belongs to: what `user_ptr` of every memory descriptor says.
+/// Owner of an event: the meaning of `user_ptr` in every memory descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// An operation.
     Operation(RequestId),
     /// A block for unexpected messages.
     Block(u32),
-    /// The empty entry, which catches what is fetched.
+    /// The empty entry, which catches gets of exposed buffers.
     Catcher,
     /// A library buffer for copied sends.
     Copy(u32),
@@ -158,7 +158,7 @@ const GENERATION_MASK: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
 const _: () = assert!(GENERATION_MASK == RequestId::GENERATION_MASK);
 
 impl Owner {
-    /// As the word that a memory descriptor carries.
+    /// Packs it into the word that a memory descriptor carries.
     pub fn pack(self) -> u64 {
         let (kind, generation, index) = match self {
             Owner::Operation(id) => (0, id.generation, id.index),
@@ -168,7 +168,7 @@ impl Owner {
         };
         kind << KIND_SHIFT | u64::from(generation) << GENERATION_SHIFT | u64::from(index)
     }
-    /// From that word.
+    /// Unpacks that word.
     pub fn unpack(word: u64) -> Owner {
         let index = word as u32;
         let generation = (word >> GENERATION_SHIFT) as u32 & GENERATION_MASK;

@@ -13,7 +13,7 @@ use des::Duration;
 use portals::{option, Criteria, Error as PortalsError, Md, Position, ProcessId, Target, Unlink};
 
 impl Portals {
-    /// Starts receiving, or goes on with it: each event that comes between is told first.
+    /// Starts receiving, or goes on with it: each event that comes between is handled first.
     pub(super) fn start_receive(
         &mut self,
         local: &mut Local,

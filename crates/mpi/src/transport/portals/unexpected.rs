@@ -1,5 +1,5 @@
 //! Messages that arrived before their receive: blocks of library memory that catch them, and the
-//! list of what is in the blocks.
+//! list of the messages in the blocks.
 //!
 //! A block's offset is managed at the target, so messages lie in it one behind the other. When less
 //! than the eager limit is left, Portals unlinks it; once the last message in it was consumed it is
@@ -21,7 +21,7 @@ pub(super) struct Message {
     pub length: u64,
     pub hdr_data: u64,
     pub initiator: ProcessId,
-    /// Block that holds its bytes; what is fetched has none.
+    /// Block that holds its bytes; a message that is fetched has none.
     pub block: Option<u32>,
     /// Offset in the block.
     pub offset: u64,
@@ -36,11 +36,11 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// How its bytes travel.
+    /// Protocol by which its bytes travel.
     pub fn protocol(&self) -> Protocol {
         matching::protocol_of(self.bits)
     }
-    /// What it is for MPI.
+    /// The message as MPI sees it.
     pub fn found(&self) -> Found {
         let bytes = match self.protocol() {
             Protocol::Eager => self.length,
@@ -147,13 +147,13 @@ impl Unexpected {
         self.claimed.push((message, request));
     }
 
-    /// A message of `block` was consumed. True if the block is to be attached again.
+    /// A message of `block` was consumed. True if the block must be attached again.
     pub fn consumed(&mut self, block: u32) -> bool {
         self.blocks[block as usize].messages -= 1;
         self.recyclable(block)
     }
 
-    /// Portals has unlinked `block`. True if it is to be attached again at once.
+    /// Portals has unlinked `block`. True if it must be attached again at once.
     pub fn unlinked(&mut self, block: u32) -> bool {
         self.blocks[block as usize].unlinked = true;
         self.recyclable(block)
@@ -169,7 +169,7 @@ impl Unexpected {
         empty
     }
 
-    /// Messages that no receive has asked for.
+    /// Messages that no receive has taken.
     pub fn len(&self) -> usize {
         self.list.len()
     }

@@ -30,13 +30,13 @@ pub(super) fn of(to: Address) -> u64 {
     pack(to.context, to.source.into(), to.tag as u64)
 }
 
-/// What the bits of a message tell of it, but for its length.
+/// Source and tag in the bits of a message; its length is not in them.
 pub(super) fn found(bits: u64) -> Found {
     let source = (bits >> TAG_WIDTH & SOURCES) as i32;
     Found { source, tag: (bits & TAGS) as i32, bytes: 0 }
 }
 
-/// What a receive or a probe accepts.
+/// Pattern that a receive or a probe accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// Bits that must agree where `mask` is 0.

@@ -6,7 +6,7 @@
 //!      ▲                                                        │ firmware
 //!      └── completion, 32 bytes, in a ring of host memory ◄─────┘
 //! ```
-//! Every command but OPEN and CLOSE has one completion. What is asked for and must be answered before the
+//! Every command but OPEN and CLOSE has one completion. A request that must be answered before the
 //! call goes on (a probe, a receive taken back) waits for its own; those that come before are kept for later
 //! looks.
 //!
@@ -46,7 +46,7 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Something has come into host memory at `phys`. True if it wakes somebody, who looks at
+    /// Something has come into host memory at `phys`. True if it wakes a process, which looks at
     /// [`host::Host::attend`].
     pub fn landed(&self, phys: u64) -> bool {
         let all = self.all.borrow();
@@ -60,7 +60,7 @@ impl Rings {
     }
 }
 
-/// Where the processes of the world are, and what looks at the interface cost.
+/// Addresses of the processes of the world, and costs of looking at the interface.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Node and process of each rank.
@@ -99,7 +99,7 @@ pub struct Queues {
     backlog: VecDeque<Command>,
     /// Completions that came while another was waited for.
     kept: VecDeque<Completion>,
-    /// What the last probe looked for in vain; true once such a message has come.
+    /// Pattern of the last probe that found nothing; true once such a message has come.
     watch: Option<(Wanted, bool)>,
     /// Library buffers that nobody uses.
     spare: Vec<Bytes>,
@@ -221,7 +221,7 @@ impl Queues {
         }
     }
 
-    /// What a completion means for those above.
+    /// Handles a completion, and returns its meaning for the layers above.
     fn take_in(&mut self, local: &mut Local, completion: &Completion) -> Step {
         self.observed(local, completion);
         local.charge(local.params.event);
@@ -233,7 +233,7 @@ impl Queues {
         }
     }
 
-    /// Who observes the process is told of a completion.
+    /// Reports a completion to the observers of the process.
     fn observed(&self, local: &Local, completion: &Completion) {
         let (at, serial) = (local.now(), completion.serial);
         match completion.kind {
@@ -322,7 +322,7 @@ fn command(request: u32, phys: u64) -> Command {
     Command { request, host_lo, host_hi, ..Command::parse(&[0; Command::SIZE]).expect("64 bytes") }
 }
 
-/// The same for what is `wanted`.
+/// The same for a `wanted` message.
 fn searching(wanted: Wanted, with: Command) -> Command {
     let bits::Pattern { bits, mask } = bits::Pattern::from(wanted);
     let [bits_lo, bits_hi] = [bits as u32, (bits >> 32) as u32];
@@ -340,7 +340,7 @@ fn used(operation: u8) -> usize {
     }
 }
 
-/// Where bytes are physically, if that is one piece.
+/// Physical address of the bytes, if they are one piece.
 fn one_piece(local: &Local, Bytes { va, length }: Bytes) -> Option<u64> {
     if length == 0 {
         return Some(0);

@@ -1,6 +1,6 @@
 //! A small world for tests: hosts with the real kernel and the real MPI, joined by network
 //! interfaces that only pretend; or with MPI alone, over a transport that needs none of that. Rank programs
-//! are closures. The judge of MPI's rules stands beside every run.
+//! are closures. The judge of MPI's rules checks every run.
 
 #[path = "../../../../machine/src/programs/marshal.rs"]
 mod marshal;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 const PID: u32 = 7;
 /// Programs start when every rank's library is there.
 const START: Time = Time(5_000_000_000);
-/// Where the programs' memory lies, and how much of it there is.
+/// Address and size of the programs' memory.
 pub const BASE: u64 = 0x40_0000;
 pub const MEMORY: u64 = 4 << 20;
 /// Bytes at its end that cannot be written.
@@ -141,7 +141,7 @@ impl Rank {
     }
 }
 
-/// What became of a rank.
+/// Outcome of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Finished,
@@ -257,7 +257,7 @@ struct Node {
     finished: Rc<Cell<bool>>,
 }
 
-/// How a world is made.
+/// Configuration of a world.
 #[derive(Clone)]
 pub struct Setting {
     pub ranks: usize,
@@ -267,9 +267,9 @@ pub struct Setting {
     pub lateness: Duration,
     /// Payloads arrive damaged.
     pub damage: bool,
-    /// What carries the messages.
+    /// Carrier of the messages.
     pub carrier: Carrier,
-    /// What the office does wrong.
+    /// Defect of the office.
     pub plant: Option<Plant>,
 }
 
@@ -418,7 +418,7 @@ impl Setting {
     }
 }
 
-/// What becomes of one rank, whose library `make` makes.
+/// Outcome of the one rank whose library `make` makes.
 pub fn end_of_one(
     make: impl Fn(Cpu, SpaceId, Params) -> Mpi + 'static,
     program: impl Fn(&mut Rank) + 'static,

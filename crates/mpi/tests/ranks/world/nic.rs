@@ -7,7 +7,7 @@ use des::{Duration, EventQueue, Random, Time};
 use host::SharedMemory;
 use std::collections::VecDeque;
 
-/// What happens in the world.
+/// Event in the world.
 #[derive(Clone, Debug)]
 pub enum Event {
     Host(usize, host::Event),
@@ -15,7 +15,7 @@ pub enum Event {
     Nic(usize, Act),
 }
 
-/// What a network interface does by itself.
+/// Action that a network interface takes by itself.
 #[derive(Clone, Debug)]
 pub enum Act {
     /// Looks into the mailbox.
@@ -48,7 +48,7 @@ pub struct Nic {
     free: Vec<u16>,
     sending: VecDeque<(u16, u16, Parts)>,
     transmit_free_at: Time,
-    /// When the last message to each node arrives.
+    /// Arrival time of the last message to each node.
     arrivals: Vec<Time>,
     /// Payloads that wait for their receive command.
     payloads: Vec<Vec<u8>>,
@@ -108,7 +108,7 @@ impl Nic {
         }
     }
 
-    /// Does `act`; true if the host is to be interrupted.
+    /// Does `act`; true if it interrupts the host.
     pub fn act(&mut self, now: Time, act: Act, queue: &mut EventQueue<Event>) -> bool {
         match act {
             Act::Commands => self.commands(now, queue),

@@ -1,6 +1,6 @@
 //! A transport without network interface, network or kernel: letters lie in pigeonholes that all ranks share.
-//! It does what the seam below MPI asks for, and is written down as naively as possible. It can do it wrong,
-//! too, so that somebody notices.
+//! It implements MPI's transport interface as simply as possible. It can have a bug, too, which the tests
+//! must notice.
 
 use abi::mpi as c;
 use des::{Duration, Random, Time};
@@ -12,14 +12,14 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Greatest tag: less than others have, so that somebody notices.
+/// Greatest tag: less than others have, so that its use is noticed.
 pub const TAG_MAX: i32 = 0x4fff_ffff;
 /// Longest message that is over for its sender before it is received.
 const KEPT: u64 = 1000;
 /// Looks without news after which a wait is for ever.
 const PATIENCE: u32 = 100_000;
 
-/// What an office does wrong.
+/// Defect of an office.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plant {
     /// The second letter on its way arrives before the first.
@@ -28,7 +28,7 @@ pub enum Plant {
     LastReceive,
     /// A receive gets the last letter that it wants, of those that have come.
     LastLetter,
-    /// A letter that was received comes once more.
+    /// A letter that was received arrives again.
     Doubles,
     /// Every third letter is lost.
     Loses,
@@ -69,10 +69,10 @@ impl Letter {
     }
 }
 
-/// What belongs to a rank.
+/// Messages and receives that belong to a rank.
 #[derive(Default)]
 struct Pigeonhole {
-    /// On their way, a queue for each sender.
+    /// Letters on their way, a queue for each sender.
     coming: Vec<VecDeque<Letter>>,
     unexpected: VecDeque<Letter>,
     posted: Vec<(RequestId, Wanted, Bytes)>,

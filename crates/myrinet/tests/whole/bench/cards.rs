@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the host's memory begins: above 4 GB, so that all of an address counts.
+/// Base address of the host's memory: above 4 GB, so that all bits of an address count.
 pub const MEMORY: u64 = 0x1_2000_0000;
 
 /// A host on a 32-bit, 33 MHz bus: 8 cycles a transaction, and one for each four bytes. Its real bus is
@@ -18,7 +18,7 @@ pub struct PlayedHost {
     pub memory: Vec<u8>,
     pub line: bool,
     pub interrupts: u64,
-    /// When the card is answered, and with which bytes of memory if it reads.
+    /// Time at which the card is answered, and the bytes of memory if it reads.
     answer: Option<(Time, Option<Range<usize>>)>,
 }
 
@@ -31,7 +31,7 @@ impl PlayedHost {
         let cycles = 8 + len.div_ceil(4) as u64;
         self.answer = Some((now + Duration(30_303) * cycles, read));
     }
-    /// When it answers.
+    /// Time of its answer.
     pub fn next(&self) -> Time {
         self.answer.as_ref().map_or(Time::NEVER, |(at, _)| *at)
     }

@@ -53,7 +53,7 @@ impl Sender {
     pub fn advance(&mut self, until: Time, wires: &mut impl Wires) {
         while self.free < until && !self.stopped {
             let Some(slot) = self.slots.pop_front() else {
-                // What is given later begins later.
+                // A later packet begins later.
                 self.free = until;
                 return;
             };

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use cards::PlayedHost;
 pub use ends::{Sender, Sink};
 
-/// What stands at an end of cables.
+/// Node at an end of cables.
 pub enum Node {
     Card(Box<Card>, PlayedHost),
     Switch(Switch),
@@ -24,14 +24,14 @@ pub type End = (usize, usize);
 pub struct Bench {
     pub nodes: Vec<Node>,
     cables: BTreeMap<End, End>,
-    /// What is on its way to each node.
+    /// Signals on their way to each node.
     coming: Vec<BTreeMap<(Time, u64), (usize, Signal)>>,
     sequence: u64,
     delay: Duration,
     pub now: Time,
 }
 
-/// What a node puts on its cables.
+/// Signals that a node sends on its cables.
 struct Out(VecDeque<(usize, Time, Signal)>);
 
 impl Wires for Out {
@@ -63,7 +63,7 @@ impl Bench {
         self.cables.insert(b, a);
     }
 
-    /// Cuts the cable of an end: what is on it is lost, and nothing crosses it any more.
+    /// Cuts the cable of an end: signals on it are lost, and nothing crosses it any more.
     pub fn cut(&mut self, end: End) {
         let other = self.cables.remove(&end).expect("there is a cable");
         self.cables.remove(&other);
@@ -121,7 +121,7 @@ impl Bench {
         }
     }
 
-    /// When the host of a card answers it.
+    /// Time at which the host of a card answers it.
     fn answer(&self, node: usize) -> Time {
         match &self.nodes[node] {
             Node::Card(_, host) => host.next(),

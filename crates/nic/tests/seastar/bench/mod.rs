@@ -46,7 +46,7 @@ pub const WIRE: Duration = Duration::from_ns(60);
 pub const FLIT: Duration = Duration::from_ns(3);
 pub const HOST_BYTES: usize = 8 << 20;
 
-/// What happens to a packet on the wire.
+/// Hook for packets on the wire: it may change a packet; false drops it.
 pub type Tap = Box<dyn FnMut(&mut Packet) -> bool>;
 
 /// Everything of a node but its NIC.
@@ -66,7 +66,7 @@ pub struct Surroundings {
     pub kept: VecDeque<Packet>,
     /// Packets for which the NIC has room.
     pub room: u32,
-    /// Of those, the ones that it has been promised.
+    /// Number of those that it has been promised.
     on_the_way: u32,
     /// Most packets that waited at once.
     pub most_kept: usize,
@@ -239,7 +239,7 @@ impl Bench {
         let taken = self.call(node, |nic, now, ports| nic.packet(now, packet, ports));
         taken.expect("the NIC takes what it has told of room for");
     }
-    /// A packet comes to a node, from nobody in particular, if there is room for it.
+    /// A packet arrives at a node, without a sender, if there is room for it.
     pub fn arrive(&mut self, node: usize, packet: Packet) {
         let around = &self.nodes[node];
         if around.room > around.on_the_way && around.kept.is_empty() {

@@ -3,8 +3,8 @@
 //! ring of its own; the kernel sets both up and then has no part in it.
 //!
 //! The library keeps a copy of the process's objects (`Interface`), which gives handles and makes events.
-//! What the firmware alone knows, which entry takes a message, it is told in the second half of the upper
-//! pending. The copy follows the ring: whoever looks at it has emptied the ring in the same instant.
+//! Only the firmware knows which entry takes a message: it says so in the second half of the upper
+//! pending. The copy follows the ring: before each look at it the ring is emptied, in the same instant.
 
 use super::{Config, Driver};
 use crate::kernel::wire;
@@ -73,7 +73,7 @@ struct Getter {
     due: u32,
 }
 
-/// A call that the judge is told of once the firmware has taken its command.
+/// A call that is reported to the judge once the firmware has taken its command.
 struct Call {
     command: u32,
     call: ObjectCall,
@@ -95,7 +95,7 @@ pub struct Accelerated {
     result: Cell<Option<u16>>,
     /// The firmware has ended it because of this command.
     ended: Cell<Option<u8>>,
-    /// Calls that the judge has not been told of.
+    /// Calls that have not been reported to the judge.
     calls: RefCell<VecDeque<Call>>,
     /// The call whose result the firmware gives.
     asking: RefCell<Option<ObjectCall>>,

@@ -17,10 +17,10 @@ pub struct Costs {
     pub command_build: Duration,
 }
 
-/// How much the kernel has, or gives the firmware, of what can run out: faults on request.
+/// Sizes of the pools that the kernel has, or gives the firmware: small ones are faults on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pools {
-    /// Of its own pendings, those that it uses.
+    /// Pendings of its own that it uses, for transmits.
     pub transmits: u16,
     /// Pendings that it gives the firmware, for receives.
     pub receives: u16,
@@ -46,10 +46,10 @@ impl Default for Pools {
     }
 }
 
-/// How the driver is set up.
+/// Configuration of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What it costs.
+    /// Costs.
     pub costs: Costs,
     /// Keep copies of the mailbox's indices in host memory (pedretti2005 s5.3). If not, both are read from
     /// the network interface for every command.
@@ -63,12 +63,12 @@ pub struct Config {
     pub list_commands: u32,
     /// Accelerated processes that the node may have.
     pub accelerated: u32,
-    /// Of an accelerated process's pendings, those of its library, for transmits.
+    /// Pendings of an accelerated process that its library uses, for transmits.
     pub accelerated_tx_pendings: u16,
-    /// What of all that is withheld, on request.
+    /// Sizes of the pools: smaller than usual on request.
     pub pools: Pools,
     /// Runs of the interrupt handler in a row that find no event before the line is given up.
     pub empty_interrupts: u64,
-    /// How long the firmware may take to answer an initialisation command.
+    /// Longest time that the firmware may take to answer an initialisation command.
     pub boot_timeout: Duration,
 }

@@ -18,7 +18,8 @@ pub(crate) struct DmaList {
 }
 
 impl DmaList {
-    /// What the firmware is told: a number, or that the message's length says when it ends.
+    /// Count for the firmware: a number of commands, or the mark of an open list, which ends with the
+    /// message.
     pub(crate) fn count(self) -> u16 {
         self.commands.min(DMA_COUNT_OPEN) as u16
     }

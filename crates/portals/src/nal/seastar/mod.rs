@@ -46,11 +46,11 @@ pub struct Driver {
     lists: DmaLists,
     /// Free pendings of the host's pool.
     free: RefCell<Vec<u16>>,
-    /// What is under way in each pending of the host's pool, as far as they have been used.
+    /// Transmit in progress in each pending of the host's pool, as far as they have been used.
     flights: RefCell<Vec<Option<Flight>>>,
     /// Messages that wait for a pending or a DMA list.
     waiting: RefCell<VecDeque<Transmit>>,
-    /// What is under way in each pending; the host's own stay empty.
+    /// Receive in progress in each pending; the host's own stay empty.
     receives: RefCell<Vec<Option<Box<Receive>>>>,
     /// Receive commands that wait for a DMA list.
     deferred: RefCell<VecDeque<(u16, Vec<Extent>)>>,
@@ -59,7 +59,7 @@ pub struct Driver {
     empty: Cell<u64>,
     /// Pendings of the host's pool that have ever been in use.
     used: Cell<u16>,
-    /// Which of the firmware's have.
+    /// True for each pending of the firmware's that has ever been in use.
     seen: RefCell<Vec<bool>>,
     /// 1 and the number of the match entry that the next message's operation was counted on; else 0.
     counted: Cell<u16>,
@@ -70,9 +70,9 @@ pub struct Driver {
 /// Most pendings that were in use at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingsMax {
-    /// Of the host's pool, for transmits.
+    /// Pendings of the host's pool, for transmits.
     pub transmit: u16,
-    /// Of the firmware's, for receives.
+    /// Pendings of the firmware's pool, for receives.
     pub receive: u16,
 }
 
@@ -128,7 +128,8 @@ impl Driver {
         PendingsMax { transmit: self.used.get(), receive }
     }
 
-    /// Where the firmware writes events, a word each, and the slot from which the next one is taken.
+    /// Addresses at which the firmware writes events, a word each, and the slot from which the next one is
+    /// taken.
     pub fn events(&self) -> (std::ops::Range<u64>, u32) {
         (self.region.events(), self.slot.get())
     }

@@ -23,7 +23,7 @@ const RELEASE_BYTES: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Receive {
     header: PortalsHeader,
-    /// Who gets it; None if it is dropped or done with.
+    /// Process that gets it; `None` if it is dropped or done.
     taker: Option<Taker>,
     list: Option<DmaList>,
 }
@@ -146,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Where the payload of a message goes; None if the process does not have the memory, or it is in more
+    /// Destination of a message's payload; `None` if the process does not have the memory, or it is in more
     /// pieces than a DMA list can have commands.
     fn deposit_at(
         &self,

@@ -15,13 +15,13 @@ pub(crate) const EVENT_SLOTS_MAX: u32 = 4096;
 const SLOT_SIZE: u32 = 4;
 const PAGE: u64 = 4096;
 
-/// Where everything stands.
+/// Addresses in the region that the firmware writes to.
 pub(crate) struct Region {
     window: u32,
     /// Physical address of the upper pending table.
     pub(crate) pendings: u64,
     events: u64,
-    /// Of the event ring.
+    /// Number of slots of the event ring.
     slots: u32,
     lists: u64,
     memory: SharedMemory,
@@ -70,7 +70,7 @@ impl Region {
         self.events..self.events + u64::from(self.slots * SLOT_SIZE)
     }
 
-    /// Where DMA lists stand, as the embedded processor sees it.
+    /// Address of the DMA lists, as the embedded processor sees it.
     pub(crate) fn lists_local(&self) -> u32 {
         self.local(self.lists)
     }
@@ -101,7 +101,7 @@ impl Region {
         Some(u32::from_le_bytes(word))
     }
 
-    /// Stores the header of a message that is to be sent.
+    /// Stores the header of a message to send.
     pub(crate) fn write_header(&self, pending: u16, header: &PortalsHeader) {
         let mut bytes = [0; PortalsHeader::SIZE];
         header.emit(&mut bytes);
@@ -119,7 +119,7 @@ impl Region {
     pub(crate) fn data(&self, pending: u16) -> u64 {
         self.header(pending) + upper_pending::DATA as u64
     }
-    /// Stores an answer that is to be sent.
+    /// Stores an answer to send.
     pub(crate) fn write_data(&self, pending: u16, data: &[u8]) {
         self.memory.borrow_mut().write_phys(self.data(pending), data).expect(OWN);
     }
@@ -160,7 +160,7 @@ const OWN: &str = "the kernel's own region is always there";
 mod tests {
     use super::*;
 
-    /// Who watches the ring counts modulo its slots.
+    /// Observers of the ring count modulo its slots.
     #[test]
     fn the_ring_is_as_long_as_it_was_made() {
         let memory = host::Memory::shared();

@@ -1,4 +1,4 @@
-//! Sending: a header in an upper pending, the payload where it stands, a TX command (pedretti2005 s4.3.1).
+//! Sending: a header in an upper pending, the payload where it lies, a TX command (pedretti2005 s4.3.1).
 
 use super::accelerated;
 use super::dma_list::{self, DmaList};
@@ -23,7 +23,7 @@ pub(crate) struct Flight {
     id: MessageId,
     list: Option<DmaList>,
     ending: Option<Ending>,
-    /// There was no payload to be had, and who sends is told when the header has left.
+    /// There was no payload, and the sender is told when the header has left.
     failed: bool,
 }
 
@@ -81,7 +81,7 @@ impl Driver {
         }
         cpu.spend(self.config.costs.header_build);
         self.region.write_header(pending, &header);
-        // Who ends an operation of a process on the network interface is the firmware.
+        // The firmware ends operations of a process on the network interface.
         let now = failed && self.process == GENERIC_PROCESS;
         let ending = message.ending.filter(|_| !now);
         self.fly(pending, Flight { id, list, ending, failed });
@@ -103,7 +103,8 @@ impl Driver {
         flights[slot] = Some(flight);
     }
 
-    /// How the payload travels; None if the process does not have it, or it is in too many pieces.
+    /// Form in which the payload travels; `None` if the process does not have it, or it is in too many
+    /// pieces.
     fn payload(
         &self,
         kernel: &Kernel,
@@ -170,7 +171,8 @@ impl Driver {
             command.dma_list = list.addr;
         }
         command.entry = self.counted.take();
-        // What a command does not write, its slot has from another: where `entry` is read, it is written.
+        // Bytes that a command does not write are those of an earlier one in the slot: `entry` is written
+        // wherever it is read.
         let words = if self.process < accelerated::FIRST { TX_BYTES } else { ACCELERATED_TX_BYTES };
         let mut bytes = [0; TxCommand::SIZE];
         command.emit(&mut bytes);

@@ -1,4 +1,4 @@
-//! What the firmware does as the host sees it.
+//! Model of the firmware as the host sees it.
 
 use super::{Happening, Queue};
 use abi::seastar::*;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 const LINK: Duration = Duration::from_ns(200);
 
-/// What becomes of a message on its way.
+/// Fault of a message on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The payload (or the header, if there is none) is damaged.
@@ -18,7 +18,7 @@ pub enum Fate {
     Refused,
 }
 
-/// How the firmware behaves.
+/// Behaviour of the firmware.
 #[derive(Clone, Debug)]
 pub struct Behaviour {
     /// Takes messages with inline payload in one event.
@@ -27,7 +27,7 @@ pub struct Behaviour {
     pub command: Duration,
     /// Deposits take up to this much longer, at random, so that they end out of order.
     pub jitter: Duration,
-    /// What happens to a node's message with a serial number.
+    /// Faults of a node's messages, by serial number.
     pub fates: BTreeMap<(u16, u32), Fate>,
 }
 
@@ -70,7 +70,7 @@ pub struct Firmware {
     pool: usize,
     announced: BTreeMap<u16, Announced>,
     outgoing: BTreeMap<u16, Option<Message>>,
-    /// When the transmit engine has sent everything: messages leave in order.
+    /// Time at which the transmit engine has sent everything: messages leave in order.
     sends_until: Time,
     random: Random,
 }

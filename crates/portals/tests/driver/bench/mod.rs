@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 const HT_LATENCY: Duration = Duration::from_ns(100);
 
-/// What happens in the bench.
+/// Event in the bench.
 #[derive(Clone)]
 pub enum Happening {
     Host(host::Event),
@@ -117,7 +117,7 @@ pub struct Bench {
     ledger: Arc<spec::Ledger>,
 }
 
-/// What a process of a test is given.
+/// Processor and interface of a test's process.
 pub struct Process {
     pub cpu: Cpu,
     pub ni: Ni,
@@ -185,7 +185,7 @@ impl Bench {
         });
     }
 
-    /// What the judges did not agree with, as sentences, the first one first.
+    /// Sentences of the judges about what they did not agree with, the first one first.
     pub fn verdicts(&self) -> Vec<String> {
         let verdicts = self.nodes.iter().filter_map(|node| node.judge.verdict());
         let unsettled = self.ledger.unsettled(self.now.0);
@@ -193,7 +193,7 @@ impl Bench {
         all.sort_by_key(|verdict| verdict.at);
         all.iter().map(ToString::to_string).collect()
     }
-    /// What they have compared.
+    /// Number of comparisons that the judges made.
     #[cfg(debug_assertions)] // As `planted`, which asks.
     pub fn judged(&self) -> spec::Tally {
         let mut all = spec::Tally::default();

@@ -1,4 +1,4 @@
-//! What the programs of these tests are made of.
+//! Parts of the programs of these tests.
 
 use super::{id, Process};
 use des::Duration;

@@ -1,5 +1,5 @@
-//! A process's memory: everything below 2^47 is there and zero at first, but for a hole, for what may only be
-//! read, and for what goes.
+//! A process's memory: everything below 2^47 is there and zero at first, except a hole, a part that may
+//! only be read, and a part that is removed.
 
 use bus::BusError;
 use host::AddressSpace;

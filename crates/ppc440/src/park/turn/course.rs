@@ -1,7 +1,7 @@
 //! A known turn with other values.
 //!
 //! After a message the polled words hold others than before, and so do the firmware's copies of them;
-//! the loop goes on as ever. If a turn stands (`Turn::stands`), only values can change its course. So
+//! the loop goes on as ever. If a turn still holds (`Turn::stands`), only values can change its course. So
 //! its steps are done on registers and words as they are, without time and without effects: if they
 //! go the known way through the known places, they take as long as they took. If they also leave
 //! everything but the items as it was, so do all that follow. If not, this may be the first of
@@ -19,21 +19,21 @@ use bus::Bus;
 /// Words in the cache that a turn with other values can have.
 const MOST: usize = 16;
 
-/// The way of a turn. What it goes through stands in the text, for all cores.
+/// The way of a turn. The instructions that it goes through are in the text, for all cores.
 #[derive(Clone)]
 pub(super) struct Course {
     /// Straight pieces of lines: where each begins, and its instructions.
     pieces: Vec<(u32, u8)>,
-    /// Of each load and store: its address, and where it goes.
+    /// Address and destination of each load and store.
     spots: Vec<(u32, Spot)>,
 }
 
-/// Where a load or store of a turn goes.
+/// Destination of a load or store of a turn.
 #[derive(Clone, Copy)]
 enum Spot {
-    /// To this word in the cache, from this byte of it on.
+    /// This word in the cache, from this byte of it on.
     Word { index: u8, byte: u8, little: bool },
-    /// To the bus, with the next of the turn's accesses.
+    /// The bus, with the next of the turn's accesses.
     Bus { little: bool },
 }
 
@@ -70,8 +70,8 @@ impl Course {
 type Words = [[u8; 4]; MOST];
 
 impl Turn {
-    /// True if the core, where the turn stands, would now go its way over and over: then it can be
-    /// repeated, and what its first time changes for good stands there already.
+    /// True if the core, for which the turn still holds, would now repeat it over and over: then it can be
+    /// repeated, and what its first time changes for good is already there.
     pub fn follow<B: Bus>(&mut self, core: &mut Core, bus: &mut B, text: &Text) -> bool {
         self.settled = false;
         let start = core.registers.snapshot();
@@ -102,7 +102,7 @@ impl Turn {
         true
     }
 
-    /// Does its instructions, but for items with no more than their values, and writes down what is
+    /// Does its instructions, with items only by their values, and records what is
     /// read from and written to the bus. False if they do not go the known way.
     fn goes<B: Bus>(
         &mut self,
@@ -162,14 +162,14 @@ impl Turn {
         r.pc == self.head
     }
 
-    /// What a turn reads before it writes it is the same before and after, but for items.
+    /// True if everything that a turn reads before writing is the same before and after, except items.
     fn stays(&self, before: (&Snapshot, &Words), after: (&Registers, &Words)) -> bool {
         let mut words = self.words.iter().zip(before.1.iter().zip(after.1));
         after.0.equal_in(before.0, self.awaited & !u64::from(self.moving))
             && words.all(|(word, (a, b))| !word.same || a == b)
     }
 
-    /// Leaves what is no item as it is after a turn. Items stand as they did at its start.
+    /// Leaves everything except items as it is after a turn. Items are as they were at its start.
     fn leave(&self, core: &mut Core, start: &Snapshot, after: &Words) {
         for register in (0..32).filter(|r| self.moving >> r & 1 != 0) {
             core.registers.set(register, start.gpr(register));

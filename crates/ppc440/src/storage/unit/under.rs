@@ -1,10 +1,10 @@
-//! What is under way in the load and store unit: turns of polling loops (`park`) come again when it does.
+//! Accesses in flight in the load and store unit: turns of polling loops (`park`) repeat when these do.
 
 use super::Unit;
 use crate::storage::gather::Gather;
 use crate::storage::slots::Slots;
 
-/// What a load and store unit had under way at some instant.
+/// Accesses that a load and store unit had in flight at some instant.
 #[derive(Clone)]
 pub(crate) struct Under {
     simple: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Under {
 }
 
 impl Unit {
-    /// What is under way in `cycle`.
+    /// Accesses in flight in `cycle`.
     pub fn under(&self, cycle: u64) -> Under {
         Under {
             simple: self.is_simple(cycle),
@@ -33,15 +33,15 @@ impl Unit {
     fn is_simple(&self, cycle: u64) -> bool {
         self.filled <= cycle && self.replay.count == 0 && self.gather.is_empty()
     }
-    /// What executes from `cycle` on would wait as long as in `other` from `other_cycle` on.
+    /// True if code executed from `cycle` on would wait as long as in `other` from `other_cycle` on.
     pub fn same_phase(&self, cycle: u64, other: &Under, other_cycle: u64) -> bool {
         self.is_simple(cycle)
             && other.simple
             && self.loads.same_phase(cycle, &other.loads, other_cycle)
             && self.writes.same_phase(cycle, &other.writes, other_cycle)
     }
-    /// What happened between `start` and `end`, which was in `end_cycle`, has happened again, to
-    /// end in `cycle`.
+    /// Repeats what happened between `start` and `end`, which was in `end_cycle`, so that it ends in
+    /// `cycle`.
     pub fn repeat(&mut self, cycle: u64, start: &Under, end: &Under, end_cycle: u64) {
         self.loads.repeat(cycle, &end.loads, end_cycle);
         self.writes.repeat(cycle, &end.writes, end_cycle);
@@ -57,7 +57,7 @@ impl Unit {
         self.step = end.step;
         self.taken = end.taken;
     }
-    /// What matters of it in `cycle`.
+    /// Copy of the unit without what no longer matters in `cycle`.
     pub fn without_past(&self, cycle: u64) -> Unit {
         let mut unit = self.clone();
         unit.loads.forget(cycle);

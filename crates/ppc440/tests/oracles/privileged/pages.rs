@@ -146,7 +146,7 @@ impl Generator {
         match self.below(12) {
             // Between windows.
             0 => 0x1080_0000 + self.below(0x1000),
-            // Where only supervisors in address space 0 may.
+            // In a page for supervisors in address space 0 only.
             1 => FRAMES + self.below(FRAMES_LEN - bytes),
             _ => {
                 // A few entries, so that some are written and used many times.
@@ -241,7 +241,7 @@ impl Generator {
         let entry = FIRST_CODE + self.below(64 - FIRST_CODE);
         let (effective, size) = window(entry);
         let page = (1 << (10 + 2 * size)) - 1;
-        // The routine stands in one page of 1 KB; `write_entry` takes up to 17 instructions.
+        // The routine is in one page of 1 KB; `write_entry` takes up to 17 instructions.
         let routine = (self.pc() + 4 * (18 + 3 + 7) + 63) & !63;
         let effective = effective | routine & 0xc00 & !page;
         if self.below(3) != 0 {

@@ -59,7 +59,7 @@ pub const KEPT: [(u32, u32); 49] = [
     (spr::IVLIM, !0),
 ];
 
-/// What a case stores at its end, besides r0 to r27, CR, XER, LR and CTR.
+/// Registers that a case stores at its end, besides r0 to r27, CR, XER, LR and CTR.
 pub const STORED: [u32; 21] = [
     spr::SRR0,
     spr::SRR1,

@@ -139,7 +139,7 @@ pub fn call_back(process: &mut Process, callback: &Callback) -> (u64, [u64; CALL
     }
 }
 
-/// From now on the calling thread can neither read nor write other processes' memory: the kernel refuses.
+/// Forbids the calling thread to read or write other processes' memory: the kernel refuses.
 pub fn refuse_process_vm() {
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;

@@ -1,4 +1,4 @@
-//! What each rule says, in words.
+//! Sentence of each rule.
 
 use super::{judge, Told, RANKS};
 use crate::mpi::{Envelope, Found, Send, Wanted};

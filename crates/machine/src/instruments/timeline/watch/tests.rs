@@ -1,4 +1,4 @@
-//! What a watch makes of what it is told.
+//! Tests of what a watch reports to its sinks.
 
 use super::*;
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ impl Sink for Notes {
     }
 }
 
-/// The records of a watch that is told this.
+/// Records of a watch that gets these reports.
 fn told(tell: impl FnOnce(&mut Watch)) -> Vec<String> {
     let notes = Notes::default();
     let mut watch = Watch::new(vec![Box::new(notes.clone())], 1);

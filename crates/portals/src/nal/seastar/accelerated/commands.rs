@@ -167,14 +167,14 @@ impl Accelerated {
         self.refused.borrow_mut().pop_front()
     }
 
-    /// True if this post was refused; nobody is told of it again.
+    /// True if this post was refused; it is not reported again.
     pub(crate) fn was_refused(&self, me: MeHandle) -> bool {
         let mut refused = self.refused.borrow_mut();
         let at = refused.iter().position(|other| *other == me);
         at.is_some_and(|at| refused.remove(at).is_some())
     }
 
-    /// A match entry, or only its descriptor, is to be taken away. What the firmware says to it.
+    /// A match entry, or only its descriptor, is removed. Returns the firmware's answer.
     pub(crate) fn unlink(
         &self,
         kernel: &Kernel,
@@ -324,7 +324,7 @@ impl Accelerated {
         self.command(cpu, EntryCommand { op: command_op::ADMIT, entry, ..Default::default() });
     }
 
-    /// The firmware may have a pending again: it is told later, when the process has nothing to do, unless
+    /// Returns a pending to the firmware: it is told later, when the process has nothing to do, unless
     /// there are many.
     pub(super) fn release(&self, cpu: &Cpu, pending: u16) {
         self.unreleased.borrow_mut().push(pending);

@@ -24,7 +24,7 @@ pub struct Rings {
     /// What the firmware's stores to processes' memory since the last word in a ring went over, if anybody
     /// wants to know.
     overwritten: RefCell<Vec<(u64, Vec<u8>)>>,
-    /// Somebody was woken since that was last asked.
+    /// True if a process was woken since this was last read.
     woken: Cell<bool>,
 }
 
@@ -93,7 +93,7 @@ impl Rings {
         self.kernel().map_or(0, |kernel| kernel.counters().nic_atomics)
     }
 
-    /// True if somebody was woken since the last time.
+    /// True if a process was woken since the last call.
     pub fn take_woken(&self) -> bool {
         self.woken.take()
     }

@@ -1,5 +1,5 @@
-//! What the judge is told of an accelerated process: what the firmware does, when it stores the word that
-//! tells of it, and what the library sees, when that word is in memory.
+//! Reports to the judge on an accelerated process: the firmware's actions, when it stores the word that
+//! announces them, and the library's view, when that word is in memory.
 
 use super::{Accelerated, Call};
 use crate::kernel::{wire, Fate, Kernel, ObjectCall, Reaction, Returned, Told};
@@ -136,7 +136,7 @@ impl Accelerated {
         kernel.observer.told(at, &Told::Posted { seat });
     }
 
-    /// A word is in memory: the library may see it, and what it tells of.
+    /// A word is in memory: the library may see it, and what it announces.
     pub fn landed(&self, kernel: &Kernel, at: Time) {
         if kernel.listened && self.told.flying.borrow_mut().pop_front().is_some() {
             kernel.observer.told(at, &Told::Landed { seat: self.seat.0 });
@@ -168,7 +168,7 @@ impl Accelerated {
         }
     }
 
-    /// The judge is told of a call once its command, the next, has been taken: not at all if it is a post
+    /// Reports a call to the judge once its command, the next, has been taken: not at all if it is a post
     /// that the firmware will refuse, because a word that the library has not seen brings its queue an event.
     pub(crate) fn tell_later(
         &self,
@@ -340,7 +340,7 @@ impl Teller<'_> {
     }
 
     /// Posts whose commands have not been taken, and that test a queue which has got an event, will be
-    /// refused: as if nobody had made them.
+    /// refused: as if they had not been made.
     fn forget_refused(&self, brought: Brought) {
         self.user.calls.borrow_mut().retain(|call| match call.call {
             ObjectCall::MeMdPost { test, .. } => !brought.refuses(test),
