@@ -1,7 +1,7 @@
 //! Speed of the cycle model: matches and simulated cycles a second on one core, in a unit of 256 cells that
 //! is kept full. Hits are spread over all positions; deleted entries are inserted again, batch by batch.
 
-use alpu::{Alpu, Command, Config, Entry, Inputs, Kind, Request, Response, Spec};
+use alpu::{Alpu, Command, Config, Entry, Inputs, QueueKind, Request, Response, Spec};
 use des::Random;
 use std::time::Instant;
 
@@ -15,8 +15,8 @@ const RUNS: usize = 600;
 const BATCHES: usize = 100;
 
 fn main() {
-    let posted = Config::new(Kind::Posted, CELLS as usize, 16);
-    let unexpected = Config::new(Kind::Unexpected, CELLS as usize, 16);
+    let posted = Config::new(QueueKind::Posted, CELLS as usize, 16);
+    let unexpected = Config::new(QueueKind::Unexpected, CELLS as usize, 16);
     println!("256 full cells, hits at all positions, one delete and one insert a match");
     report("posted, as fast as it goes", posted, false);
     report("unexpected, as fast as it goes", unexpected, false);
@@ -62,7 +62,7 @@ struct Batch {
 struct Script {
     spec: Spec,
     random: Random,
-    kind: Kind,
+    kind: QueueKind,
     tag: u64,
 }
 
@@ -74,7 +74,7 @@ impl Script {
 
     /// Every eighth receive takes any source: of a posted unit they are the entries, of the other the
     /// requests.
-    fn mask(&mut self, kind: Kind) -> u64 {
+    fn mask(&mut self, kind: QueueKind) -> u64 {
         let any = self.kind == kind && self.random.below(8) == 0;
         if any {
             0x7fff << 16
@@ -90,7 +90,7 @@ impl Script {
         for _ in 0..count {
             self.tag = (self.tag + 1) & 0xffff;
             let bits = self.random.below(1 << 31) | self.random.below(4) << 31;
-            let mask = self.mask(Kind::Posted);
+            let mask = self.mask(QueueKind::Posted);
             let insert = Command::Insert(Entry { bits, mask, tag: self.tag });
             self.spec.command(insert);
             inserts.push(insert);
@@ -104,7 +104,7 @@ impl Script {
         for _ in 0..BATCH {
             let entries = self.spec.entries();
             let chosen = entries[self.random.below(entries.len() as u64) as usize];
-            let header = Request { bits: chosen.bits, mask: self.mask(Kind::Unexpected) };
+            let header = Request { bits: chosen.bits, mask: self.mask(QueueKind::Unexpected) };
             let Some(Response::MatchSuccess { tag }) = self.spec.request(header) else {
                 panic!("the header was made from an entry");
             };

@@ -7,7 +7,7 @@
 #[path = "../tests/rtl/mod.rs"]
 mod rtl;
 
-use alpu::{Alpu, Command, Config, Entry, Inputs, Kind, Request};
+use alpu::{Alpu, Command, Config, Entry, Inputs, QueueKind, Request};
 use rtl::{RawIn, RawOut, Rtl};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn main() {
     let built = || rtl::root().join("build/alpu/waveform.vcd");
     let file = env::args_os().nth(1).map_or_else(built, PathBuf::from);
     let name = file.display();
-    let config = Config { match_width: 16, tag_width: 8, ..Config::new(Kind::Posted, 16, 4) };
+    let config = Config { match_width: 16, tag_width: 8, ..Config::new(QueueKind::Posted, 16, 4) };
     let inputs = script();
     let mut model = Alpu::new(config);
     let ours: Vec<RawOut> = inputs.iter().map(|cycle| (&model.clock(cycle)).into()).collect();

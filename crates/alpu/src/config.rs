@@ -1,13 +1,13 @@
 //! The parameters of a unit, the same as those of the RTL's top module.
 
-use crate::Kind;
+use crate::QueueKind;
 
 /// Parameters of a unit. `Config::new` gives those of the prototypes, and the RTL's own defaults for the
 /// rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Queue that the unit holds.
-    pub kind: Kind,
+    pub kind: QueueKind,
     /// Bits that are matched, 1 to 64, with a mask bit for each.
     pub match_width: u32,
     /// Bits of the processor's own word, 1 to 64.
@@ -31,7 +31,7 @@ pub struct Config {
 impl Config {
     /// A unit of `cells` cells in blocks of `block` with the widths of the prototypes in tables IV and V of
     /// brightwell2005, their cycles in stage 4, and FIFOs of 16.
-    pub fn new(kind: Kind, cells: usize, block: usize) -> Config {
+    pub fn new(kind: QueueKind, cells: usize, block: usize) -> Config {
         Config {
             kind,
             match_width: 42,

@@ -161,10 +161,10 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Alpu, Entry, Kind};
+    use crate::{Alpu, Entry, QueueKind};
 
     fn config() -> Config {
-        Config { match_width: 8, tag_width: 4, ..Config::new(Kind::Posted, 4, 2) }
+        Config { match_width: 8, tag_width: 4, ..Config::new(QueueKind::Posted, 4, 2) }
     }
 
     fn insert(bits: u64, tag: u64) -> Command {

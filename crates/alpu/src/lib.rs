@@ -15,5 +15,5 @@ mod unit;
 pub use config::Config;
 pub use judge::Judge;
 pub use spec::Spec;
-pub use types::{Command, Entry, Kind, Request, Response};
+pub use types::{Command, Entry, QueueKind, Request, Response};
 pub use unit::{Alpu, Inputs, Outputs, Waiting};

@@ -1,13 +1,13 @@
 //! Specification of a unit, without timing: an ordered list of which the first match wins and is deleted. It
 //! judges the model and the RTL.
 
-use crate::{Command, Entry, Kind, Request, Response};
+use crate::{Command, Entry, QueueKind, Request, Response};
 
 /// The list and the mode. `command` and `request` are the two events. If both wait, the unit that is judged
 /// may handle them in any order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spec {
-    kind: Kind,
+    kind: QueueKind,
     cells: usize,
     entries: Vec<Entry>,
     inserting: bool,
@@ -16,7 +16,7 @@ pub struct Spec {
 
 impl Spec {
     /// An empty unit of `cells` cells, matching.
-    pub fn new(kind: Kind, cells: usize) -> Spec {
+    pub fn new(kind: QueueKind, cells: usize) -> Spec {
         Spec { kind, cells, entries: Vec::new(), inserting: false, held: None }
     }
 

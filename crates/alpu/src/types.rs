@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Queue of MPI that a unit holds (brightwell2005 s3.1, fig 2a and 2b).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum QueueKind {
     /// Posted receives: each cell stores its own mask, requests (headers) are explicit.
     Posted,
     /// Unexpected messages: cells are explicit, the mask comes with the request (a new receive).
@@ -71,12 +71,12 @@ impl fmt::Display for Response {
     }
 }
 
-impl Kind {
+impl QueueKind {
     /// Tells whether `request` finds `entry` in a unit of this kind.
     pub fn matches(self, entry: &Entry, request: &Request) -> bool {
         let any = match self {
-            Kind::Posted => entry.mask,
-            Kind::Unexpected => request.mask,
+            QueueKind::Posted => entry.mask,
+            QueueKind::Unexpected => request.mask,
         };
         (entry.bits ^ request.bits) & !any == 0
     }

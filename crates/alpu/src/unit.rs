@@ -2,7 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::store::Store;
-use crate::{Command, Config, Kind, Request, Response};
+use crate::{Command, Config, QueueKind, Request, Response};
 
 /// Inputs of the unit in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Alpu {
             fresh: false,
             store: Store::new(config.cells, config.match_width),
             width: config.match_bits(),
-            mask_width: if config.kind == Kind::Posted { config.match_bits() } else { 0 },
+            mask_width: if config.kind == QueueKind::Posted { config.match_bits() } else { 0 },
         }
     }
 
@@ -319,8 +319,8 @@ impl Alpu {
     fn finish(&mut self) {
         let header = self.headers.head().expect("a match runs only with a header at the head");
         let found = match self.config.kind {
-            Kind::Posted => self.store.find(header.bits & self.width),
-            Kind::Unexpected => {
+            QueueKind::Posted => self.store.find(header.bits & self.width),
+            QueueKind::Unexpected => {
                 self.store.find_masked(header.bits & self.width, header.mask & self.width)
             }
         };

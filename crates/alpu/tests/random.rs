@@ -5,11 +5,11 @@ mod bench;
 mod rtl;
 mod stimulus;
 
-use alpu::{Config, Kind};
+use alpu::{Config, QueueKind};
 use bench::Bench;
 
 /// A small unit with small FIFOs, so that every FIFO is full at times.
-fn small(kind: Kind, cells: usize, block: usize) -> Config {
+fn small(kind: QueueKind, cells: usize, block: usize) -> Config {
     Config {
         match_width: 5,
         tag_width: 7,
@@ -22,19 +22,20 @@ fn small(kind: Kind, cells: usize, block: usize) -> Config {
 
 /// Configurations that are different in every parameter.
 fn variety() -> Vec<Config> {
-    let small_overlap = Config { overlap: true, ..small(Kind::Posted, 8, 4) };
-    let overlap = Config { overlap: true, resolve_cycles: 2, ..small(Kind::Unexpected, 24, 8) };
+    let small_overlap = Config { overlap: true, ..small(QueueKind::Posted, 8, 4) };
+    let overlap =
+        Config { overlap: true, resolve_cycles: 2, ..small(QueueKind::Unexpected, 24, 8) };
     vec![
-        small(Kind::Unexpected, 8, 2),
+        small(QueueKind::Unexpected, 8, 2),
         small_overlap,
         overlap,
-        Config { match_width: 64, tag_width: 20, ..Config::new(Kind::Posted, 128, 16) },
-        Config { match_width: 1, tag_width: 1, ..Config::new(Kind::Posted, 2, 2) },
-        Config { match_width: 42, ..Config::new(Kind::Unexpected, 256, 32) },
-        Config { match_width: 42, ..Config::new(Kind::Posted, 256, 16) },
-        Config { match_width: 33, tag_width: 64, ..Config::new(Kind::Unexpected, 48, 16) },
-        Config { match_width: 7, ..Config::new(Kind::Posted, 64, 64) },
-        Config { match_width: 9, command_depth: 2, ..Config::new(Kind::Unexpected, 256, 8) },
+        Config { match_width: 64, tag_width: 20, ..Config::new(QueueKind::Posted, 128, 16) },
+        Config { match_width: 1, tag_width: 1, ..Config::new(QueueKind::Posted, 2, 2) },
+        Config { match_width: 42, ..Config::new(QueueKind::Unexpected, 256, 32) },
+        Config { match_width: 42, ..Config::new(QueueKind::Posted, 256, 16) },
+        Config { match_width: 33, tag_width: 64, ..Config::new(QueueKind::Unexpected, 48, 16) },
+        Config { match_width: 7, ..Config::new(QueueKind::Posted, 64, 64) },
+        Config { match_width: 9, command_depth: 2, ..Config::new(QueueKind::Unexpected, 256, 8) },
     ]
 }
 
@@ -47,18 +48,18 @@ fn model_keeps_to_the_specification() {
 
 #[test]
 fn a_small_posted_unit_is_its_rtl() {
-    Bench::new(small(Kind::Posted, 8, 4)).random(0..3000);
+    Bench::new(small(QueueKind::Posted, 8, 4)).random(0..3000);
 }
 
 #[test]
 fn a_small_unexpected_unit_with_overlap_is_its_rtl() {
-    let config = Config { overlap: true, resolve_cycles: 2, ..small(Kind::Unexpected, 12, 4) };
+    let config = Config { overlap: true, resolve_cycles: 2, ..small(QueueKind::Unexpected, 12, 4) };
     Bench::new(config).random(0..3000);
 }
 
 #[test]
 fn a_unit_that_is_another_is_found_out_by_a_small_program() {
-    let config = small(Kind::Posted, 8, 4);
+    let config = small(QueueKind::Posted, 8, 4);
     let mut bench = Bench::between(Config { overlap: true, ..config }, config);
     let found = (0..1000).find_map(|seed| bench.fails(seed));
     let (program, message) = found.expect("the second match comes a cycle earlier");
@@ -77,7 +78,7 @@ fn units_of_all_shapes_are_their_rtl() {
 #[test]
 #[ignore = "long: a hundred thousand programs; make soak"]
 fn small_units_are_their_rtl_for_long() {
-    for kind in [Kind::Posted, Kind::Unexpected] {
+    for kind in [QueueKind::Posted, QueueKind::Unexpected] {
         Bench::new(small(kind, 8, 4)).random(10_000..60_000);
     }
 }

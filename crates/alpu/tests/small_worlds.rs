@@ -6,12 +6,12 @@ mod bench;
 mod rtl;
 mod stimulus;
 
-use alpu::{Command, Config, Entry, Kind, Request};
+use alpu::{Command, Config, Entry, QueueKind, Request};
 use bench::Bench;
 use stimulus::Program;
 
 /// Four cells in two blocks: enough for holes, for a neighbour, and for a list that is full.
-fn unit(kind: Kind, match_width: u32) -> Config {
+fn unit(kind: QueueKind, match_width: u32) -> Config {
     Config {
         match_width,
         tag_width: 4,
@@ -44,10 +44,10 @@ fn insert((bits, mask): (u64, u64), tag: usize) -> Command {
 }
 
 /// Every list of up to four entries, and every sequence of up to `longest` requests.
-fn every_list(kind: Kind, width: u32, longest: usize) {
+fn every_list(kind: QueueKind, width: u32, longest: usize) {
     let mut bench = Bench::new(unit(kind, width));
-    let entries = words(width, kind == Kind::Posted);
-    let requests = words(width, kind == Kind::Unexpected);
+    let entries = words(width, kind == QueueKind::Posted);
+    let requests = words(width, kind == QueueKind::Unexpected);
     for list in sequences(entries.len(), 4) {
         let inserts = list.iter().enumerate().map(|(tag, word)| insert(entries[*word], tag));
         let commands: Vec<_> = [Command::StartInsert]
@@ -74,8 +74,8 @@ fn every_list(kind: Kind, width: u32, longest: usize) {
 /// of inserts. All at once, or each when the one before has had its effect.
 fn every_operation(config: Config, longest: usize) {
     let mut bench = Bench::new(config);
-    let entries = words(1, config.kind == Kind::Posted);
-    let requests = words(1, config.kind == Kind::Unexpected);
+    let entries = words(1, config.kind == QueueKind::Posted);
+    let requests = words(1, config.kind == QueueKind::Unexpected);
     for order in sequences(1 + entries.len() + requests.len(), longest) {
         for spacing in [0, 12] {
             let mut program = Program::default();
@@ -118,8 +118,8 @@ fn every_operation(config: Config, longest: usize) {
 /// Every order of up to `longest` commands and requests, one each `spacing` cycles.
 fn every_order(config: Config, longest: usize, spacings: &[usize]) {
     let mut bench = Bench::new(config);
-    let entries = words(1, config.kind == Kind::Posted);
-    let requests = words(1, config.kind == Kind::Unexpected);
+    let entries = words(1, config.kind == QueueKind::Posted);
+    let requests = words(1, config.kind == QueueKind::Unexpected);
     for order in sequences(3 + entries.len() + requests.len(), longest) {
         for spacing in spacings {
             let mut program = Program::default();
@@ -150,26 +150,26 @@ fn every_order(config: Config, longest: usize, spacings: &[usize]) {
 
 #[test]
 fn every_list_of_one_bit() {
-    every_list(Kind::Posted, 1, 3);
-    every_list(Kind::Unexpected, 1, 3);
+    every_list(QueueKind::Posted, 1, 3);
+    every_list(QueueKind::Unexpected, 1, 3);
 }
 
 #[test]
 fn every_order_of_few() {
-    every_order(unit(Kind::Posted, 1), 4, &[1, 2, 12]);
-    every_order(unit(Kind::Unexpected, 1), 4, &[1, 3, 12]);
+    every_order(unit(QueueKind::Posted, 1), 4, &[1, 2, 12]);
+    every_order(unit(QueueKind::Unexpected, 1), 4, &[1, 3, 12]);
 }
 
 #[test]
 fn every_operation_of_few() {
-    every_operation(unit(Kind::Posted, 1), 4);
-    every_operation(unit(Kind::Unexpected, 1), 4);
+    every_operation(unit(QueueKind::Posted, 1), 4);
+    every_operation(unit(QueueKind::Unexpected, 1), 4);
 }
 
 #[test]
 #[ignore = "long: more than a million programs; make soak"]
 fn every_operation_of_seven() {
-    for kind in [Kind::Posted, Kind::Unexpected] {
+    for kind in [QueueKind::Posted, QueueKind::Unexpected] {
         every_operation(unit(kind, 1), 7);
     }
 }
@@ -177,19 +177,19 @@ fn every_operation_of_seven() {
 #[test]
 #[ignore = "long: 600,000 programs; make soak"]
 fn every_list_of_two_bits_posted() {
-    every_list(Kind::Posted, 2, 3);
+    every_list(QueueKind::Posted, 2, 3);
 }
 
 #[test]
 #[ignore = "long: 280,000 programs; make soak"]
 fn every_list_of_two_bits_unexpected() {
-    every_list(Kind::Unexpected, 2, 3);
+    every_list(QueueKind::Unexpected, 2, 3);
 }
 
 #[test]
 #[ignore = "long: three million programs; make soak"]
 fn every_order_of_six() {
-    for kind in [Kind::Posted, Kind::Unexpected] {
+    for kind in [QueueKind::Posted, QueueKind::Unexpected] {
         for overlap in [false, true] {
             every_order(Config { overlap, ..unit(kind, 1) }, 6, &[1, 3, 12]);
         }

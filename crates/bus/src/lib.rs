@@ -72,8 +72,8 @@ pub trait Bus {
     /// Reads `buf.len()` bytes at real address `addr`, issued at `now`. Returns when the data are there
     /// (critical word first for a line: when the first beat is there).
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError>;
-    /// Writes `data` at `addr`, issued at `now`. Returns when the write no longer occupies a write slot of the
-    /// processor; the processor itself need not wait for it.
+    /// Writes `data` at `addr`, issued at `now`. Returns when the write no longer occupies a write slot of
+    /// the processor; the processor itself need not wait for it.
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError>;
 
     /// Times at which the data paths are free again: reads, writes. `None` if this bus cannot repeat

@@ -31,8 +31,8 @@ pub use sweep::{DiffOptions, SweepOptions};
 
 use crate::disk::DiskOptions;
 use crate::faults::FaultsOptions;
-use crate::mistake::Mistake;
 use crate::nic::NicOptions;
+use crate::usage_error::UsageError;
 use clap::{Args, Parser, Subcommand};
 use des::Duration;
 use queues::QueuesOptions;
@@ -52,7 +52,7 @@ pub struct Arguments {
 }
 
 /// Parses a command line. For help, and for most errors, clap prints the text itself and ends the command.
-pub fn parse(words: Vec<OsString>) -> Result<Arguments, Mistake> {
+pub fn parse(words: Vec<OsString>) -> Result<Arguments, UsageError> {
     let mut arguments = Arguments::try_parse_from(&words).map_err(|error| {
         let said = sweep::run_taken_by_json(&error, &words).or_else(|| value::refused(&error));
         said.unwrap_or_else(|| end(&error))

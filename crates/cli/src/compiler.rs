@@ -1,9 +1,9 @@
 //! Compiling programs against Sunstar's mpi.h and portals3.h, libmpi_abi and libportals.
 
 use crate::fortran::{self, Modules};
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal;
+use crate::usage_error::UsageError;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,7 +49,11 @@ impl Language {
 /// Arguments before and behind the user's: `-I...`, and `-L... -lmpi_abi` with libportals for programs that
 /// use it. libportals comes last: both libraries have the clocks, and a program that took only those from it
 /// would load it for nothing, and fail to find it on a real MPI.
-fn flags(root: &Root, language: Language, compiler: &OsStr) -> Result<[Vec<OsString>; 2], Mistake> {
+fn flags(
+    root: &Root,
+    language: Language,
+    compiler: &OsStr,
+) -> Result<[Vec<OsString>; 2], UsageError> {
     let mut before = vec!["-I".into(), root.include().into_os_string()];
     let mut behind = vec!["-L".into(), root.library().into_os_string()];
     if language == Language::Fortran {
@@ -69,7 +73,7 @@ fn flags(root: &Root, language: Language, compiler: &OsStr) -> Result<[Vec<OsStr
 }
 
 /// `gcc -I... ARGUMENTS -L... -lmpi_abi`.
-fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Command, Mistake> {
+fn command(root: &Root, language: Language, arguments: &[OsString]) -> Result<Command, UsageError> {
     let compiler = language.compiler();
     if language == Language::Fortran {
         fortran::check(arguments)?;
@@ -112,7 +116,7 @@ fn show(
     language: Language,
     arguments: &[OsString],
     [name, compile, link]: Shown,
-) -> Result<u8, Mistake> {
+) -> Result<u8, UsageError> {
     let compiler = language.compiler();
     let [before, behind] = flags(root, language, &compiler)?;
     let mut words: Vec<OsString> = Vec::new();
@@ -129,13 +133,15 @@ pub fn pass_through(
     root: &Root,
     language: Language,
     arguments: &[OsString],
-) -> Result<u8, Mistake> {
+) -> Result<u8, UsageError> {
     if let Some(parts) = arguments.iter().find_map(shown) {
         return show(root, language, arguments, parts);
     }
     // Without any argument a linker error about a missing main would be the answer.
     if arguments.is_empty() {
-        return Err(Mistake("nothing to compile; give it what you would give the compiler".into()));
+        return Err(UsageError(
+            "nothing to compile; give it what you would give the compiler".into(),
+        ));
     }
     status(&mut command(root, language, arguments)?)
 }
@@ -146,7 +152,7 @@ pub fn compile(
     language: Language,
     source: &Path,
     folder: &Path,
-) -> Result<PathBuf, Mistake> {
+) -> Result<PathBuf, UsageError> {
     let program = named(source, folder);
     let arguments: [OsString; 6] = [
         "-O2".into(),
@@ -178,7 +184,7 @@ pub fn compile_for_guests(
     language: Language,
     source: &Path,
     folder: &Path,
-) -> Result<PathBuf, Mistake> {
+) -> Result<PathBuf, UsageError> {
     let program = named(source, folder);
     let mut command = Command::new(language.compiler());
     command.arg("-I").arg(root.include()).args(["-O2", "-g", "-o"]).arg(&program).arg(source);
@@ -191,20 +197,20 @@ fn named(source: &Path, folder: &Path) -> PathBuf {
     folder.join(source.file_stem().unwrap_or_else(|| "program".as_ref()))
 }
 
-fn compiled(command: &mut Command, source: &Path) -> Result<(), Mistake> {
+fn compiled(command: &mut Command, source: &Path) -> Result<(), UsageError> {
     match status(command)? {
         0 => Ok(()),
-        _ => Err(Mistake(format!(
+        _ => Err(UsageError(format!(
             "{} does not compile; the messages above are the compiler's",
             source.display()
         ))),
     }
 }
 
-fn status(command: &mut Command) -> Result<u8, Mistake> {
+fn status(command: &mut Command) -> Result<u8, UsageError> {
     let status = command.status().map_err(|e| {
         let name = command.get_program().to_string_lossy().into_owned();
-        Mistake(format!("cannot start the compiler {name}: {e}"))
+        UsageError(format!("cannot start the compiler {name}: {e}"))
     })?;
     // A compiler killed by a signal has no code.
     Ok(status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1)))

@@ -7,8 +7,8 @@ mod read;
 mod table;
 
 use crate::args::DiffOptions;
-use crate::mistake::Mistake;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use crate::{bench, outputs};
 use compare::Diff;
 
@@ -16,7 +16,7 @@ use compare::Diff;
 const EXIT_DIFFERENT: u8 = 1;
 
 /// Compares two runs; the exit status is 0 if they are equal.
-pub fn diff(options: &DiffOptions) -> Result<u8, Mistake> {
+pub fn diff(options: &DiffOptions) -> Result<u8, UsageError> {
     if let Some(file) = &options.json {
         let compared = [&options.a, &options.b].map(|run| ("what is compared", run.as_path()));
         outputs::check(&[("--json", file)], &compared)?;

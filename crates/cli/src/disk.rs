@@ -2,7 +2,7 @@
 //! goes through the simulated cards; simulated time stands still while no client wants anything.
 
 use crate::child;
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use block::{Answer, Ask, Operation, ANSWER_BYTES, PIECE, SECTOR};
 use machine::console;
 use nbd::{Command, Error, Export, Request, Session, Step};
@@ -50,18 +50,18 @@ struct Disk {
 }
 
 impl Disk {
-    fn start(options: &DiskOptions) -> Result<Disk, Mistake> {
+    fn start(options: &DiskOptions) -> Result<Disk, UsageError> {
         let workload = if options.tails { "builtin:disk-tails" } else { "builtin:disk" };
         let mut command = child::command();
         command.args(["run", "-q", "--machine", &options.machine, "-n", "2", workload]);
         command.arg(options.size.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|why| Mistake(format!("cannot run it: {why}")))?;
+        let mut child =
+            command.spawn().map_err(|why| UsageError(format!("cannot run it: {why}")))?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (asks, answers) = streams.expect("both are pipes");
-        let record = options
-            .record
-            .as_deref()
-            .map(|file| File::create(file).map_err(|why| Mistake::with_file("write", file, why)));
+        let record = options.record.as_deref().map(|file| {
+            File::create(file).map_err(|why| UsageError::with_file("write", file, why))
+        });
         Ok(Disk {
             child,
             asks: Some(asks),
@@ -98,22 +98,22 @@ impl Disk {
     }
 
     /// Ends the run; its exit status.
-    fn end(&mut self) -> Result<u8, Mistake> {
+    fn end(&mut self) -> Result<u8, UsageError> {
         drop(self.asks.take());
-        let status = self.child.wait().map_err(|why| Mistake(format!("the run: {why}")))?;
+        let status = self.child.wait().map_err(|why| UsageError(format!("the run: {why}")))?;
         Ok(status.code().unwrap_or(1) as u8)
     }
 }
 
 /// Serves until the command of `--run` has ended, or for ever.
-pub fn disk(options: &DiskOptions) -> Result<u8, Mistake> {
+pub fn disk(options: &DiskOptions) -> Result<u8, UsageError> {
     if options.size == 0 || options.size % SECTOR != 0 {
-        return Err(Mistake(format!("--size is whole sectors of {SECTOR} bytes, at least one")));
+        return Err(UsageError(format!("--size is whole sectors of {SECTOR} bytes, at least one")));
     }
     let disk = Arc::new(Mutex::new(Disk::start(options)?));
     let socket = &options.socket;
-    let listener =
-        UnixListener::bind(socket).map_err(|why| Mistake::with_file("listen on", socket, why))?;
+    let listener = UnixListener::bind(socket)
+        .map_err(|why| UsageError::with_file("listen on", socket, why))?;
     let export = Export { size: options.size, block: SECTOR as u32, most: MOST };
     let served = {
         let disk = disk.clone();
@@ -139,10 +139,10 @@ fn uri(socket: &Path) -> String {
     format!("nbd+unix:///?socket={}", socket.display())
 }
 
-fn run(command: &str, socket: &Path) -> Result<u8, Mistake> {
+fn run(command: &str, socket: &Path) -> Result<u8, UsageError> {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", command]).env("uri", uri(socket)).env("unixsocket", socket);
-    let status = shell.status().map_err(|why| Mistake(format!("cannot run sh: {why}")))?;
+    let status = shell.status().map_err(|why| UsageError(format!("cannot run sh: {why}")))?;
     Ok(status.code().unwrap_or(1) as u8)
 }
 

@@ -1,14 +1,14 @@
 //! `sunstar explain`: runs a program, and explains the times of its messages and calls.
 
 use crate::args::ExplainOptions;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::summary::{account, grouped, messages, plural, time_of};
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use machine::instruments::account::{Call, Rank};
-use machine::instruments::journey::{Breakdown, Place, Segment, Slow};
+use machine::instruments::message_trace::{Breakdown, Layer, Segment, Slow};
 use machine::report::Report;
 use models::MODELS;
 use std::fmt::{self, Write};
@@ -21,7 +21,7 @@ const RANKS_MAX: usize = 8;
 const SHARE_MIN: f64 = 0.01;
 
 /// Runs the program and prints the explanations after the program's own output.
-pub fn explain(root: &Root, options: &ExplainOptions) -> Result<u8, Mistake> {
+pub fn explain(root: &Root, options: &ExplainOptions) -> Result<u8, UsageError> {
     let json = Output::of("--json", options.run.json.as_deref())?;
     let observers = Observers { follow: options.message, ..Observers::default() };
     let run = run::execute(root, &options.run, observers)?;
@@ -31,11 +31,15 @@ pub fn explain(root: &Root, options: &ExplainOptions) -> Result<u8, Mistake> {
 }
 
 /// Text with all explanations that were asked for.
-fn text(report: &Report, options: &ExplainOptions, terminal: &Terminal) -> Result<String, Mistake> {
+fn text(
+    report: &Report,
+    options: &ExplainOptions,
+    terminal: &Terminal,
+) -> Result<String, UsageError> {
     let mut out = String::new();
     let Some(all) = &report.messages else {
         let model = report.machine.model;
-        return Err(Mistake(format!("model {model} tells neither of messages nor of calls")));
+        return Err(UsageError(format!("model {model} tells neither of messages nor of calls")));
     };
     let nothing = options.slowest.is_none()
         && options.message.is_none()
@@ -54,7 +58,9 @@ fn text(report: &Report, options: &ExplainOptions, terminal: &Terminal) -> Resul
     }
     if let Some(id) = options.message {
         let followed = all.followed.as_ref().ok_or_else(|| {
-            Mistake(format!("message {id} did not come to its end, or there is none of that name"))
+            UsageError(format!(
+                "message {id} did not come to its end, or there is none of that name"
+            ))
         })?;
         message(&mut out, report, followed, terminal).expect(string);
     }
@@ -62,7 +68,7 @@ fn text(report: &Report, options: &ExplainOptions, terminal: &Terminal) -> Resul
         let has = |class: &&Breakdown| (class.bytes_least..=class.bytes_most).contains(&bytes);
         let classes: Vec<_> = report.breakdowns.iter().filter(has).collect();
         if classes.is_empty() {
-            return Err(Mistake(format!("no message of {} was sent", plural(bytes, "byte"))));
+            return Err(UsageError(format!("no message of {} was sent", plural(bytes, "byte"))));
         }
         for class in classes {
             self::class(&mut out, report, class, terminal).expect(string);
@@ -70,7 +76,7 @@ fn text(report: &Report, options: &ExplainOptions, terminal: &Terminal) -> Resul
     }
     if let Some(number) = options.rank {
         let rank = report.account.iter().find(|rank| rank.rank == number).ok_or_else(|| {
-            Mistake(format!("there is no rank {number}: the run has {}", report.ranks))
+            UsageError(format!("there is no rank {number}: the run has {}", report.ranks))
         })?;
         self::rank(&mut out, report, rank, terminal).expect(string);
     }
@@ -108,7 +114,7 @@ fn class(out: &mut String, report: &Report, class: &Breakdown, terminal: &Termin
     let (p99, most) = (time_of(class.p99_ns), time_of(class.most_ns));
     let times = format!("mean {}, 99 % to {p99}, most {most}", time_of(mean));
     writeln!(out, "\n{} took {times}", terminal.bold(title))?;
-    let segment = |step: &machine::instruments::journey::Step| Segment {
+    let segment = |step: &machine::instruments::message_trace::Step| Segment {
         name: step.name.clone(),
         place: step.place,
         ns: step.sum_ps as f64 / 1e3 / class.messages.max(1) as f64,
@@ -153,7 +159,7 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
         true => {
             // What it costs in firmware only a run tells.
             let (each, key) = match segment.place {
-                Place::Firmware => (time_of(segment.ns / f64::from(entries)), ""),
+                Layer::Firmware => (time_of(segment.ns / f64::from(entries)), ""),
                 _ => {
                     let each = value("portals.list_entry").unwrap_or_default();
                     (each.to_owned(), " (portals.list_entry)")
@@ -169,7 +175,7 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
     if !decides.is_empty() {
         told += &format!("; {}", decides.join(", "));
     }
-    if segment.place == Place::Firmware {
+    if segment.place == Layer::Firmware {
         // A model may have Portals' steps, and no firmware.
         let model = MODELS.model(report.machine.model);
         if model.is_none_or(|model| model.firmware.is_none()) {
@@ -240,13 +246,18 @@ fn waits(out: &mut String, calls: &[Call]) -> fmt::Result {
 }
 
 /// The calls of one function.
-fn call(out: &mut String, report: &Report, name: &str, terminal: &Terminal) -> Result<(), Mistake> {
+fn call(
+    out: &mut String,
+    report: &Report,
+    name: &str,
+    terminal: &Terminal,
+) -> Result<(), UsageError> {
     let string = "a string takes everything";
     let all = account::by_call(&report.account);
     let Some((sum, waits)) = all.iter().find(|(call, _)| call.call.eq_ignore_ascii_case(name))
     else {
         let names: Vec<_> = all.iter().map(|(call, _)| call.call).collect();
-        return Err(Mistake(format!("{name} was not called; called were {}", names.join(", "))));
+        return Err(UsageError(format!("{name} was not called; called were {}", names.join(", "))));
     };
     let (times, total) = (grouped(sum.times), time_of(sum.total_ps as f64 / 1e3));
     let title = format!("{}: {times} calls of all ranks, {total} together", sum.call);

@@ -1,10 +1,10 @@
 //! `sunstar faults`.
 
 use crate::machines;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
-use machine::faults::{quiz, suits, Form, Kind, KINDS};
+use crate::usage_error::UsageError;
+use machine::faults::{quiz, suits, FaultKind, Form, KINDS};
 use std::fmt::Write;
 
 /// What is asked for.
@@ -25,7 +25,7 @@ pub struct FaultsOptions {
 }
 
 /// Lists faults, or asks for one.
-pub fn faults(options: &FaultsOptions) -> Result<u8, Mistake> {
+pub fn faults(options: &FaultsOptions) -> Result<u8, UsageError> {
     match (options.quiz, &options.answer) {
         (Some(seed), Some(answer)) => check(seed, answer),
         (Some(seed), None) => ask(seed),
@@ -33,7 +33,7 @@ pub fn faults(options: &FaultsOptions) -> Result<u8, Mistake> {
     }
 }
 
-fn ask(seed: u64) -> Result<u8, Mistake> {
+fn ask(seed: u64) -> Result<u8, UsageError> {
     let stages: Vec<&str> = diagnosis::STAGES.iter().map(|stage| stage.name).collect();
     let text = format!(
         "One of the RDMA NICs of machine forth, or its driver, has a bug. Look for it stage by \
@@ -46,11 +46,11 @@ fn ask(seed: u64) -> Result<u8, Mistake> {
     Ok(0)
 }
 
-fn check(seed: u64, answer: &str) -> Result<u8, Mistake> {
+fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
     let name = if answer.starts_with("bug.") { answer.into() } else { format!("bug.{answer}") };
     if !quiz::bugs().any(|bug| bug.name == name) {
         let why = format!("there is no bug {answer}; `sunstar faults bug` lists all");
-        return Err(Mistake(why));
+        return Err(UsageError(why));
     }
     let (hidden, node) = quiz::hidden(seed);
     let right = hidden == name;
@@ -64,7 +64,7 @@ fn check(seed: u64, answer: &str) -> Result<u8, Mistake> {
 }
 
 /// Lists the kinds of faults whose name contains `name`, with their expected effects.
-fn list(options: &FaultsOptions) -> Result<u8, Mistake> {
+fn list(options: &FaultsOptions) -> Result<u8, UsageError> {
     let (terminal, name) = (Terminal::of_stdout(), options.name.as_deref());
     let model = match &options.machine {
         None => None,
@@ -73,12 +73,14 @@ fn list(options: &FaultsOptions) -> Result<u8, Mistake> {
             Some(machines::read(&root, &machines::file(&root, machine)?)?.model())
         }
     };
-    let named = |kind: &&Kind| name.is_none_or(|name| kind.name.contains(name));
-    let fits = |kind: &&Kind| model.is_none_or(|model| suits(kind.name, model));
-    let wanted: Vec<&Kind> = KINDS.iter().filter(named).filter(fits).collect();
+    let named = |kind: &&FaultKind| name.is_none_or(|name| kind.name.contains(name));
+    let fits = |kind: &&FaultKind| model.is_none_or(|model| suits(kind.name, model));
+    let wanted: Vec<&FaultKind> = KINDS.iter().filter(named).filter(fits).collect();
     if wanted.is_empty() {
         let name = name.unwrap_or_default();
-        return Err(Mistake(format!("there is no fault like {name}; `sunstar faults` lists all")));
+        return Err(UsageError(format!(
+            "there is no fault like {name}; `sunstar faults` lists all"
+        )));
     }
     let mut out = String::new();
     for kind in wanted {

@@ -2,9 +2,9 @@
 
 use crate::args::FirmwareOptions;
 use crate::machines;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use machine::console;
 use machine::models::{Firmware, Processor};
 use machine::parameters::Parameters;
@@ -25,10 +25,10 @@ const IMAGES: [&str; 6] =
     ["seastar.elf", "seastar.bin", "seastar.img", "shim.elf", "shim.bin", "shim.img"];
 
 /// The machine's firmware, for the option `what`; an error on a machine without firmware.
-pub fn required(parameters: &Parameters, what: &str) -> Result<&'static Firmware, Mistake> {
+pub fn required(parameters: &Parameters, what: &str) -> Result<&'static Firmware, UsageError> {
     let model = parameters.model();
     model.firmware.ok_or_else(|| {
-        Mistake(format!(
+        UsageError(format!(
             "{what} looks at firmware, and machine {} has none: its network interfaces are of \
              model {}",
             parameters.name(),
@@ -42,7 +42,7 @@ pub fn required_on(
     parameters: &Parameters,
     what: &str,
     processor: Processor,
-) -> Result<&'static Firmware, Mistake> {
+) -> Result<&'static Firmware, UsageError> {
     let firmware = required(parameters, what)?;
     if firmware.processor == processor {
         return Ok(firmware);
@@ -58,18 +58,18 @@ pub fn required_on(
         Processor::PowerPc => "a PowerPC 440",
         Processor::Lanai => "a LANai",
     };
-    Err(Mistake(format!(
+    Err(UsageError(format!(
         "{what} wants {wants}, and the network interfaces of machine {machine} have {has}: \
          {instead}"
     )))
 }
 
 /// The same for an option that needs the firmware's own counters.
-pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), Mistake> {
+pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), UsageError> {
     if required(parameters, what)?.ring {
         return Ok(());
     }
-    Err(Mistake(format!(
+    Err(UsageError(format!(
         "{what} wants firmware with counters of its own, which that of machine {} has not: sunstar \
          profile counts the cycles of its functions",
         parameters.name()
@@ -78,12 +78,12 @@ pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), Mis
 
 /// The folder with the machine's images. Images that `firmware.*` parameters choose are built first if the
 /// sources are there, which takes no time if nothing has changed.
-pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
+pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageError> {
     let firmware = required(parameters, "this")?;
     if let Some(built) = firmware.built {
         return Ok(root.path().join("build/firmware").join(built(parameters)));
     }
-    models::seastar::firmware::image::can_build(parameters).map_err(Mistake)?;
+    models::seastar::firmware::image::can_build(parameters).map_err(UsageError)?;
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
@@ -92,7 +92,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
     }
     match variant.join("seastar.elf").is_file() {
         true => Ok(variant),
-        false => Err(Mistake(format!(
+        false => Err(UsageError(format!(
             "there is no firmware with {} (build/firmware/{}), and no sources to build it from",
             options_text(&options),
             models::seastar::firmware::image::variant(parameters)
@@ -101,7 +101,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> 
 }
 
 /// The same for any machine; nothing where there is no firmware.
-pub fn folder_if_any(root: &Root, parameters: &Parameters) -> Result<PathBuf, Mistake> {
+pub fn folder_if_any(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageError> {
     match parameters.model().firmware {
         Some(_) => folder(root, parameters),
         None => Ok(PathBuf::new()),
@@ -131,13 +131,14 @@ pub fn can_build(root: &Root) -> bool {
 }
 
 /// `sunstar fw`.
-pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, Mistake> {
+pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, UsageError> {
     let parameters = machines::chosen(root, &options.machine)?;
     let firmware = required(&parameters, "sunstar fw")?;
     let folder = folder(root, &parameters)?;
-    let listing = firmware.listing(&folder).map_err(Mistake)?;
+    let listing = firmware.listing(&folder).map_err(UsageError)?;
     let elf = folder.join(firmware.elf);
-    let size = std::fs::metadata(&elf).map_err(|why| Mistake::with_file("read", &elf, why))?.len();
+    let size =
+        std::fs::metadata(&elf).map_err(|why| UsageError::with_file("read", &elf, why))?.len();
     let terminal = Terminal::of_stdout();
     let heading = terminal.bold(format!("Firmware        {}", listing.title));
     let file = elf.display();
@@ -177,13 +178,13 @@ fn build(
     built: &Path,
     variant: &Path,
     options: &[(&str, String)],
-) -> Result<(), Mistake> {
+) -> Result<(), UsageError> {
     let _lock = match locked(built) {
         Ok(lock) => lock,
         // Somebody else's copy, or one that is read only: it is as it is.
         Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         Err(why) if why.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
-        Err(why) => return Err(Mistake::with_file("write in", built, why)),
+        Err(why) => return Err(UsageError::with_file("write in", built, why)),
     };
     if is_current(sources, variant) {
         return Ok(());
@@ -193,12 +194,12 @@ fn build(
     command.args(options.iter().map(|(name, value)| format!("{name}={value}")));
     let output = command
         .output()
-        .map_err(|why| Mistake(format!("cannot start make for firmware: {why}")))?;
+        .map_err(|why| UsageError(format!("cannot start make for firmware: {why}")))?;
     if output.status.success() {
         return Ok(());
     }
     console::pass_on(&String::from_utf8_lossy(&output.stderr));
-    Err(Mistake(format!(
+    Err(UsageError(format!(
         "the firmware does not build with {}; the messages above are the compiler's",
         options_text(options)
     )))

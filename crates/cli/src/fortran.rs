@@ -1,8 +1,8 @@
 //! The modules `mpi` and `mpi_f08`, compiled by the compiler that will use them: a compiler does not read
 //! modules of another one, or of another version of itself.
 
-use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::usage_error::UsageError;
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Modules {
 
 impl Modules {
     /// Finds the modules of this compiler, or compiles them.
-    pub fn find(root: &Root, compiler: &OsStr) -> Result<Modules, Mistake> {
+    pub fn find(root: &Root, compiler: &OsStr) -> Result<Modules, UsageError> {
         let sources = MODULES.map(|name| root.include().join(name).with_extension("f90"));
         let folder = cache().join(key(compiler, &sources)?);
         if !folder.is_dir() {
@@ -50,10 +50,10 @@ impl Modules {
 }
 
 /// Refuses options that the library does not support.
-pub fn check(arguments: &[OsString]) -> Result<(), Mistake> {
+pub fn check(arguments: &[OsString]) -> Result<(), UsageError> {
     let wide = arguments.iter().find(|word| WIDE_INTEGERS.iter().any(|wide| *word == wide));
     match wide {
-        Some(word) => Err(Mistake(format!(
+        Some(word) => Err(UsageError(format!(
             "INTEGER has 4 bytes in this MPI; {} would make it 8",
             word.to_string_lossy()
         ))),
@@ -68,10 +68,10 @@ fn cache() -> PathBuf {
 }
 
 /// Key that changes with the compiler and with the modules.
-fn key(compiler: &OsStr, sources: &[PathBuf]) -> Result<String, Mistake> {
+fn key(compiler: &OsStr, sources: &[PathBuf]) -> Result<String, UsageError> {
     let version = Command::new(compiler).arg("--version").output().map_err(|why| {
         let name = compiler.to_string_lossy();
-        Mistake(match why.kind() {
+        UsageError(match why.kind() {
             std::io::ErrorKind::NotFound => format!(
                 "there is no Fortran compiler {name}: install it (on Debian: apt-get install \
                  gfortran), or name another in SUNSTAR_FC"
@@ -82,20 +82,21 @@ fn key(compiler: &OsStr, sources: &[PathBuf]) -> Result<String, Mistake> {
     let mut hasher = DefaultHasher::new();
     (compiler, version.stdout).hash(&mut hasher);
     for source in sources {
-        let text = std::fs::read(source).map_err(|why| Mistake::with_file("read", source, why))?;
+        let text =
+            std::fs::read(source).map_err(|why| UsageError::with_file("read", source, why))?;
         text.hash(&mut hasher);
     }
     Ok(format!("{:016x}", hasher.finish()))
 }
 
 /// Compiles the modules beside `folder`, which then appears complete, even if other commands do the same.
-fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), Mistake> {
+fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), UsageError> {
     let parent = folder.parent().unwrap_or(folder);
-    std::fs::create_dir_all(parent).map_err(|why| Mistake::with_file("make", parent, why))?;
+    std::fs::create_dir_all(parent).map_err(|why| UsageError::with_file("make", parent, why))?;
     let new = tempfile::Builder::new()
         .prefix("new-")
         .tempdir_in(parent)
-        .map_err(|why| Mistake::with_file("make a folder in", parent, why))?;
+        .map_err(|why| UsageError::with_file("make a folder in", parent, why))?;
     let compiles = |option: Option<&str>, quiet: bool| {
         let mut command = Command::new(compiler);
         command.current_dir(new.path()).args(["-O2", "-c"]).args(option).args(sources);
@@ -106,10 +107,10 @@ fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), Mist
     };
     if compiles(Some(MISMATCH), true) {
         let mark = new.path().join(KNOWS_MISMATCH);
-        std::fs::write(&mark, "").map_err(|why| Mistake::with_file("write", &mark, why))?;
+        std::fs::write(&mark, "").map_err(|why| UsageError::with_file("write", &mark, why))?;
     } else if !compiles(None, false) {
         let name = compiler.to_string_lossy();
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "{name} does not compile the modules of MPI; the messages above are its own"
         )));
     }
@@ -117,7 +118,7 @@ fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), Mist
     let mut archiver = Command::new("ar");
     archiver.current_dir(new.path()).args(["rcs", "libmpi_modules.a"]).args(objects);
     if !archiver.status().is_ok_and(|status| status.success()) {
-        return Err(Mistake("cannot make a library of the modules of MPI with ar".into()));
+        return Err(UsageError("cannot make a library of the modules of MPI with ar".into()));
     }
     let made = new.keep();
     if std::fs::rename(&made, folder).is_err() {
@@ -126,6 +127,6 @@ fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), Mist
     }
     match folder.is_dir() {
         true => Ok(()),
-        false => Err(Mistake(format!("cannot make {}", folder.display()))),
+        false => Err(UsageError(format!("cannot make {}", folder.display()))),
     }
 }

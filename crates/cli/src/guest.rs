@@ -2,8 +2,8 @@
 
 use crate::args::GuestOptions;
 use crate::firmware;
-use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::usage_error::UsageError;
 use guest::{Costs, Ending, Guest, Kernel, Setup, Task};
 use machine::console;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const BEGINS: u64 = 1_000_000_000;
 const LOST: u8 = 1;
 
 /// Runs `sunstar guest`.
-pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
+pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
     if options.prepare {
         prepare(root)?;
     }
@@ -25,7 +25,7 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
         return Ok(0);
     }
     let kernel = kernel(root)?;
-    let folder = std::env::current_dir().map_err(|why| Mistake(format!("no folder: {why}")))?;
+    let folder = std::env::current_dir().map_err(|why| UsageError(format!("no folder: {why}")))?;
     let task = Task {
         number: 0,
         guests: 1,
@@ -40,14 +40,14 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
         folder,
         setup: Setup::default(),
     };
-    let mut guest = Guest::start(&kernel, &task).map_err(Mistake)?;
+    let mut guest = Guest::start(&kernel, &task).map_err(UsageError)?;
     let mut unwritten = None;
     let (ending, _) = guest::alone(&mut guest, |_, guest| {
         unwritten = unwritten.take().or_else(|| pass_on(guest).err());
     });
     unwritten = unwritten.take().or_else(|| pass_on(&mut guest).err());
     if let Some(why) = unwritten {
-        return Err(Mistake(why));
+        return Err(UsageError(why));
     }
     Ok(match ending {
         Ending::Exited(status) => status as u8,
@@ -63,10 +63,10 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, Mistake> {
 const MODULES: [&str; 1] = ["dp"];
 
 /// The guests' kernel, with first program and modules as their sources are.
-pub fn kernel(root: &Root) -> Result<Kernel, Mistake> {
-    let kernel = Kernel::find(&root.guests()).map_err(Mistake)?;
+pub fn kernel(root: &Root) -> Result<Kernel, UsageError> {
+    let kernel = Kernel::find(&root.guests()).map_err(UsageError)?;
     let _lock = firmware::locked(&root.guests())
-        .map_err(|why| Mistake::with_file("write in", &root.guests(), why))?;
+        .map_err(|why| UsageError::with_file("write in", &root.guests(), why))?;
     let linux = root.path().join("linux");
     if is_older(&kernel.init(), &[linux.join("init")]) {
         prepare(root)?;
@@ -84,17 +84,19 @@ pub fn kernel(root: &Root) -> Result<Kernel, Mistake> {
 }
 
 /// Builds a module against the kernel; messages are shown only if that fails.
-fn build(sources: &Path, kernel: &Kernel, name: &str, program: &Path) -> Result<(), Mistake> {
+fn build(sources: &Path, kernel: &Kernel, name: &str, program: &Path) -> Result<(), UsageError> {
     let mut make = firmware::make(sources);
     make.arg(format!("TREE={}", kernel.tree().display()));
     make.arg(format!("OUT={}", kernel.module(name).with_file_name("").display()));
     make.arg(format!("MCP={}", program.display()));
-    let output = make.output().map_err(|why| Mistake(format!("cannot start make: {why}")))?;
+    let output = make.output().map_err(|why| UsageError(format!("cannot start make: {why}")))?;
     if output.status.success() {
         return Ok(());
     }
     console::pass_on(&String::from_utf8_lossy(&output.stderr));
-    Err(Mistake(format!("the module {name} does not build; the messages above are the compiler's")))
+    Err(UsageError(format!(
+        "the module {name} does not build; the messages above are the compiler's"
+    )))
 }
 
 /// Whether a file is not there, or not younger than all of these, which may be folders.
@@ -119,12 +121,12 @@ fn pass_on(guest: &mut Guest) -> Result<(), String> {
 }
 
 /// Builds the guests' kernel, unless it is there.
-fn prepare(root: &Root) -> Result<(), Mistake> {
+fn prepare(root: &Root) -> Result<(), UsageError> {
     let script = root.path().join("linux/kernel/prepare");
     let ended = Command::new(&script).arg(root.guests()).status();
-    match ended.map_err(|why| Mistake::with_file("run", &script, why))? {
+    match ended.map_err(|why| UsageError::with_file("run", &script, why))? {
         status if status.success() => Ok(()),
         // The script has said why.
-        _ => Err(Mistake("there is no kernel for guests".into())),
+        _ => Err(UsageError("there is no kernel for guests".into())),
     }
 }

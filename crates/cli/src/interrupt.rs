@@ -1,7 +1,7 @@
 //! Ctrl-C, termination and hang-up: all ranks are killed, the run ends at once and reports, and nothing is
 //! left behind.
 
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use des::Stop;
 use machine::console;
 use std::io::Read;
@@ -58,7 +58,7 @@ fn tell() {
 
 /// Exit status of a command that failed, if a signal has asked for its end: programs that it has started (a
 /// compiler) were ended, too, so the failure is no usage error.
-pub fn instead_of_mistake() -> Option<u8> {
+pub fn instead_of_usage_error() -> Option<u8> {
     let status = exit_status().and_then(|status| u8::try_from(status).ok());
     status.inspect(|_| tell())
 }
@@ -79,9 +79,9 @@ pub struct Reins {
 /// Installs the handler of signals, once in a process. A signal kills all ranks and asks the run to end. If
 /// the run has not begun, or takes too long to end, or if more signals come, its folder is removed and the
 /// process ends at once.
-pub fn watch_signals(run: Reins) -> Result<(), Mistake> {
+pub fn watch_signals(run: Reins) -> Result<(), UsageError> {
     let failed =
-        |verb| Mistake(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
+        |verb| UsageError(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
     let mut ends = [0; 2];
     // SAFETY: pipe2 fills the array of two that it is given.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {

@@ -1,25 +1,25 @@
 //! `sunstar machines`, and finding the machine that a command names.
 
 use crate::args::MachineOptions;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::Terminal;
+use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use models::MODELS;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The parameters of the machine that the user chose, with the user's overrides.
-pub fn chosen(root: &Root, options: &MachineOptions) -> Result<Parameters, Mistake> {
+pub fn chosen(root: &Root, options: &MachineOptions) -> Result<Parameters, UsageError> {
     let mut parameters = load(root, &options.machine)?;
     for assignment in &options.overrides {
-        parameters.set(assignment).map_err(|why| Mistake(why.to_string()))?;
+        parameters.set(assignment).map_err(|why| UsageError(why.to_string()))?;
     }
     Ok(parameters)
 }
 
 /// `sunstar machines [NAME]`.
-pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, Mistake> {
+pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, UsageError> {
     let terminal = Terminal::of_stdout();
     let text = match name {
         Some(name) => parameters(&load(root, name)?, &terminal),
@@ -31,23 +31,23 @@ pub fn machines(root: &Root, name: Option<&str>) -> Result<u8, Mistake> {
 
 /// Loads a machine. A name is one of Sunstar's machines; a path or a name with an extension is the user's own
 /// file.
-fn load(root: &Root, name: &str) -> Result<Parameters, Mistake> {
+fn load(root: &Root, name: &str) -> Result<Parameters, UsageError> {
     read(root, &file(root, name)?)
 }
 
 /// Reads a machine's file, which may build on one of Sunstar's.
-pub fn read(root: &Root, file: &Path) -> Result<Parameters, Mistake> {
-    Parameters::load_among(&MODELS, file, &folder(root)).map_err(|why| Mistake(why.to_string()))
+pub fn read(root: &Root, file: &Path) -> Result<Parameters, UsageError> {
+    Parameters::load_among(&MODELS, file, &folder(root)).map_err(|why| UsageError(why.to_string()))
 }
 
 /// The file of a machine.
-pub fn file(root: &Root, name: &str) -> Result<PathBuf, Mistake> {
+pub fn file(root: &Root, name: &str) -> Result<PathBuf, UsageError> {
     let path = Path::new(name);
     let own = path.extension().is_some() || path.components().count() > 1;
     let file = if own { path.to_owned() } else { folder(root).join(format!("{name}.toml")) };
     if !own && !file.is_file() {
         let known = names(root)?.join(", ");
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "there is no machine {name}; there is {known}, or name a file of your own (.toml)"
         )));
     }
@@ -59,10 +59,10 @@ fn folder(root: &Root) -> PathBuf {
 }
 
 /// Names of Sunstar's own machines, in alphabetical order.
-fn names(root: &Root) -> Result<Vec<String>, Mistake> {
+fn names(root: &Root) -> Result<Vec<String>, UsageError> {
     let folder = folder(root);
     let entries =
-        std::fs::read_dir(&folder).map_err(|why| Mistake::with_file("read", &folder, why))?;
+        std::fs::read_dir(&folder).map_err(|why| UsageError::with_file("read", &folder, why))?;
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.path())
@@ -73,7 +73,7 @@ fn names(root: &Root) -> Result<Vec<String>, Mistake> {
     Ok(names)
 }
 
-fn list(root: &Root, terminal: &Terminal) -> Result<String, Mistake> {
+fn list(root: &Root, terminal: &Terminal) -> Result<String, UsageError> {
     let mut text = String::new();
     for name in names(root)? {
         let machine = load(root, &name)?;

@@ -18,7 +18,6 @@ mod guest;
 mod interrupt;
 mod machines;
 mod manual;
-mod mistake;
 mod nic;
 mod outputs;
 mod profile;
@@ -34,14 +33,15 @@ mod summary;
 mod sweep;
 mod terminal;
 mod trace;
+mod usage_error;
 
 use args::Command;
 use machine::console;
-use mistake::Mistake;
 use std::process::ExitCode;
+use usage_error::UsageError;
 
 /// Exit status of a usage error.
-const EXIT_MISTAKE: u8 = 2;
+const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     interrupt::let_writes_fail();
@@ -56,15 +56,17 @@ fn main() -> ExitCode {
     interrupt::go_on();
     match obeyed {
         Ok(code) => ExitCode::from(code),
-        Err(mistake) => ExitCode::from(interrupt::instead_of_mistake().unwrap_or_else(|| {
-            console::say(&mistake.to_string());
-            EXIT_MISTAKE
-        })),
+        Err(usage_error) => {
+            ExitCode::from(interrupt::instead_of_usage_error().unwrap_or_else(|| {
+                console::say(&usage_error.to_string());
+                EXIT_USAGE
+            }))
+        }
     }
 }
 
 /// Runs one command; returns its exit status.
-fn obey(command: Command) -> Result<u8, Mistake> {
+fn obey(command: Command) -> Result<u8, UsageError> {
     // These are made of the command line itself and need nothing of the installation.
     match command {
         Command::Completions { shell } => return manual::completions(shell),

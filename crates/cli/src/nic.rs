@@ -1,8 +1,8 @@
 //! `sunstar nic`: brings an RDMA NIC up in stages, and looks for what is wrong with it.
 
 use crate::child;
-use crate::mistake::Mistake;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use diagnosis::{stage, Finding, Run, Stage, STAGES};
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ pub struct NicOptions {
 }
 
 /// Goes through the stages; 1 if something was found.
-pub fn nic(options: &NicOptions) -> Result<u8, Mistake> {
+pub fn nic(options: &NicOptions) -> Result<u8, UsageError> {
     let stages: Vec<&Stage> = match &*options.stage {
         "all" => STAGES.iter().collect(),
         name => vec![stage(name).ok_or_else(|| unknown(name))?],
@@ -53,13 +53,13 @@ pub fn nic(options: &NicOptions) -> Result<u8, Mistake> {
     Ok(0)
 }
 
-fn unknown(name: &str) -> Mistake {
+fn unknown(name: &str) -> UsageError {
     let names: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
-    Mistake(format!("there is no stage {name}; there are {} and all", names.join(", ")))
+    UsageError(format!("there is no stage {name}; there are {} and all", names.join(", ")))
 }
 
 /// The text of a run, in a process of its own.
-fn carry_out(run: &Run, options: &NicOptions) -> Result<String, Mistake> {
+fn carry_out(run: &Run, options: &NicOptions) -> Result<String, UsageError> {
     let mut command = child::command();
     command.args(["run", "-q", "--machine", run.machine, "-n", &run.ranks.to_string()]);
     for setting in run.settings {
@@ -71,11 +71,11 @@ fn carry_out(run: &Run, options: &NicOptions) -> Result<String, Mistake> {
     command.args(["--seed", &options.seed.to_string()]);
     command.arg(format!("builtin:{}", run.workload));
     let ended =
-        command.output().map_err(|why| Mistake(format!("cannot run {}: {why}", run.label)))?;
+        command.output().map_err(|why| UsageError(format!("cannot run {}: {why}", run.label)))?;
     if !ended.status.success() {
         let why = String::from_utf8_lossy(&ended.stderr);
         let why = why.trim().trim_start_matches("sunstar: ");
-        return Err(Mistake(format!("{}: {why}", run.label)));
+        return Err(UsageError(format!("{}: {why}", run.label)));
     }
     Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
 }

@@ -1,6 +1,6 @@
 //! Files that a command writes: no two are the same, and none is an input of the command.
 
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use std::fs::OpenOptions;
 use std::os::unix::fs::MetadataExt;
@@ -38,23 +38,25 @@ fn is_stdout(file: &Path) -> bool {
 }
 
 /// Checks now that the files can be written later, that no two are the same, and that none is an input.
-pub fn check(outputs: &[Named], inputs: &[Named]) -> Result<(), Mistake> {
+pub fn check(outputs: &[Named], inputs: &[Named]) -> Result<(), UsageError> {
     for (at, (name, file)) in outputs.iter().enumerate() {
         let this = identity(file);
         let same = |(_, other): &&Named| this.is_some() && identity(other) == this;
         let shown = file.display();
         if let Some((input, _)) = inputs.iter().find(same) {
-            return Err(Mistake(format!(
+            return Err(UsageError(format!(
                 "{name} would overwrite {input}, {shown}; name another file"
             )));
         }
         if let Some((other, _)) = outputs[..at].iter().find(same) {
-            return Err(Mistake(format!("{other} and {name} both write {shown}; name two files")));
+            return Err(UsageError(format!(
+                "{other} and {name} both write {shown}; name two files"
+            )));
         }
         let also = outputs[..at].iter().find(|(_, other)| is_stdout(file) && is_stdout(other));
         if let Some((other, _)) = also {
             let text = format!("{other} and {name} both write to standard output; name a file");
-            return Err(Mistake(text));
+            return Err(UsageError(text));
         }
         check_writable(file)?;
     }
@@ -68,7 +70,7 @@ pub fn files_of(machine: &Parameters) -> impl Iterator<Item = Named<'_>> {
 }
 
 /// Checks now that a file can be written later, and leaves nothing behind.
-fn check_writable(file: &Path) -> Result<(), Mistake> {
+fn check_writable(file: &Path) -> Result<(), UsageError> {
     if is_stdout(file) {
         return Ok(());
     }
@@ -79,5 +81,5 @@ fn check_writable(file: &Path) -> Result<(), Mistake> {
         return Ok(());
     }
     let opened = options.create(true).open(file);
-    opened.map(drop).map_err(|why| Mistake::with_file("write", file, why))
+    opened.map(drop).map_err(|why| UsageError::with_file("write", file, why))
 }

@@ -4,11 +4,11 @@ mod flame;
 mod table;
 
 use crate::args::ProfileOptions;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::Terminal;
+use crate::usage_error::UsageError;
 use crate::{firmware, machines, terminal};
 use machine::firmware::profile::{Cause, Cost, Profile, Summary};
 use machine::firmware::symbols::Symbols;
@@ -29,7 +29,7 @@ fn walks(summary: &Summary) -> Option<Cost> {
 }
 
 /// Runs the program and prints the profile after the program's own output.
-pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
+pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, UsageError> {
     let drawn = options.flame.as_deref().map(|file| ("--flame", file));
     let parameters = machines::chosen(root, &options.run.machine())?;
     let firmware = firmware::required(&parameters, "sunstar profile")?;
@@ -44,8 +44,8 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, Mistake> {
     let profiles = run.outcome.profiles.iter();
     let asked = |nid: u32| options.node.number().is_none_or(|node| node == nid);
     let chosen: Vec<&Profile> = profiles.filter(|profile| asked(profile.nid)).collect();
-    let symbols =
-        Symbols::load(&run.firmware.join(firmware.elf)).map_err(|why| Mistake(why.to_string()))?;
+    let symbols = Symbols::load(&run.firmware.join(firmware.elf))
+        .map_err(|why| UsageError(why.to_string()))?;
     let summary = Summary::of(&chosen, &symbols);
     let nodes: Vec<u32> = chosen.iter().map(|profile| profile.nid).collect();
     let table = || {

@@ -3,8 +3,8 @@
 use crate::args::Part;
 use crate::compiler::{self, Language};
 use crate::guest;
-use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::usage_error::UsageError;
 use machine::programs::guests::Guests;
 use machine::{Executable, Program};
 use models::MODELS;
@@ -22,9 +22,9 @@ pub fn program(
     ranks: u32,
     surroundings: Surroundings,
     folder: &Path,
-) -> Result<Program, Mistake> {
+) -> Result<Program, UsageError> {
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
-        Some(name) => Program::builtin(&MODELS, name, args, ranks).map_err(Mistake),
+        Some(name) => Program::builtin(&MODELS, name, args, ranks).map_err(UsageError),
         None => {
             let (path, before) = executable(root, named, folder)?;
             let args = before.into_iter().chain(args.iter().cloned()).collect();
@@ -40,7 +40,7 @@ pub fn programs(
     parts: &[Part],
     surroundings: Vec<Surroundings>,
     folder: &Path,
-) -> Result<Program, Mistake> {
+) -> Result<Program, UsageError> {
     let one = |part: &Part, around: Surroundings, folder: &Path| {
         let (named, args) = (Path::new(&part.command[0]), &part.command[1..]);
         program(root, named, args, part.ranks, around, folder)
@@ -54,12 +54,14 @@ pub fn programs(
     for (number, (part, around)) in both.enumerate() {
         // Two of them may be sources of the same name.
         let folder = folder.join(number.to_string());
-        std::fs::create_dir(&folder).map_err(|why| Mistake::with_file("make", &folder, why))?;
+        std::fs::create_dir(&folder).map_err(|why| UsageError::with_file("make", &folder, why))?;
         match one(part, around, &folder)? {
             Program::Executables(executables) => all.extend(executables),
             Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => {
                 let name = part.command[0].to_string_lossy();
-                return Err(Mistake(format!("{name} is no program beside which others can run")));
+                return Err(UsageError(format!(
+                    "{name} is no program beside which others can run"
+                )));
             }
         }
     }
@@ -71,7 +73,7 @@ pub fn guests(
     root: &Root,
     (parts, files): (&[Part], Vec<PathBuf>),
     surroundings: Vec<Surroundings>,
-) -> Result<Program, Mistake> {
+) -> Result<Program, UsageError> {
     let one = |((part, path), around): ((&Part, PathBuf), Surroundings)| Executable {
         ranks: part.ranks,
         path,
@@ -89,7 +91,7 @@ pub fn for_guests(
     root: &Root,
     parts: &[Part],
     folder: &Path,
-) -> Result<Option<Vec<PathBuf>>, Mistake> {
+) -> Result<Option<Vec<PathBuf>>, UsageError> {
     let mut files = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let named = Path::new(&part.command[0]);
@@ -105,7 +107,7 @@ pub fn for_guests(
             return Ok(None);
         }
         let folder = folder.join(format!("guest-{number}"));
-        std::fs::create_dir(&folder).map_err(|why| Mistake::with_file("make", &folder, why))?;
+        std::fs::create_dir(&folder).map_err(|why| UsageError::with_file("make", &folder, why))?;
         files.push(compiler::compile_for_guests(root, language, &source, &folder)?);
     }
     Ok(Some(files))
@@ -116,7 +118,7 @@ fn is_builtin(named: &OsStr) -> bool {
 }
 
 /// The file that the user named; `None` for a workload without one.
-pub fn file(named: &Path) -> Result<Option<PathBuf>, Mistake> {
+pub fn file(named: &Path) -> Result<Option<PathBuf>, UsageError> {
     (!is_builtin(named.as_os_str())).then(|| located(named)).transpose()
 }
 
@@ -128,7 +130,7 @@ fn executable(
     root: &Root,
     named: &Path,
     folder: &Path,
-) -> Result<(PathBuf, Option<OsString>), Mistake> {
+) -> Result<(PathBuf, Option<OsString>), UsageError> {
     let path = located(named)?;
     if let Some(language) = Language::of(&path) {
         return Ok((compiler::compile(root, language, &path, folder)?, None));
@@ -138,12 +140,12 @@ fn executable(
     if inspected.is_err() && path.extension().is_some_and(|own| own == ending) {
         return Ok((located(Path::new(python))?, Some(path.into())));
     }
-    inspected.map_err(|why| Mistake(why.to_string()))?;
+    inspected.map_err(|why| UsageError(why.to_string()))?;
     Ok((path, None))
 }
 
 /// The file itself: a name without a slash is looked for here, then on PATH, as `mpirun` does.
-fn located(named: &Path) -> Result<PathBuf, Mistake> {
+fn located(named: &Path) -> Result<PathBuf, UsageError> {
     let mut candidates = vec![named.to_owned()];
     if named.components().count() == 1 {
         let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -151,9 +153,9 @@ fn located(named: &Path) -> Result<PathBuf, Mistake> {
     }
     let Some(path) = candidates.iter().find(|path| path.is_file()) else {
         return Err(match named.is_dir() {
-            true => Mistake(format!("{} is a folder, not a program", named.display())),
-            false => Mistake(format!("there is no program {}", named.display())),
+            true => UsageError(format!("{} is a folder, not a program", named.display())),
+            false => UsageError(format!("there is no program {}", named.display())),
         });
     };
-    std::path::absolute(path).map_err(|why| Mistake::with_file("find", path, why))
+    std::path::absolute(path).map_err(|why| UsageError::with_file("find", path, why))
 }

@@ -15,13 +15,13 @@ mod text;
 use crate::args::queues::QueuesOptions;
 use crate::args::RunOptions;
 use crate::bench::queues::{has_units, UNITS};
-use crate::mistake::Mistake;
 use crate::report::{check_page, Depths};
 use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::scratch::Scratch;
 use crate::streams::Output;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use crate::{child, interrupt, machines};
 use figures::Figures;
 use machine::console;
@@ -35,11 +35,11 @@ use std::sync::Arc;
 const SIZES: [&str; 3] = ["off", "128", "256"];
 
 /// Runs the program, prints its queues after the program's own output, and returns the exit status.
-pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, Mistake> {
+pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, UsageError> {
     let parameters = machines::chosen(root, &options.run.machine())?;
     if !parameters.model().processes {
         let name = parameters.name();
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "machine {name} runs no MPI programs, so it has no such queues"
         )));
     }
@@ -85,7 +85,10 @@ pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, Mistake> {
 }
 
 /// Setting of each run.
-fn settings(machine: &Parameters, options: &QueuesOptions) -> Result<Vec<Option<String>>, Mistake> {
+fn settings(
+    machine: &Parameters,
+    options: &QueuesOptions,
+) -> Result<Vec<Option<String>>, UsageError> {
     let Some(vary) = &options.vary else {
         let chosen = |setting: &String| setting.trim_start().starts_with(UNITS);
         let free = has_units(machine) && !options.run.machine.overrides.iter().any(chosen);
@@ -93,7 +96,7 @@ fn settings(machine: &Parameters, options: &QueuesOptions) -> Result<Vec<Option<
         return Ok(if free { sizes.collect() } else { vec![None] });
     };
     let wrong =
-        || Mistake(format!("--vary {vary}: it must read KEY=VALUE,VALUE, as {UNITS}=off,128"));
+        || UsageError(format!("--vary {vary}: it must read KEY=VALUE,VALUE, as {UNITS}=off,128"));
     let (key, values) = vary.split_once('=').ok_or_else(wrong)?;
     let values: Vec<&str> = values.split(',').map(str::trim).collect();
     if key.trim().is_empty() || values.contains(&"") {
@@ -129,9 +132,13 @@ fn words(options: &RunOptions, setting: &str) -> Vec<String> {
 }
 
 /// Runs it in a process of its own, without output; the exit status if it did not end well.
-fn aside(root: &Root, options: &RunOptions, setting: &str) -> Result<Result<Figures, u8>, Mistake> {
+fn aside(
+    root: &Root,
+    options: &RunOptions,
+    setting: &str,
+) -> Result<Result<Figures, u8>, UsageError> {
     let words = words(options, setting);
-    let failed = |why: &dyn std::fmt::Display| Mistake(format!("with {setting}: {why}"));
+    let failed = |why: &dyn std::fmt::Display| UsageError(format!("with {setting}: {why}"));
     let folder = Scratch::new("").map_err(|why| failed(&why))?;
     let json = folder.path().join("run.json");
     let mut command = child::command();

@@ -29,10 +29,10 @@ pub use units::quoted;
 
 use crate::args::{ReportOptions, LARGEST_MAX};
 use crate::bench::measure::{Broken, Program};
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers, Run};
 use crate::streams::{Output, Silence};
+use crate::usage_error::UsageError;
 use crate::{interrupt, machines};
 pub use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -45,7 +45,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs the program and the measurements, writes the page, and returns the exit status.
-pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
+pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, UsageError> {
     check_page(&options.file)?;
     let about_machine = options.run.command.is_empty();
     let mut options = options.clone();
@@ -80,9 +80,9 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, Mistake> {
 
 /// Checks that the page overwrites only a page: a user who forgets to name one names the program in its
 /// place.
-pub fn check_page(file: &Path) -> Result<(), Mistake> {
+pub fn check_page(file: &Path) -> Result<(), UsageError> {
     if file.as_os_str() == "-" {
-        return Err(Mistake("report writes a file, not standard output".into()));
+        return Err(UsageError("report writes a file, not standard output".into()));
     }
     if !file.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
@@ -93,7 +93,7 @@ pub fn check_page(file: &Path) -> Result<(), Mistake> {
         Ok(()) if head.eq_ignore_ascii_case(page::HEAD) => Ok(()),
         _ => {
             let file = file.display();
-            Err(Mistake(format!(
+            Err(UsageError(format!(
                 "{file} is there already, but is no page; the page is named before the program, as in \
                  sunstar report page.html -n 2 {file}"
             )))
@@ -103,10 +103,10 @@ pub fn check_page(file: &Path) -> Result<(), Mistake> {
 
 /// Sets the ping-pong as the program, if there is none: then the page is about the ping-pong whose curves it
 /// shows.
-fn the_ping_pong(root: &Root, options: &mut ReportOptions) -> Result<(), Mistake> {
+fn the_ping_pong(root: &Root, options: &mut ReportOptions) -> Result<(), UsageError> {
     let run = &mut options.run;
     if run.ranks != 1 || run.ranks_per_node.is_some() {
-        return Err(Mistake(
+        return Err(UsageError(
             "-n and --ranks-per-node are for a program, and none was named".into(),
         ));
     }

@@ -1,7 +1,7 @@
 //! Folder of Sunstar's own files: machines, headers, the MPI library, firmware images.
 
 use crate::cache;
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use std::path::{Path, PathBuf};
 
 /// The folder with `machines/`, `include/` and `build/`: the repository's root or an installation's
@@ -11,13 +11,13 @@ pub struct Root(PathBuf);
 
 impl Root {
     /// `$SUNSTAR_ROOT`, or the first such folder upwards from the executable.
-    pub fn find() -> Result<Root, Mistake> {
+    pub fn find() -> Result<Root, UsageError> {
         if let Some(path) = std::env::var_os("SUNSTAR_ROOT") {
             // Commands that are started in other folders are told of it, too.
             let path = std::path::absolute(&path).unwrap_or(path.into());
             return match is_root(&path) {
                 true => Ok(Root(path)),
-                false => Err(Mistake(format!(
+                false => Err(UsageError(format!(
                     "SUNSTAR_ROOT is {}, but there is no machines/ and no include/mpi.h in it",
                     path.display()
                 ))),
@@ -25,7 +25,7 @@ impl Root {
         }
         let executable = std::env::current_exe()
             .and_then(|path| path.canonicalize())
-            .map_err(|e| Mistake(format!("cannot find out where sunstar itself stands: {e}")))?;
+            .map_err(|e| UsageError(format!("cannot find out where sunstar itself stands: {e}")))?;
         executable
             .ancestors()
             .skip(1)
@@ -33,7 +33,7 @@ impl Root {
             .find(|folder| is_root(folder))
             .map(Root)
             .ok_or_else(|| {
-                Mistake(format!(
+                UsageError(format!(
                     "cannot find machines/ and include/mpi.h upwards from {}; \
                      set SUNSTAR_ROOT to the folder that holds them",
                     executable.display()

@@ -2,7 +2,6 @@
 
 use crate::args::{Console, Gdb, Monitored, Part, RunOptions};
 use crate::interrupt::{self, Reins};
-use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::progress::Line;
 use crate::root::Root;
@@ -10,6 +9,7 @@ use crate::scratch::Scratch;
 use crate::streams::Output;
 use crate::summary::{Extent, Facts};
 use crate::terminal::Terminal;
+use crate::usage_error::UsageError;
 use crate::{firmware, machines, program, summary, terminal};
 use machine::console;
 use machine::firmware::profile::{Function, Profile, Summary};
@@ -20,7 +20,7 @@ use machine::parameters::Parameters;
 use machine::report::Report;
 use machine::{Inspector, Options, Outcome, Progress};
 use models::myrinet::monitor::Monitor;
-use models::seastar::debugger::Door;
+use models::seastar::debugger::Listener;
 use rank::{Labels, Notes, Surroundings};
 use serde_json::{json, Map, Value};
 use std::ffi::OsString;
@@ -63,7 +63,7 @@ pub struct Run {
 }
 
 /// Runs the program, prints the summary after the program's own output, and gives the exit status.
-pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
+pub fn run(root: &Root, options: &RunOptions) -> Result<u8, UsageError> {
     let json = Output::of("--json", options.json.as_deref())?;
     let run = execute(root, options, Observers::default())?;
     let facts = Facts {
@@ -82,11 +82,11 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, Mistake> {
 }
 
 /// Compiles the program if it is source, builds the machine, and runs the program with `observers`.
-pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, Mistake> {
-    rank::permitted(!files(options)?.is_empty()).map_err(Mistake)?;
+pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, UsageError> {
+    rank::permitted(!files(options)?.is_empty()).map_err(UsageError)?;
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
-    machine::faults::set(&mut parameters, &options.faults).map_err(Mistake)?;
+    machine::faults::set(&mut parameters, &options.faults).map_err(UsageError)?;
     let rtl = hardware::choose(options, &mut parameters)?;
     check_files(options, &parameters, None)?;
     let Observers { profile, follow, mut watchers } = observers;
@@ -114,8 +114,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
     let firmware = firmware::folder_if_any(root, &parameters)?;
     let elf = parameters.model().firmware.map_or_else(PathBuf::new, |of| firmware.join(of.elf));
-    let door = |gdb| open_door(root, options.ranks, gdb, &parameters, &elf);
-    let debugger = options.gdb.map(door).transpose()?;
+    let listener = |gdb| listen(root, options.ranks, gdb, &parameters, &elf);
+    let debugger = options.gdb.map(listener).transpose()?;
     let monitor = |monitored| open_monitor(&parameters, options.ranks, monitored);
     let monitor = options.monitor.as_ref().map(monitor).transpose()?;
     let inspector = debugger.or(monitor);
@@ -153,7 +153,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         stop: reins.stop,
         writing: reins.writing,
     })
-    .map_err(|why| Mistake(why.to_string()))?;
+    .map_err(|why| UsageError(why.to_string()))?;
     drop(line);
     if let Some(labels) = labels {
         labels.finish();
@@ -172,7 +172,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
 fn surroundings(
     options: &RunOptions,
     notes: &Arc<Notes>,
-) -> Result<(Vec<Surroundings>, Option<Arc<Labels>>), Mistake> {
+) -> Result<(Vec<Surroundings>, Option<Arc<Labels>>), UsageError> {
     let print = |error, lines: &[u8]| {
         let text = String::from_utf8_lossy(lines);
         match error {
@@ -181,7 +181,7 @@ fn surroundings(
         }
     };
     let labels = options.all.label.then(|| Labels::new(Box::new(print))).transpose();
-    let labels = labels.map_err(|why| Mistake(format!("cannot label lines: {why}")))?;
+    let labels = labels.map_err(|why| UsageError(format!("cannot label lines: {why}")))?;
     let output = match (&labels, &options.all.output) {
         (Some(labels), _) => rank::Output::Labelled(labels.clone()),
         (None, Some(file)) => rank::Output::Files(file.clone()),
@@ -193,7 +193,10 @@ fn surroundings(
     let around = |(part, env): (Part, Vec<(OsString, OsString)>)| {
         let folder = part.processes.wdir;
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(Mistake(format!("--wdir {}: there is no such folder", folder.display())));
+            return Err(UsageError(format!(
+                "--wdir {}: there is no such folder",
+                folder.display()
+            )));
         }
         let (date, notes) = (options.all.date.0, notes.clone());
         let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
@@ -205,18 +208,18 @@ fn surroundings(
 }
 
 /// Opens the port for gdb, and prints it.
-fn open_door(
+fn listen(
     root: &Root,
     ranks: u32,
     gdb: Gdb,
     parameters: &Parameters,
     elf: &Path,
-) -> Result<Inspector, Mistake> {
-    let door = Door::open(parameters, ranks, gdb.node, gdb.port);
-    let door = door.map_err(|why| Mistake(why.to_string()))?;
+) -> Result<Inspector, UsageError> {
+    let listener = Listener::open(parameters, ranks, gdb.node, gdb.port);
+    let listener = listener.map_err(|why| UsageError(why.to_string()))?;
     let sources = parameters.model().firmware.map(|firmware| firmware.sources);
-    console::say(&invitation(&door, sources.map(|folder| root.path().join(folder)), elf));
-    Ok(Inspector::new(door))
+    console::say(&invitation(&listener, sources.map(|folder| root.path().join(folder)), elf));
+    Ok(Inspector::new(listener))
 }
 
 /// Opens the monitor, which reads its commands when the run has begun.
@@ -224,32 +227,37 @@ fn open_monitor(
     parameters: &Parameters,
     ranks: u32,
     monitored: &Monitored,
-) -> Result<Inspector, Mistake> {
+) -> Result<Inspector, UsageError> {
     let monitor = Monitor::open(parameters, ranks, monitored.node, monitored.file.as_deref());
-    Ok(Inspector::new(monitor.map_err(|why| Mistake(why.to_string()))?))
+    Ok(Inspector::new(monitor.map_err(|why| UsageError(why.to_string()))?))
 }
 
 /// Sentence that says how to connect gdb.
-fn invitation(door: &Door, sources: Option<PathBuf>, elf: &Path) -> String {
+fn invitation(listener: &Listener, sources: Option<PathBuf>, elf: &Path) -> String {
     // The firmware's debug information names its files from there.
     let sources = sources.filter(|folder| folder.is_dir());
     let directory = sources.map(|folder| format!("-d {} ", folder.display())).unwrap_or_default();
     format!(
         "the processor of node {} waits for: gdb-multiarch {directory}{} -ex 'target remote :{}'",
-        door.node(),
+        listener.node(),
         elf.display(),
-        door.port()
+        listener.port()
     )
 }
 
 /// Writes the JSON that was asked for, after something else was printed, and ends as [`end`].
-pub fn finish(options: &RunOptions, run: &Run, json: &Output, printed: Result<(), Mistake>) -> u8 {
+pub fn finish(
+    options: &RunOptions,
+    run: &Run,
+    json: &Output,
+    printed: Result<(), UsageError>,
+) -> u8 {
     let written = json.write(|| Ok(format!("{:#}\n", json_of(options, run)?)));
     end(&run.outcome.report, [printed, written])
 }
 
 /// JSON of a run, for `--json`.
-fn json_of(options: &RunOptions, run: &Run) -> Result<Value, Mistake> {
+fn json_of(options: &RunOptions, run: &Run) -> Result<Value, UsageError> {
     let mut all = stamp(options);
     all.insert("format".into(), json!(FORMAT));
     if let Some(digest) = run.digests.first() {
@@ -272,9 +280,9 @@ fn json_of(options: &RunOptions, run: &Run) -> Result<Value, Mistake> {
 }
 
 /// Cost of each function of the firmware on all nodes, the most expensive first.
-fn functions(run: &Run) -> Result<Value, Mistake> {
-    let symbols =
-        Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
+fn functions(run: &Run) -> Result<Value, UsageError> {
+    let symbols = Symbols::load(&run.firmware.join("seastar.elf"))
+        .map_err(|why| UsageError(why.to_string()))?;
     let profiles: Vec<&Profile> = run.outcome.profiles.iter().collect();
     let functions = Summary::of(&profiles, &symbols).functions;
     let row = |function: &Function| {
@@ -286,7 +294,7 @@ fn functions(run: &Run) -> Result<Value, Mistake> {
 
 /// Cycles of the firmware in these functions, on all nodes; None if none of them ran, or nothing was
 /// recorded.
-pub fn cycles_of(run: &Run, names: &[&str]) -> Result<Option<u64>, Mistake> {
+pub fn cycles_of(run: &Run, names: &[&str]) -> Result<Option<u64>, UsageError> {
     if run.outcome.profiles.is_empty() {
         return Ok(None);
     }
@@ -298,13 +306,13 @@ pub fn cycles_of(run: &Run, names: &[&str]) -> Result<Option<u64>, Mistake> {
 }
 
 /// Digest of a file's contents.
-pub fn digest_of(file: &Path) -> Result<String, Mistake> {
-    let bytes = std::fs::read(file).map_err(|why| Mistake::with_file("read", file, why))?;
+pub fn digest_of(file: &Path) -> Result<String, UsageError> {
+    let bytes = std::fs::read(file).map_err(|why| UsageError::with_file("read", file, why))?;
     Ok(machine::digest(&bytes))
 }
 
 /// Prints the errors of a run, and then those of writing its results; returns the exit status.
-pub fn end(report: &Report, written: impl IntoIterator<Item = Result<(), Mistake>>) -> u8 {
+pub fn end(report: &Report, written: impl IntoIterator<Item = Result<(), UsageError>>) -> u8 {
     for sentence in &report.exit.sentences {
         console::say(sentence);
     }
@@ -317,7 +325,7 @@ pub fn end(report: &Report, written: impl IntoIterator<Item = Result<(), Mistake
 }
 
 /// `status`, but not success if something could not be written.
-pub fn unless_written(status: u8, written: Result<(), Mistake>) -> u8 {
+pub fn unless_written(status: u8, written: Result<(), UsageError>) -> u8 {
     match written {
         Ok(()) => status,
         Err(why) => {
@@ -328,14 +336,14 @@ pub fn unless_written(status: u8, written: Result<(), Mistake>) -> u8 {
 }
 
 /// Checks before the run that there is a node `--node`.
-pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), Mistake> {
+pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), UsageError> {
     let parameters = machines::chosen(root, &options.machine())?;
     machine::check_node(&parameters, options.ranks, "--node", node)
-        .map_err(|why| Mistake(why.to_string()))
+        .map_err(|why| UsageError(why.to_string()))
 }
 
 /// Files of the programs that have one.
-fn files(options: &RunOptions) -> Result<Vec<PathBuf>, Mistake> {
+fn files(options: &RunOptions) -> Result<Vec<PathBuf>, UsageError> {
     let parts = options.parts();
     parts.iter().filter_map(|part| program::file(Path::new(&part.command[0])).transpose()).collect()
 }
@@ -358,13 +366,13 @@ pub fn check_files(
     options: &RunOptions,
     parameters: &Parameters,
     another: Option<Named>,
-) -> Result<(), Mistake> {
+) -> Result<(), UsageError> {
     let wave = options.rtl_wave.as_ref().map(|wave| wave.file.clone());
     let files_only =
         [("--pcap", &options.pcap), ("--trace", &options.trace), ("--rtl-wave", &wave)];
     for (name, file) in files_only {
         if file.as_ref().is_some_and(|file| file.as_os_str() == "-") {
-            return Err(Mistake(format!("{name} writes a file, not standard output")));
+            return Err(UsageError(format!("{name} writes a file, not standard output")));
         }
     }
     check_model(options, parameters)?;
@@ -376,7 +384,7 @@ pub fn check_files(
 }
 
 /// Refuses options that this machine's model does not have.
-fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mistake> {
+fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), UsageError> {
     if options.functions {
         firmware::required_with_ring(parameters, "--functions")?;
     }
@@ -388,7 +396,7 @@ fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Mist
     }
     let model = parameters.model();
     if options.pcap.is_some() && model.link_type.is_none() {
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "--pcap writes packets, and machine {} has none: its interfaces are of model {}",
             parameters.name(),
             model.name
@@ -402,12 +410,12 @@ fn image_of_console(
     root: &Root,
     options: &RunOptions,
     parameters: &Parameters,
-) -> Result<Option<PathBuf>, Mistake> {
+) -> Result<Option<PathBuf>, UsageError> {
     let Some(Console::Switch) = options.console else { return Ok(None) };
     let model = parameters.model();
     let image = model.console.map(|image| root.path().join("build").join(image));
     image.map(Some).ok_or_else(|| {
-        Mistake(format!(
+        UsageError(format!(
             "--console switch: machine {} has no switch with a console (model {}); forth-switch \
              has one",
             parameters.name(),
@@ -456,9 +464,9 @@ fn texts(words: &[OsString]) -> Vec<String> {
 }
 
 /// Writes a file, or to standard output if it is named `-`.
-pub fn write(file: &Path, text: &str) -> Result<(), Mistake> {
+pub fn write(file: &Path, text: &str) -> Result<(), UsageError> {
     if file.as_os_str() == "-" {
         return terminal::write(text);
     }
-    std::fs::write(file, text).map_err(|why| Mistake::with_file("write", file, why))
+    std::fs::write(file, text).map_err(|why| UsageError::with_file("write", file, why))
 }

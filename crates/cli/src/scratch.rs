@@ -1,7 +1,7 @@
 //! Temporary folders, for as long as the command runs. A folder that a killed command left behind is removed
 //! when the next one is made.
 
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use std::fs::{self, DirEntry, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -24,7 +24,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Makes a folder, whose name has `kind` in it.
-    pub fn new(kind: &str) -> Result<Scratch, Mistake> {
+    pub fn new(kind: &str) -> Result<Scratch, UsageError> {
         remove_abandoned(&std::env::temp_dir());
         let made = || {
             let folder = tempfile::Builder::new().prefix(&format!("{PREFIX}{kind}")).tempdir()?;
@@ -37,7 +37,7 @@ impl Scratch {
             fs::rename(&new, folder.path().join(OWNER))?;
             Ok(Scratch { folder, _lock: lock })
         };
-        made().map_err(|why| Mistake(format!("cannot make a temporary folder: {why}")))
+        made().map_err(|why| UsageError(format!("cannot make a temporary folder: {why}")))
     }
 
     /// Path of the folder.

@@ -1,7 +1,7 @@
 //! Standard output: reserved for one output, or silenced.
 
-use crate::mistake::Mistake;
 use crate::run;
+use crate::usage_error::UsageError;
 use machine::console;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -42,12 +42,13 @@ pub enum Output {
 impl Output {
     /// Destination that `option` names. If that is standard output, everything printed from now on, also by
     /// the ranks, goes to standard error, so that the reader of standard output gets nothing else.
-    pub fn of(option: &str, named: Option<&Path>) -> Result<Output, Mistake> {
+    pub fn of(option: &str, named: Option<&Path>) -> Result<Output, UsageError> {
         match named {
             None => Ok(Output::Nowhere),
             Some(file) if file.as_os_str() == "-" => {
                 let kept = redirect_stdout(io::stderr().as_fd());
-                let kept = kept.map_err(|why| Mistake(format!("cannot use {option} -: {why}")))?;
+                let kept =
+                    kept.map_err(|why| UsageError(format!("cannot use {option} -: {why}")))?;
                 Ok(Output::Stdout(kept.into()))
             }
             Some(file) => Ok(Output::File(file.to_owned())),
@@ -55,11 +56,16 @@ impl Output {
     }
 
     /// Writes it, if it was asked for.
-    pub fn write(&self, text: impl FnOnce() -> Result<String, Mistake>) -> Result<(), Mistake> {
+    pub fn write(
+        &self,
+        text: impl FnOnce() -> Result<String, UsageError>,
+    ) -> Result<(), UsageError> {
         match self {
             Output::Nowhere => Ok(()),
             Output::File(file) => run::write(file, &text()?),
-            Output::Stdout(stdout) => console::print_to(stdout.as_fd(), &text()?).map_err(Mistake),
+            Output::Stdout(stdout) => {
+                console::print_to(stdout.as_fd(), &text()?).map_err(UsageError)
+            }
         }
     }
 }

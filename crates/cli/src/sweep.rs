@@ -16,9 +16,9 @@ mod table;
 
 use crate::args::SweepOptions;
 use crate::interrupt::{self, Reins};
-use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
+use crate::usage_error::UsageError;
 use crate::{bench, run, terminal};
 use des::Stop;
 use estimate::{span, Estimate};
@@ -72,7 +72,7 @@ struct State {
     done: usize,
     estimate: Estimate,
     written: Instant,
-    broken: Option<Mistake>,
+    broken: Option<UsageError>,
 }
 
 struct Sweep<'a> {
@@ -90,7 +90,7 @@ struct Sweep<'a> {
 }
 
 /// Runs all points that have not been run, writes the table, and returns the exit status.
-pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
+pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, UsageError> {
     let plan = Plan::of(options)?;
     let columns = Columns::of(&plan)?;
     let plan_file = options.plan.as_deref().map(|file| ("the plan", file));
@@ -141,9 +141,9 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, Mistake> {
 }
 
 /// Checks now that the table can be written later, and that it is none of the inputs.
-fn check_table(table: &Path, inputs: &[Named]) -> Result<(), Mistake> {
+fn check_table(table: &Path, inputs: &[Named]) -> Result<(), UsageError> {
     if table.as_os_str() == "-" {
-        return Err(Mistake("--out names a file, not standard output".into()));
+        return Err(UsageError("--out names a file, not standard output".into()));
     }
     outputs::check(&[("--out", table)], inputs)
 }
@@ -154,7 +154,7 @@ fn jobs(
     options: &SweepOptions,
     plan: &Plan,
     prepared: &mut Prepared,
-) -> Result<(Vec<Job>, u32), Mistake> {
+) -> Result<(Vec<Job>, u32), UsageError> {
     let mut jobs: Vec<Job> = Vec::new();
     let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
     let (mut ranks, mut impossible) = (1, None);
@@ -217,7 +217,7 @@ impl Sweep<'_> {
     }
 
     /// Runs the remaining points on all cores.
-    fn run_all(&mut self) -> Result<(), Mistake> {
+    fn run_all(&mut self) -> Result<(), UsageError> {
         if !self.options.quiet {
             self.bar = ProgressBar::new(self.plan.len() as u64);
         }
@@ -238,7 +238,7 @@ impl Sweep<'_> {
             let started = |work| std::thread::Builder::new().spawn_scoped(scope, work);
             let watch: Box<dyn FnOnce() + Send> = Box::new(|| this.watch(&next, &over));
             if let Err(why) = started(watch) {
-                return Err(Mistake(format!(
+                return Err(UsageError(format!(
                     "the system refuses a thread to watch the sweep: {why}"
                 )));
             }
@@ -251,7 +251,7 @@ impl Sweep<'_> {
                 worker.join().expect("a worker does not panic");
             }
             over.store(true, Ordering::Relaxed);
-            let refused = || Mistake("the system refuses a thread to run points".into());
+            let refused = || UsageError("the system refuses a thread to run points".into());
             if none {
                 Err(refused())
             } else {
@@ -303,25 +303,25 @@ impl Sweep<'_> {
     fn work(&self, slot: usize, next: &AtomicUsize) {
         loop {
             let Some(job) = self.jobs.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-            if let Err(mistake) = self.run(slot, job) {
-                self.state().broken.get_or_insert(mistake);
+            if let Err(usage_error) = self.run(slot, job) {
+                self.state().broken.get_or_insert(usage_error);
                 next.store(self.jobs.len(), Ordering::Relaxed);
                 return;
             }
         }
     }
 
-    fn run(&self, slot: usize, job: &Job) -> Result<(), Mistake> {
+    fn run(&self, slot: usize, job: &Job) -> Result<(), UsageError> {
         let point = self.plan.point(self.options, job.points[0]);
         let record = execute::run(&self.prepared, self.options, &point, slot, &self.children);
         let mut record =
-            record.map_err(|why| Mistake(format!("cannot start sunstar for a point: {why}")))?;
+            record.map_err(|why| UsageError(format!("cannot start sunstar for a point: {why}")))?;
         if self.stop.requested() {
             return Ok(());
         }
         if let Some(program) = self.prepared.changed(&point) {
             let program = program.display();
-            return Err(Mistake(format!(
+            return Err(UsageError(format!(
                 "{program} was changed while the sweep ran; the same command runs what is open"
             )));
         }
@@ -343,11 +343,11 @@ impl Sweep<'_> {
     }
 
     /// Writes the table, prints the errors, and returns the exit status.
-    fn end(self, found: usize) -> Result<u8, Mistake> {
+    fn end(self, found: usize) -> Result<u8, UsageError> {
         let state = self.state.into_inner().expect("no thread panics with the lock");
         self.columns.write(self.plan, &state.rows, &self.options.out)?;
-        if let Some(mistake) = state.broken {
-            return Err(mistake);
+        if let Some(usage_error) = state.broken {
+            return Err(usage_error);
         }
         let (points, done, failed) = (self.plan.len(), state.done, state.failed.len());
         let table = self.options.out.display();

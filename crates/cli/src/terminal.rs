@@ -1,6 +1,6 @@
 //! Abilities of the reader's terminal.
 
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use machine::console;
 use std::fmt;
 use std::io::IsTerminal;
@@ -79,8 +79,8 @@ fn columns() -> usize {
 }
 
 /// Prints text. A reader that has gone away (`| head`) is no error.
-pub fn write(text: &str) -> Result<(), Mistake> {
-    console::print(text).map_err(Mistake)
+pub fn write(text: &str) -> Result<(), UsageError> {
+    console::print(text).map_err(UsageError)
 }
 
 /// Words in lines of at most `width` columns, indented.

@@ -2,10 +2,10 @@
 //! symbols; for firmware without a ring, the functions that it has entered.
 
 use crate::args::TraceOptions;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::run::{self, Observers, Run};
 use crate::streams::Output;
+use crate::usage_error::UsageError;
 use crate::{firmware, machines, terminal};
 use functions::Functions;
 use machine::firmware::symbols::Symbols;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 mod functions;
 
 /// Runs the program and prints the trace of one node's network interface.
-pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
+pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, UsageError> {
     let mut run_options = options.run.clone();
     let parameters = machines::chosen(root, &run_options.machine())?;
     let firmware = firmware::required(&parameters, "sunstar trace")?;
@@ -44,20 +44,20 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, Mistake> {
 }
 
 /// The trace ring of a node.
-fn ring(run: &Run, node: u32) -> Result<String, Mistake> {
+fn ring(run: &Run, node: u32) -> Result<String, UsageError> {
     let sram = &run.outcome.sram[node as usize];
-    let symbols =
-        Symbols::load(&run.firmware.join("seastar.elf")).map_err(|why| Mistake(why.to_string()))?;
+    let symbols = Symbols::load(&run.firmware.join("seastar.elf"))
+        .map_err(|why| UsageError(why.to_string()))?;
     let clock = run.parameters.clock("ppc440.clock");
     Ok(tracedump::dump(&tracedump::of(sram, &clock), &symbols))
 }
 
 /// Refuses `firmware.trace=off`, which would trace another firmware.
-fn check_not_off(parameters: &Parameters) -> Result<(), Mistake> {
+fn check_not_off(parameters: &Parameters) -> Result<(), UsageError> {
     let mut set = parameters.overrides().iter();
     if set.any(|set| set.starts_with("firmware.trace=")) && !parameters.switch("firmware.trace") {
         let why = "--set firmware.trace=off: sunstar trace prints trace points, and needs them on";
-        return Err(Mistake(why.into()));
+        return Err(UsageError(why.into()));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crossbar::{Params, Switch};
 use des::Random;
-use rtl::{Place, SwitchDesign};
+use rtl::{DesignPaths, SwitchDesign};
 use serial::{Credit, LinkRx, LinkTx, Symbol, Word};
 use std::collections::VecDeque;
 
@@ -98,7 +98,7 @@ fn play(design: SwitchDesign, params: Params, seed: u64, cycles: usize) -> (u64,
 }
 
 fn check(params: Params, seeds: std::ops::Range<u64>, cycles: usize) {
-    let design = SwitchDesign::build(&Place::of_tests(), &params);
+    let design = SwitchDesign::build(&DesignPaths::of_tests(), &params);
     let design = design.unwrap_or_else(|why| panic!("{why}"));
     let (mut words, mut errors) = (0, 0);
     for seed in seeds {
@@ -120,7 +120,7 @@ fn a_small_switch_is_its_rtl() {
 /// 512 words are 515 with header and trailer, which would be 3 in the bits of a small buffer's counts.
 #[test]
 fn a_packet_that_the_cards_buffer_cannot_hold_never_leaves() {
-    let design = SwitchDesign::build(&Place::of_tests(), &small());
+    let design = SwitchDesign::build(&DesignPaths::of_tests(), &small());
     let mut rtl = rtl::Switch::new(design.unwrap_or_else(|why| panic!("{why}")));
     let (mut model, mut port) = (Switch::new(small()), Port::new(0));
     port.words.extend([Word::Idle; 8]);

@@ -99,14 +99,14 @@ impl Rows {
 /// Announcement of a message before it is sent, because its process will pass on something that is on its
 /// way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foretold {
+pub struct Announced {
     /// Process that will receive it.
     pub target: u32,
     /// Earliest time of its arrival.
     pub at: Time,
     /// True if it is meant for the target, which may send something because of it after its reaction time
-    /// ([`crate::Outlook::slack`]). If not, every message that the target sends because of it is announced,
-    /// too.
+    /// ([`crate::Lookahead::reaction_time`]). If not, every message that the target sends because of it is
+    /// announced, too.
     pub ends: bool,
 }
 
@@ -150,37 +150,39 @@ impl<'a> Horizons<'a> {
         self.of.iter_mut().for_each(|of| *of = horizon.max(*of));
         self.last = self.last.max(horizon);
     }
-    /// Sets the horizon of each process by its distance from those that may send. `reach` is the earliest
-    /// output of each, if nothing arrives except the announced messages `foretold`: process, message, and
-    /// reaction time of its target. No horizon is beyond `end`, and all are at least `least`.
+    /// Sets the horizon of each process by its distance from those that may send. `earliest_output` is the
+    /// earliest output of each, if nothing arrives except the announced messages `announced`: process,
+    /// message, and reaction time of its target. No horizon is beyond `end`, and all are at least `least`.
     ///
     /// If there are two sides, only the side of the first process advances: the other one, whose messages
     /// from this side are then known, will advance twice as far in one window.
     pub(crate) fn apart(
         &mut self,
-        reach: impl Iterator<Item = Time>,
-        foretold: &[(u32, Foretold, Duration)],
+        earliest_output: impl Iterator<Item = Time>,
+        announced: &[(u32, Announced, Duration)],
         least: Time,
         end: Time,
     ) {
         let links = self.links;
         let mut first = (Time::NEVER, 0);
-        for (process, (contact, reach)) in self.contacts.iter_mut().zip(reach).enumerate() {
-            *contact = Contact { sends: reach, takes: Time::NEVER };
-            if reach < first.0 {
-                first = (reach, process);
+        for (process, (contact, earliest_output)) in
+            self.contacts.iter_mut().zip(earliest_output).enumerate()
+        {
+            *contact = Contact { sends: earliest_output, takes: Time::NEVER };
+            if earliest_output < first.0 {
+                first = (earliest_output, process);
             }
         }
         self.meets.fill(Time::NEVER);
-        for &(source, Foretold { target, at, ends }, slack) in foretold {
+        for &(source, Announced { target, at, ends }, reaction_time) in announced {
             let sent = Time(at.0.saturating_sub(links.lookahead.0));
-            // Of several at once it is the least, as what is foretold comes in the order of the workers.
+            // Of several at once it is the least, as what is announced comes in the order of the workers.
             first = first.min((sent, source as usize));
             let target = target as usize;
             self.meets[target] = self.meets[target].min(at);
-            if ends || slack == Duration::ZERO {
+            if ends || reaction_time == Duration::ZERO {
                 let sends = &mut self.contacts[target].sends;
-                *sends = (*sends).min(at + slack);
+                *sends = (*sends).min(at + reaction_time);
             }
         }
         let sides = links.side.as_deref().filter(|_| first.0 < end);
@@ -247,8 +249,8 @@ mod tests {
 
     /// The same horizons, computed from the shortest ways between all processes and from each one back to
     /// itself.
-    fn by_ways(links: &Links, reach: &[Time]) -> Vec<Time> {
-        let count = reach.len();
+    fn by_ways(links: &Links, earliest_output: &[Time]) -> Vec<Time> {
+        let count = earliest_output.len();
         let far = u64::MAX / 4;
         let mut steps = vec![vec![far; count]; count];
         for (from, receivers) in links.to.all().enumerate() {
@@ -265,8 +267,9 @@ mod tests {
         }
         let horizon = |to: usize| {
             let ways = (0..count).filter(|from| steps[to][*from] < far);
-            let first = ways.map(|from| reach[from] + links.lookahead() * steps[to][from]).min();
-            first.unwrap_or(Time::NEVER).min(reach[to] + links.lookahead() * 2)
+            let first =
+                ways.map(|from| earliest_output[from] + links.lookahead() * steps[to][from]).min();
+            first.unwrap_or(Time::NEVER).min(earliest_output[to] + links.lookahead() * 2)
         };
         (0..count).map(horizon).collect()
     }
@@ -279,7 +282,7 @@ mod tests {
                 Links::between_all(Duration(50), count),
                 Links::new(Duration(50), count, |_| 0..count),
             );
-            let reach: Vec<_> = (0..count)
+            let earliest_output: Vec<_> = (0..count)
                 .map(|_| match random.below(3) {
                     0 => Time::NEVER,
                     _ => Time(1_000 + 25 * random.below(16)),
@@ -287,10 +290,10 @@ mod tests {
                 .collect();
             let of = |links: &Links| {
                 let mut horizons = Horizons::new(links);
-                horizons.apart(reach.iter().copied(), &[], Time(1_050), Time(1_300));
+                horizons.apart(earliest_output.iter().copied(), &[], Time(1_050), Time(1_300));
                 horizons.of
             };
-            assert_eq!(of(&all), of(&named), "{reach:?}");
+            assert_eq!(of(&all), of(&named), "{earliest_output:?}");
         }
     }
 
@@ -314,12 +317,12 @@ mod tests {
             [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 4)
         });
         let told = |source, target| {
-            (source, Foretold { target, at: Time(1_050), ends: true }, Duration(90))
+            (source, Announced { target, at: Time(1_050), ends: true }, Duration(90))
         };
-        let goes = |foretold: &[_]| {
+        let goes = |announced: &[_]| {
             let mut horizons = Horizons::new(&row);
-            let reach = [Time::NEVER; 4].into_iter();
-            horizons.apart(reach, foretold, Time(1_050), Time::NEVER);
+            let earliest_output = [Time::NEVER; 4].into_iter();
+            horizons.apart(earliest_output, announced, Time(1_050), Time::NEVER);
             horizons.of
         };
         let (one, other) = (goes(&[told(1, 0), told(2, 3)]), goes(&[told(2, 3), told(1, 0)]));
@@ -335,43 +338,47 @@ mod tests {
             let from: Vec<Vec<u32>> =
                 (0..count).map(|_| (0..count).filter(|_| random.below(4) == 0).collect()).collect();
             let links = Links::new(Duration(50), count, |to| from[to as usize].clone());
-            let reach: Vec<_> = (0..count)
+            let earliest_output: Vec<_> = (0..count)
                 .map(|_| match random.below(3) {
                     0 => Time::NEVER,
                     _ => Time(1_000 + 25 * random.below(16)), // often several at once
                 })
                 .collect();
             // Not before somebody could have sent it who is not beyond the others.
-            let foretold: Vec<_> = (0..random.below(4))
+            let announced: Vec<_> = (0..random.below(4))
                 .map(|_| {
                     let target = random.below(count.into()) as u32;
                     let at = Time(1_050 + 25 * random.below(16));
                     let ends = random.below(2) == 0;
-                    let slack = Duration(random.below(3) * 90);
-                    (random.below(count.into()) as u32, Foretold { target, at, ends }, slack)
+                    let reaction_time = Duration(random.below(3) * 90);
+                    (
+                        random.below(count.into()) as u32,
+                        Announced { target, at, ends },
+                        reaction_time,
+                    )
                 })
                 .collect();
-            let mut sends = reach.clone();
+            let mut sends = earliest_output.clone();
             let mut meets = vec![Time::NEVER; count as usize];
-            for &(_, Foretold { target, at, ends }, slack) in &foretold {
+            for &(_, Announced { target, at, ends }, reaction_time) in &announced {
                 let target = target as usize;
                 meets[target] = meets[target].min(at);
-                if ends || slack == Duration(0) {
-                    sends[target] = sends[target].min(at + slack);
+                if ends || reaction_time == Duration(0) {
+                    sends[target] = sends[target].min(at + reaction_time);
                 }
             }
             let ways = by_ways(&links, &sends);
             let expected: Vec<_> = ways.into_iter().zip(meets).map(|(a, b)| a.min(b)).collect();
             let (least, end) = (Time(1_050), [Time(1_300), Time::NEVER][random.below(2) as usize]);
             let mut horizons = Horizons::new(&links);
-            horizons.apart(reach.iter().copied(), &foretold, least, end);
-            let own = (0..count).map(|process| (reach[process as usize], process));
-            let told = foretold.iter().map(|(by, told, _)| (Time(told.at.0 - 50), *by));
+            horizons.apart(earliest_output.iter().copied(), &announced, least, end);
+            let own = (0..count).map(|process| (earliest_output[process as usize], process));
+            let told = announced.iter().map(|(by, told, _)| (Time(told.at.0 - 50), *by));
             let (sent, first) = own.chain(told).min().unwrap();
             // Whoever tells first.
             let mut other = Horizons::new(&links);
-            let turned: Vec<_> = foretold.iter().rev().copied().collect();
-            other.apart(reach.iter().copied(), &turned, least, end);
+            let turned: Vec<_> = announced.iter().rev().copied().collect();
+            other.apart(earliest_output.iter().copied(), &turned, least, end);
             assert!((0..count).all(|process| other.of(process) == horizons.of(process)));
             // Only one of two sides goes, that of the first, if that goes before the end.
             for (process, horizon) in (0..count).zip(&expected) {
@@ -383,7 +390,7 @@ mod tests {
             let last = (0..count).map(|process| horizons.of(process)).max();
             assert_eq!(Some(horizons.last()), last);
             // Nobody is called back.
-            horizons.apart(reach.iter().map(|_| Time(900)), &[], least, end);
+            horizons.apart(earliest_output.iter().map(|_| Time(900)), &[], least, end);
             assert_eq!(Some(horizons.last()), last);
             horizons.together(Time(1_400));
             assert!((0..count).all(|process| horizons.of(process) >= Time(1_400)));

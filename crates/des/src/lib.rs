@@ -14,9 +14,9 @@ mod time;
 mod window;
 
 pub use hash::TraceHash;
-pub use horizon::{Foretold, Links};
-pub use queue::{EventQueue, Place};
+pub use horizon::{Announced, Links};
+pub use queue::{EventQueue, TieBreak};
 pub use random::Random;
 pub use repeat::{fitting, Offers, LAGS};
 pub use time::{Clock, Duration, Time};
-pub use window::{run, Bounds, Ending, Envelope, LogicalProcess, Outbox, Outlook, Standing, Stop};
+pub use window::{run, Bounds, Ending, Envelope, LogicalProcess, Lookahead, Outbox, Status, Stop};

@@ -28,7 +28,7 @@ impl<E> Entry<E> {
 
 /// A place among the events of the same time.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(u64);
+pub struct TieBreak(u64);
 
 /// Second part of a key.
 fn cause(source: u32, sequence: u64) -> u64 {
@@ -80,13 +80,13 @@ impl<E: Clone> EventQueue<E> {
     /// queues ([`EventQueue::schedule_at`]): events of both have one order, that of their
     /// [`EventQueue::key`]s.
     #[inline(always)]
-    pub fn place(&mut self) -> Place {
+    pub fn place(&mut self) -> TieBreak {
         self.sequence += 1;
-        Place(cause(self.owner, self.sequence))
+        TieBreak(cause(self.owner, self.sequence))
     }
     /// Schedules an event whose place another queue of the owner has given.
     #[inline(always)]
-    pub fn schedule_at(&mut self, at: Time, place: Place, event: E) {
+    pub fn schedule_at(&mut self, at: Time, place: TieBreak, event: E) {
         self.enter(Entry { at, cause: place.0, event });
     }
     /// Key of the next event in the order of all; the greatest key if there is none.

@@ -1,10 +1,10 @@
 //! The logical processes of one worker.
 
-use crate::horizon::{Foretold, Horizons};
+use crate::horizon::{Announced, Horizons};
 use crate::repeat::{fitting, least, Lead, Repeat};
 use crate::window::{Shared, Summary};
 use crate::{
-    Duration, Envelope, LogicalProcess, Offers, Outbox, Outlook, Standing, Stop, Time, LAGS,
+    Duration, Envelope, LogicalProcess, Lookahead, Offers, Outbox, Status, Stop, Time, LAGS,
 };
 
 /// Processes of a worker, with their state in the present window.
@@ -14,15 +14,15 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     pub(crate) processes: Vec<L>,
     /// [`LogicalProcess::next_event`] of each.
     next: Vec<Time>,
-    /// [`Outlook::reach`] of each.
-    reach: Vec<Time>,
-    /// [`Outlook::slack`] of each.
-    slack: Vec<Duration>,
+    /// [`Lookahead::earliest_output`] of each.
+    earliest_output: Vec<Time>,
+    /// [`Lookahead::reaction_time`] of each.
+    reaction_time: Vec<Duration>,
     /// Messages that each announces, and the processes that announce any.
-    foretold: Vec<Vec<Foretold>>,
+    announced: Vec<Vec<Announced>>,
     telling: Vec<u32>,
     tells: Vec<bool>,
-    standings: Vec<Standing>,
+    statuses: Vec<Status>,
     /// True for processes that have changed since their state was read.
     changed: Vec<bool>,
     /// Number of busy processes, and of quiet ones.
@@ -35,8 +35,8 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     outbox: Outbox<L::Message>,
     /// Messages to other workers in this window, by worker.
     abroad: Vec<Vec<Envelope<L::Message>>>,
-    /// [`LogicalProcess::beats`] of each, and the first that has any.
-    beats: Vec<Option<u64>>,
+    /// [`LogicalProcess::progress`] of each, and the first that has any.
+    progress: Vec<Option<u64>>,
     lead: Lead,
     /// First sample after each process moved last, and the last sample of all.
     moved: Vec<u64>,
@@ -54,12 +54,12 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             shared,
             first,
             next: vec![Time::NEVER; processes.len()],
-            reach: vec![Time::NEVER; processes.len()],
-            slack: vec![Duration::ZERO; processes.len()],
-            foretold: vec![Vec::new(); processes.len()],
+            earliest_output: vec![Time::NEVER; processes.len()],
+            reaction_time: vec![Duration::ZERO; processes.len()],
+            announced: vec![Vec::new(); processes.len()],
             telling: Vec::new(),
             tells: vec![false; processes.len()],
-            standings: vec![Standing::Done; processes.len()],
+            statuses: vec![Status::Done; processes.len()],
             changed: vec![true; processes.len()],
             busy: 0,
             quiet: 0,
@@ -67,7 +67,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             sent: vec![0; processes.len()],
             outbox: Outbox::default(),
             abroad: (0..shared.first_of.len()).map(|_| Vec::new()).collect(),
-            beats: vec![None; processes.len()],
+            progress: vec![None; processes.len()],
             lead: None,
             moved: vec![0; processes.len()],
             sampled: 0,
@@ -81,14 +81,15 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
                 self.look(index);
             }
         }
-        let mut reach = self.shared.tell(self.first, &self.reach, &self.slack);
-        let mut all = self.shared.foretold_by(self.shared.worker_of(self.first));
+        let mut earliest_output =
+            self.shared.tell(self.first, &self.earliest_output, &self.reaction_time);
+        let mut all = self.shared.announced_by(self.shared.worker_of(self.first));
         self.telling.retain(|process| {
             let index = (process - self.first) as usize;
-            let foretold = &self.foretold[index];
-            self.tells[index] = !foretold.is_empty();
-            for told in foretold {
-                reach = reach.min(Time(told.at.0.saturating_sub(lookahead.0)));
+            let announced = &self.announced[index];
+            self.tells[index] = !announced.is_empty();
+            for told in announced {
+                earliest_output = earliest_output.min(Time(told.at.0.saturating_sub(lookahead.0)));
                 all.push((*process, *told));
             }
             self.tells[index]
@@ -97,7 +98,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         let next = self.next.iter().fold(Time::NEVER, |a: Time, b| a.min(*b));
         Summary {
             next,
-            reach,
+            earliest_output,
             busy: self.busy > 0,
             failed: self.failed,
             done: self.busy + self.quiet == 0 && self.failed == Time::NEVER,
@@ -105,41 +106,42 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             lead: self.lead,
         }
     }
-    /// The latest [`LogicalProcess::rests`].
-    pub(crate) fn rests(&self) -> Time {
-        self.processes.iter().map(L::rests).max().unwrap_or(Time::ZERO)
+    /// The latest [`LogicalProcess::quiesce_time`].
+    pub(crate) fn quiesce_time(&self) -> Time {
+        self.processes.iter().map(L::quiesce_time).max().unwrap_or(Time::ZERO)
     }
     /// Reads the state of a process after a change.
     fn look(&mut self, index: usize) {
         let process = &self.processes[index];
-        let standing = process.standing();
-        self.foretold[index].clear();
-        (self.next[index], self.reach[index]) = match standing {
-            Standing::Failed(at) => {
+        let status = process.status();
+        self.announced[index].clear();
+        (self.next[index], self.earliest_output[index]) = match status {
+            Status::Failed(at) => {
                 self.failed = self.failed.min(at);
                 (Time::NEVER, Time::NEVER)
             }
             _ => {
-                let Outlook { reach, slack } = process.outlook(&mut self.foretold[index]);
-                self.slack[index] = slack;
-                (process.next_event(), reach)
+                let Lookahead { earliest_output, reaction_time } =
+                    process.lookahead(&mut self.announced[index]);
+                self.reaction_time[index] = reaction_time;
+                (process.next_event(), earliest_output)
             }
         };
-        if !self.foretold[index].is_empty() && !self.tells[index] {
+        if !self.announced[index].is_empty() && !self.tells[index] {
             self.tells[index] = true;
             self.telling.push(self.first + index as u32);
         }
-        if self.standings[index] != standing {
-            self.stand(index, standing);
+        if self.statuses[index] != status {
+            self.set_status(index, status);
         }
     }
     /// Updates the counts for a process whose status has changed.
-    fn stand(&mut self, index: usize, standing: Standing) {
-        let before = std::mem::replace(&mut self.standings[index], standing);
-        self.busy += usize::from(standing == Standing::Busy);
-        self.busy -= usize::from(before == Standing::Busy);
-        self.quiet += usize::from(standing == Standing::Quiet);
-        self.quiet -= usize::from(before == Standing::Quiet);
+    fn set_status(&mut self, index: usize, status: Status) {
+        let before = std::mem::replace(&mut self.statuses[index], status);
+        self.busy += usize::from(status == Status::Busy);
+        self.busy -= usize::from(before == Status::Busy);
+        self.quiet += usize::from(status == Status::Quiet);
+        self.quiet -= usize::from(before == Status::Quiet);
     }
     /// Delivers a message to its process, one of these, which may still have events before it.
     pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
@@ -161,9 +163,9 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             self.processes[index].advance_to(horizon, &mut self.outbox);
             self.sent[index] = self.outbox.sequence;
             self.moved[index] = self.sampled + 1;
-            let beats = self.processes[index].beats();
-            if beats != self.beats[index] {
-                self.follow(index, beats);
+            let progress = self.processes[index].progress();
+            if progress != self.progress[index] {
+                self.follow(index, progress);
             }
             // Now, while it is in the host's caches; what reaches it later changes it again.
             self.look(index);
@@ -177,10 +179,10 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         }
     }
     /// Updates the progress of a process's stream, and the leader.
-    fn follow(&mut self, index: usize, beats: Option<u64>) {
-        self.beats[index] = beats;
-        let mut streams = (self.first..).zip(&self.beats);
-        self.lead = streams.find_map(|(id, beats)| beats.map(|beats| (id, beats)));
+    fn follow(&mut self, index: usize, progress: Option<u64>) {
+        self.progress[index] = progress;
+        let mut streams = (self.first..).zip(&self.progress);
+        self.lead = streams.find_map(|(id, progress)| progress.map(|progress| (id, progress)));
     }
     /// Samples the processes that have moved lately, at `now`, the time of the first event of all. `began`
     /// are the times of the earlier samples. `None` if one of them cannot repeat what it has done.
@@ -197,7 +199,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         }
         Some(offers)
     }
-    /// Repeats a stretch on all processes that have moved in it.
+    /// Repeats a span on all processes that have moved in it.
     pub(crate) fn repeat(&mut self, Repeat { since, span, times }: Repeat) {
         for index in 0..self.processes.len() {
             if self.moved[index] <= since {
@@ -207,8 +209,8 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             let process = &mut self.processes[index];
             process.repeat(since, span, times, &mut self.outbox);
             self.changed[index] = true;
-            let beats = self.processes[index].beats();
-            self.follow(index, beats);
+            let progress = self.processes[index].progress();
+            self.follow(index, progress);
         }
         // Only now: everybody has to be there.
         self.dispatch();

@@ -8,7 +8,7 @@
 //! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
-use crate::horizon::{Foretold, Horizons, Links};
+use crate::horizon::{Announced, Horizons, Links};
 use crate::repeat::{fitting, least, Lead, Offers, Repeats, LAGS};
 use crate::share::Share;
 use crate::{Duration, Time};
@@ -27,24 +27,24 @@ pub trait LogicalProcess {
     /// Earliest output: the earliest time at which it may send a message, unless one comes before; not before
     /// `next_event`. It is later than that for a process that needs time to make a message. A message that
     /// comes can only make it earlier, and not earlier than the message's arrival.
-    fn reach(&self) -> Time {
+    fn earliest_output(&self) -> Time {
         self.next_event()
     }
     /// Earliest output of the process. It may announce messages that are known beforehand, each with its
     /// earliest time, and with what follows from it: these need not count for its earliest output.
-    fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
+    fn lookahead(&self, told: &mut Vec<Announced>) -> Lookahead {
         let _ = told;
-        Outlook { reach: self.reach(), slack: Duration::ZERO }
+        Lookahead { earliest_output: self.earliest_output(), reaction_time: Duration::ZERO }
     }
     /// Does everything due before `horizon`.
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Self::Message>);
     /// Takes in a message that arrives at `envelope.at`, which is never in its past.
     fn receive(&mut self, envelope: Envelope<Self::Message>);
     /// Status after `advance_to`.
-    fn standing(&self) -> Standing;
+    fn status(&self) -> Status;
     /// Progress of a stream that may repeat itself here, in beats; `None` if there is none. Asked after every
     /// advance. While any process has one, all have the same windows.
-    fn beats(&self) -> Option<u64> {
+    fn progress(&self) -> Option<u64> {
         None
     }
     /// Saves its state at `now`, between two windows, as sample `number`, which is one more than that of the
@@ -67,7 +67,7 @@ pub trait LogicalProcess {
     }
     /// Quiesce time: the time up to which it advances once nothing moves any more. A run ends at the latest
     /// of these times, which does not depend on the windows, while the last horizon does.
-    fn rests(&self) -> Time {
+    fn quiesce_time(&self) -> Time {
         Time::ZERO
     }
     /// Ends it at `end`, which is at or after every horizon; nothing moves any more.
@@ -76,18 +76,18 @@ pub trait LogicalProcess {
 
 /// Bounds on the messages that a logical process sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outlook {
-    /// As [`LogicalProcess::reach`], without the announced messages.
-    pub reach: Time,
+pub struct Lookahead {
+    /// As [`LogicalProcess::earliest_output`], without the announced messages.
+    pub earliest_output: Time,
     /// Reaction time: least time from the arrival of an announced message that is meant for this process to a
     /// message sent because of it. If it is zero, the process may send as soon as any announced message has
     /// arrived.
-    pub slack: Duration,
+    pub reaction_time: Duration,
 }
 
 /// Status of a logical process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Status {
     /// It has work, or will have without a message.
     Busy,
     /// Nothing will happen here until a message comes (an idle firmware loop may go on turning).
@@ -199,7 +199,7 @@ impl Stop {
 #[derive(Clone, Copy)]
 pub(crate) struct Summary {
     pub(crate) next: Time,
-    pub(crate) reach: Time,
+    pub(crate) earliest_output: Time,
     pub(crate) busy: bool,
     /// Time of the first failure.
     pub(crate) failed: Time,
@@ -277,7 +277,7 @@ where
 {
     let _poison = PoisonOnPanic(&shared.barrier);
     let mut share = Share::new(share, shared);
-    let (mut inbox, mut foretold) = (Vec::new(), Vec::new());
+    let (mut inbox, mut announced) = (Vec::new(), Vec::new());
     let mut horizons = Horizons::new(links);
     let mut repeats = Repeats::default();
     loop {
@@ -287,7 +287,7 @@ where
             let end = match ending {
                 // Where nothing moves the windows still end somewhere.
                 Ending::Done | Ending::Deadlock => {
-                    shared.latest(share.rests()).max(horizons.last())
+                    shared.latest(share.quiesce_time()).max(horizons.last())
                 }
                 Ending::Failed | Ending::TimeUp => end,
                 Ending::Stopped => horizons.last(),
@@ -298,8 +298,8 @@ where
         }
         // Whoever is ahead of the others may have done something later than what comes next.
         let together = all.failed == Time::NEVER && horizons.last() <= all.next;
-        if repeats.beat(all.lead) && together {
-            let (number, began) = repeats.sample(all.next, all.reach);
+        if repeats.progressed(all.lead) && together {
+            let (number, began) = repeats.sample(all.next, all.earliest_output);
             let offers = shared.agree(id, share.sample(number, all.next, began));
             if let Some(repeat) = repeats.chosen(offers, fitting(bounds.until, all.next, began)) {
                 share.repeat(repeat);
@@ -312,11 +312,11 @@ where
         // A failure that is yet to be found is no earlier than what comes next.
         let end = end.min(bounds.end(all.next));
         if repeats.are_looked_for() {
-            horizons.together((all.reach + links.lookahead()).min(end));
+            horizons.together((all.earliest_output + links.lookahead()).min(end));
         } else {
             let least = all.next + links.lookahead();
-            shared.foretold(&mut foretold);
-            horizons.apart(shared.reaches(), &foretold, least, end);
+            shared.announced(&mut announced);
+            horizons.apart(shared.earliest_outputs(), &announced, least, end);
         }
         share.advance(&horizons);
         share.post();
@@ -346,12 +346,12 @@ fn ending_of(all: &Summary, end: Time) -> Option<Ending> {
 pub(crate) struct Shared<M> {
     inboxes: Vec<Mutex<Vec<Envelope<M>>>>,
     summaries: Vec<Mutex<Option<Summary>>>,
-    /// [`LogicalProcess::reach`] of each process.
-    reaches: Vec<AtomicU64>,
-    /// [`Outlook::slack`] of each.
+    /// [`LogicalProcess::earliest_output`] of each process.
+    earliest_outputs: Vec<AtomicU64>,
+    /// [`Lookahead::reaction_time`] of each.
     slacks: Vec<AtomicU64>,
     /// Messages that each worker's processes announce, with the process.
-    foretold: Vec<Mutex<Vec<(u32, Foretold)>>>,
+    announced: Vec<Mutex<Vec<(u32, Announced)>>>,
     offers: Vec<Mutex<Option<Offers>>>,
     latest: AtomicU64,
     barrier: Barrier,
@@ -363,9 +363,9 @@ impl<M> Shared<M> {
         Shared {
             inboxes: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
             summaries: (0..threads).map(|_| Mutex::new(None)).collect(),
-            reaches: (0..processes).map(|_| AtomicU64::new(0)).collect(),
+            earliest_outputs: (0..processes).map(|_| AtomicU64::new(0)).collect(),
             slacks: (0..processes).map(|_| AtomicU64::new(0)).collect(),
-            foretold: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
+            announced: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
             offers: (0..threads).map(|_| Mutex::new(None)).collect(),
             latest: AtomicU64::new(0),
             barrier: Barrier::new(threads),
@@ -381,35 +381,39 @@ impl<M> Shared<M> {
     }
     /// Publishes the earliest outputs of the processes from `first` on, and their reaction times; returns the
     /// earliest output of all.
-    pub(crate) fn tell(&self, first: u32, reaches: &[Time], slacks: &[Duration]) -> Time {
+    pub(crate) fn tell(&self, first: u32, earliest_outputs: &[Time], slacks: &[Duration]) -> Time {
         let first = first as usize;
         let mut least = Time::NEVER;
-        for (told, reach) in self.reaches[first..].iter().zip(reaches) {
-            told.store(reach.0, Ordering::Relaxed); // the barrier orders it
-            least = least.min(*reach);
+        for (told, earliest_output) in self.earliest_outputs[first..].iter().zip(earliest_outputs) {
+            told.store(earliest_output.0, Ordering::Relaxed); // the barrier orders it
+            least = least.min(*earliest_output);
         }
-        for (told, slack) in self.slacks[first..].iter().zip(slacks) {
-            told.store(slack.0, Ordering::Relaxed); // the barrier orders it
+        for (told, reaction_time) in self.slacks[first..].iter().zip(slacks) {
+            told.store(reaction_time.0, Ordering::Relaxed); // the barrier orders it
         }
         least
     }
     /// Announcements of a worker's processes, cleared to be written anew.
-    pub(crate) fn foretold_by(&self, worker: usize) -> MutexGuard<'_, Vec<(u32, Foretold)>> {
-        let mut told = lock(&self.foretold[worker]);
+    pub(crate) fn announced_by(&self, worker: usize) -> MutexGuard<'_, Vec<(u32, Announced)>> {
+        let mut told = lock(&self.announced[worker]);
         told.clear();
         told
     }
     /// Collects all announcements: process, message, and reaction time of its target.
-    fn foretold(&self, all: &mut Vec<(u32, Foretold, Duration)>) {
+    fn announced(&self, all: &mut Vec<(u32, Announced, Duration)>) {
         all.clear();
-        let slack = |process: u32| self.slacks[process as usize].load(Ordering::Relaxed);
-        for worker in &self.foretold {
+        let reaction_time = |process: u32| self.slacks[process as usize].load(Ordering::Relaxed);
+        for worker in &self.announced {
             let told = lock(worker);
-            all.extend(told.iter().map(|(by, told)| (*by, *told, Duration(slack(told.target)))));
+            all.extend(
+                told.iter().map(|(by, told)| (*by, *told, Duration(reaction_time(told.target)))),
+            );
         }
     }
-    fn reaches(&self) -> impl Iterator<Item = Time> + '_ {
-        self.reaches.iter().map(|reach| Time(reach.load(Ordering::Relaxed)))
+    fn earliest_outputs(&self) -> impl Iterator<Item = Time> + '_ {
+        self.earliest_outputs
+            .iter()
+            .map(|earliest_output| Time(earliest_output.load(Ordering::Relaxed)))
     }
     /// Publishes a worker's summary, waits for the others, returns the summary of all.
     fn exchange(&self, worker: usize, own: Summary) -> Summary {
@@ -422,7 +426,7 @@ impl<M> Shared<M> {
         for summary in &self.summaries {
             let other = lock(summary).expect("every worker has published");
             all.next = all.next.min(other.next);
-            all.reach = all.reach.min(other.reach);
+            all.earliest_output = all.earliest_output.min(other.earliest_output);
             all.busy |= other.busy;
             all.failed = all.failed.min(other.failed);
             all.done &= other.done;

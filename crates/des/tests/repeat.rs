@@ -1,4 +1,4 @@
-//! Repeated stretches are skipped, without any difference in the results.
+//! Repeated spans are skipped, without any difference in the results.
 
 use des::*;
 
@@ -67,7 +67,7 @@ impl LogicalProcess for Station {
     fn next_event(&self) -> Time {
         self.queue.next_time()
     }
-    fn reach(&self) -> Time {
+    fn earliest_output(&self) -> Time {
         // Paces only become longer.
         let passes = self.queue.iter().map(|(at, _, due)| match due {
             Due::Pass(_) => at,
@@ -103,14 +103,14 @@ impl LogicalProcess for Station {
     fn receive(&mut self, e: Envelope<u64>) {
         self.queue.schedule_from(e.at, e.source, e.sequence, Due::Token(e.message));
     }
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         if self.queue.is_empty() {
-            Standing::Done
+            Status::Done
         } else {
-            Standing::Busy
+            Status::Busy
         }
     }
-    fn beats(&self) -> Option<u64> {
+    fn progress(&self) -> Option<u64> {
         (self.left > 0).then_some(self.passed / 4)
     }
     fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {

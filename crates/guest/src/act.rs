@@ -16,7 +16,7 @@ pub enum Space {
 
 /// Place of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Part of the device.
     pub space: Space,
     /// Offset of the first byte.
@@ -49,9 +49,9 @@ pub enum Act {
     /// It sleeps until this time of its clock; `u64::MAX` if only an interrupt wakes it.
     Sleep(u64),
     /// It stores bytes, and is suspended until [`Guest::answer`].
-    Store(Place, Vec<u8>),
+    Store(Location, Vec<u8>),
     /// It loads so many bytes, and is suspended until [`Guest::answer`] gives them.
-    Load(Place, usize),
+    Load(Location, usize),
     /// It has ended.
     End(Ending),
 }
@@ -73,8 +73,8 @@ pub(crate) fn command(buffer: &Buffer) -> io::Result<Act> {
     let (head, data) = bytes.split_at(pci::HEADER);
     let payload = Payload(head);
     let (size, offset) = (payload.u32(4) as usize, payload.u64(8));
-    let region = Place { space: Space::Region(head[1]), offset };
-    let config = Place { space: Space::Config, offset };
+    let region = Location { space: Space::Region(head[1]), offset };
+    let config = Location { space: Space::Config, offset };
     let stored =
         || data.get(..size).map(<[u8]>::to_vec).ok_or_else(|| wrong("a store has no bytes"));
     Ok(match head[0] {

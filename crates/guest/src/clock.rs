@@ -27,7 +27,7 @@ pub(crate) mod op {
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
+pub(crate) struct ClockMessage {
     pub op: u32,
     /// Number of the message; an answer has the number of its request.
     pub sequence: u32,
@@ -35,10 +35,10 @@ pub(crate) struct Message {
     pub time: u64,
 }
 
-impl Message {
-    pub fn parse(bytes: [u8; SIZE]) -> Message {
+impl ClockMessage {
+    pub fn parse(bytes: [u8; SIZE]) -> ClockMessage {
         let [o0, o1, o2, o3, s0, s1, s2, s3, a, b, c, d, e, f, g, h] = bytes;
-        Message {
+        ClockMessage {
             op: u32::from_le_bytes([o0, o1, o2, o3]),
             sequence: u32::from_le_bytes([s0, s1, s2, s3]),
             time: u64::from_le_bytes([a, b, c, d, e, f, g, h]),

@@ -1,7 +1,7 @@
 //! A guest, as the simulator sees it.
 
 use crate::act::{command, ended, Act, Ending, Interrupt};
-use crate::clock::{self, op, Calendar, Message};
+use crate::clock::{self, op, Calendar, ClockMessage};
 use crate::memory::GuestMemory;
 use crate::process::{Process, Task};
 use crate::ring::{Buffer, Ring};
@@ -96,7 +96,7 @@ impl Guest {
         // What both look at; and where it might log, which it does not.
         let null = std::fs::File::open("/dev/null").map_err(|e| format!("/dev/null: {e}"))?;
         let shared = [guest.calendar.file().as_raw_fd(), null.as_raw_fd()];
-        let answer = Message { op: op::ACK, sequence: start.sequence, time: 0 };
+        let answer = ClockMessage { op: op::ACK, sequence: start.sequence, time: 0 };
         sys::send_with(&guest.clock, &answer.emit(), shared)
             .map_err(|e| guest.process.why(&e.to_string()))?;
         Ok(guest)
@@ -268,19 +268,19 @@ impl Guest {
 
     // ---- the clock ---------------------------------------------------------------------------------------
 
-    fn hear(&mut self) -> io::Result<Message> {
+    fn hear(&mut self) -> io::Result<ClockMessage> {
         let mut bytes = [0; clock::SIZE];
         self.clock.read_exact(&mut bytes)?;
-        Ok(Message::parse(bytes))
+        Ok(ClockMessage::parse(bytes))
     }
 
     fn say(&mut self, op: u32, sequence: u32, time: u64) -> io::Result<()> {
-        self.clock.write_all(&Message { op, sequence, time }.emit())
+        self.clock.write_all(&ClockMessage { op, sequence, time }.emit())
     }
 
     /// Handles a message of the guest about time. True if the guest waits now.
-    fn heed(&mut self, message: Message) -> io::Result<bool> {
-        let Message { op: what, sequence, time } = message;
+    fn heed(&mut self, message: ClockMessage) -> io::Result<bool> {
+        let ClockMessage { op: what, sequence, time } = message;
         let mut answer = 0;
         match what {
             op::ACK => return Ok(false),
@@ -308,8 +308,8 @@ impl Guest {
     /// the time it asked for, and does not answer; so a request that it answers follows.
     fn tell_now(&mut self) -> io::Result<()> {
         self.wish = self.calendar.wish().unwrap_or(self.wish);
-        let run = Message { op: op::RUN, sequence: self.sequence + 1, time: self.now };
-        let ask = Message { op: op::FREE_UNTIL, sequence: self.sequence + 2, time: 0 };
+        let run = ClockMessage { op: op::RUN, sequence: self.sequence + 1, time: self.now };
+        let ask = ClockMessage { op: op::FREE_UNTIL, sequence: self.sequence + 2, time: 0 };
         self.sequence += 2;
         let mut both = [0; 2 * clock::SIZE];
         both[..clock::SIZE].copy_from_slice(&run.emit());

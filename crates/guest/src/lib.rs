@@ -27,7 +27,7 @@ mod ring;
 mod sys;
 mod vhost;
 
-pub use crate::act::{Act, Ending, Interrupt, Place, Space};
+pub use crate::act::{Act, Ending, Interrupt, Location, Space};
 pub use crate::alone::alone;
 pub use crate::guest::Guest;
 pub use crate::kernel::Kernel;

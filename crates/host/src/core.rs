@@ -117,9 +117,9 @@ impl Core {
     pub(crate) fn suspend(&self, request: Request) -> u64 {
         let suspend = self.suspend.get();
         assert!(!suspend.is_null(), "only a fibre can let simulated time pass");
-        // SAFETY: the pointer is that of the fibre that runs now: the fibre sets it when it starts and whenever
-        // it comes back here, and the processor clears it whenever a fibre stops running. The suspender lives on
-        // the fibre's own stack below this frame, so it outlives this call.
+        // SAFETY: the pointer is that of the fibre that runs now: the fibre sets it when it starts and
+        // whenever it comes back here, and the processor clears it whenever a fibre stops running. The
+        // suspender lives on the fibre's own stack below this frame, so it outlives this call.
         let answer = unsafe { &*suspend }.suspend(request);
         self.suspend.set(suspend);
         answer

@@ -1,10 +1,10 @@
 //! The host of a node: a processor of one or more cores whose software runs as fibres on simulated time, and
 //! its memory.
 //!
-//! Host software (kernel, libraries, a rank's agent) is ordinary Rust code in a fibre. It calls [`Cpu`] to let
-//! simulated time pass, to reach the NIC and to wait; everything else it does takes no simulated time. The
-//! host itself is passive: the node calls [`Host::handle`], [`Host::interrupt`] and [`Host::mmio_reply`] with
-//! the time, and the host answers through [`Ports`].
+//! Host software (kernel, libraries, a rank's agent) is ordinary Rust code in a fibre. It calls [`Cpu`] to
+//! let simulated time pass, to reach the NIC and to wait; everything else it does takes no simulated time.
+//! The host itself is passive: the node calls [`Host::handle`], [`Host::interrupt`] and
+//! [`Host::mmio_reply`] with the time, and the host answers through [`Ports`].
 //!
 //! Nothing here depends on host addresses, hash order or real time: the behaviour of fibres is a pure
 //! function of the calls of [`Host`] and of their times.

@@ -1,9 +1,10 @@
 //! Page tables: Catamount's large contiguous segments, and Linux's scattered pages.
 //!
 //! Catamount maps a process's memory to physically contiguous frames, so that a buffer is one extent
-//! (pedretti2005 s4.3.1). Here an address space is cut into segments of 64 GB, and each segment gets a frame of
-//! 64 GB of the 40-bit physical space when it is first used. Where so many processes share a host that this
-//! would not be enough for all of them, segments and frames are of 4 GB ([`PageTable::make_room`]).
+//! (pedretti2005 s4.3.1). Here an address space is cut into segments of 64 GB, and each segment gets a
+//! frame of 64 GB of the 40-bit physical space when it is first used. Where so many processes share a host
+//! that this would not be enough for all of them, segments and frames are of 4 GB
+//! ([`PageTable::make_room`]).
 //!
 //! The part of a segment that is used first is in the middle of its frame, and the main thread's stack has a
 //! segment of its own. So physical addresses, which commands carry and the trace hash contains, depend
@@ -13,8 +14,8 @@
 //! Linux maps pages of 4 KB. They get frames in order of first use, out of a frame of 64 GB, in an order that
 //! is as scattered as the free list of a system that has run for long (`scatter`).
 //!
-//! Either way physical addresses follow from the order of use and from the program's own addresses, never from
-//! the simulator's.
+//! Either way physical addresses follow from the order of use and from the program's own addresses, never
+//! from the simulator's.
 
 use crate::scatter::{Scatter, SLOT_BITS};
 use bus::BusError;

@@ -1,6 +1,6 @@
 //! An object of clang's, as what the linker needs of it.
 
-use crate::Mistake;
+use crate::LinkError;
 use object::elf;
 use object::read::elf::ElfFile32;
 use object::{
@@ -79,18 +79,18 @@ pub(crate) struct Parsed {
 }
 
 /// Reads all objects, or returns the errors of each.
-pub(crate) fn read_all(inputs: &[Input]) -> Result<Vec<Parsed>, Vec<Mistake>> {
-    let (mut objects, mut mistakes) = (Vec::new(), Vec::new());
+pub(crate) fn read_all(inputs: &[Input]) -> Result<Vec<Parsed>, Vec<LinkError>> {
+    let (mut objects, mut errors) = (Vec::new(), Vec::new());
     for input in inputs {
         match read(input) {
             Ok(object) => objects.push(object),
-            Err(why) => mistakes.push(Mistake::new(format!("{}: {why}", input.name))),
+            Err(why) => errors.push(LinkError::new(format!("{}: {why}", input.name))),
         }
     }
-    if mistakes.is_empty() {
+    if errors.is_empty() {
         Ok(objects)
     } else {
-        Err(mistakes)
+        Err(errors)
     }
 }
 

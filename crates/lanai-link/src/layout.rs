@@ -1,8 +1,8 @@
 //! Addresses of sections and symbols.
 
 use crate::input::{Kind, Parsed, Place};
-use crate::plant::{is_planted, Plant};
-use crate::{Map, Mistake};
+use crate::mutant::{is_mutant, Mutant};
+use crate::{LinkError, Map};
 use std::collections::BTreeMap;
 
 /// A section's place: of those in memory an address, of debug sections an offset in all of its name.
@@ -30,7 +30,7 @@ pub(crate) struct Layout {
 pub(crate) const IN_MEMORY: [Kind; 4] = [Kind::Text, Kind::Constants, Kind::Data, Kind::Zeroed];
 
 impl Layout {
-    pub fn new(objects: &[Parsed], map: &Map) -> Result<Layout, Vec<Mistake>> {
+    pub fn new(objects: &[Parsed], map: &Map) -> Result<Layout, Vec<LinkError>> {
         let mut layout = Layout {
             places: objects.iter().map(|o| vec![None; o.sections.len()]).collect(),
             globals: BTreeMap::new(),
@@ -40,13 +40,13 @@ impl Layout {
         };
         layout.place_in_memory(objects);
         layout.place_debug(objects);
-        let mut mistakes = layout.define(objects);
+        let mut errors = layout.define(objects);
         layout.define_own(map);
-        mistakes.extend(layout.overflow(objects, map));
-        if mistakes.is_empty() {
+        errors.extend(layout.overflow(objects, map));
+        if errors.is_empty() {
             Ok(layout)
         } else {
-            Err(mistakes)
+            Err(errors)
         }
     }
 
@@ -60,7 +60,7 @@ impl Layout {
             for (object, places) in objects.iter().zip(&mut self.places) {
                 for (section, place) in object.sections.iter().zip(places) {
                     if section.kind == kind {
-                        if !is_planted(Plant::IgnoresAlignment) {
+                        if !is_mutant(Mutant::IgnoresAlignment) {
                             addr = addr.next_multiple_of(section.align.into());
                         }
                         *place = Some(addr as u32);
@@ -97,8 +97,8 @@ impl Layout {
         }
     }
 
-    fn define(&mut self, objects: &[Parsed]) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
+    fn define(&mut self, objects: &[Parsed]) -> Vec<LinkError> {
+        let mut errors = Vec::new();
         for (number, object) in objects.iter().enumerate() {
             for (index, symbol) in object.symbols.iter().enumerate().filter(|(_, s)| s.global) {
                 let Some(value) = self.address(objects, number, index) else {
@@ -106,22 +106,22 @@ impl Layout {
                 };
                 let new = Global { value, object: Some(number), weak: symbol.weak };
                 match self.globals.get(&symbol.name) {
-                    Some(_) if is_planted(Plant::FirstWins) => {}
+                    Some(_) if is_mutant(Mutant::FirstWins) => {}
                     Some(old) if !old.weak && !new.weak => {
                         let first = &objects[old.object.expect("of an object")].name;
                         let (name, second) = (&symbol.name, &object.name);
-                        mistakes.push(Mistake::new(format!(
+                        errors.push(LinkError::new(format!(
                             "`{name}` is defined in {first} and in {second}"
                         )));
                     }
-                    Some(old) if !old.weak || new.weak || is_planted(Plant::WeakWins) => {}
+                    Some(old) if !old.weak || new.weak || is_mutant(Mutant::WeakWins) => {}
                     _ => {
                         self.globals.insert(symbol.name.clone(), new);
                     }
                 }
             }
         }
-        mistakes
+        errors
     }
 
     /// Symbols that start-up code needs.
@@ -140,17 +140,17 @@ impl Layout {
         }
     }
 
-    fn overflow(&self, objects: &[Parsed], map: &Map) -> Option<Mistake> {
+    fn overflow(&self, objects: &[Parsed], map: &Map) -> Option<LinkError> {
         let (region, stack) = (map.image(), map.stack());
         let end = self.total;
-        let room = region.size - if is_planted(Plant::IgnoresStack) { 0 } else { stack };
+        let room = region.size - if is_mutant(Mutant::IgnoresStack) { 0 } else { stack };
         (end > room.into()).then(|| {
             let sections = objects.iter().flat_map(|o| o.sections.iter().map(move |s| (o, s)));
             let (object, largest) = sections
                 .filter(|(_, section)| IN_MEMORY.contains(&section.kind))
                 .max_by_key(|(_, section)| section.size)
                 .expect("what is too long has a section");
-            Mistake::new(format!(
+            LinkError::new(format!(
                 "the image takes {end} bytes, and region {} has {room} besides {stack} of stack; \
                  the largest section is {} of {} with {} bytes",
                 region.name, largest.name, object.name, largest.size

@@ -7,13 +7,13 @@
 //! | `layout` | where each section goes; symbols and their addresses |
 //! | `relocate` | the six kinds of relocation |
 //! | `image` | flat image, C array (`gendat` in vorakosit2001 s3), sizes, later instructions |
-//! | `plant` | bugs for the tests to find |
+//! | `mutant` | bugs for the tests to find |
 //! | `elf` | the same with symbols and lines, for profiles and debuggers |
 //!
 //! The image begins at address 0, where the processor begins: the first object's `.text` is the start-up
 //! code. Text, constants, data and zeroed data follow one another in the first region, with the stack at
 //! its end. Every way in which objects do not fit together, or the image does not fit the map, is a
-//! sentence ([`Mistake`]).
+//! sentence ([`LinkError`]).
 
 #![forbid(unsafe_code)]
 
@@ -22,29 +22,29 @@ mod image;
 mod input;
 mod layout;
 mod map;
-mod plant;
+mod mutant;
 mod relocate;
 
 pub use image::{Image, Later, Size, Symbol};
 pub use input::Input;
 pub use map::{Map, Region};
 #[cfg(debug_assertions)]
-pub use plant::plant;
-pub use plant::Plant;
+pub use mutant::mutant;
+pub use mutant::Mutant;
 
 /// Reason for which there is no image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Mistake(pub String);
+pub struct LinkError(pub String);
 
-impl Mistake {
-    fn new(text: impl Into<String>) -> Mistake {
-        Mistake(text.into())
+impl LinkError {
+    fn new(text: impl Into<String>) -> LinkError {
+        LinkError(text.into())
     }
 }
 
 /// Links objects in the order given. All mistakes are reported, not only the first.
-pub fn link(inputs: &[Input], map: &Map) -> Result<Image, Vec<Mistake>> {
+pub fn link(inputs: &[Input], map: &Map) -> Result<Image, Vec<LinkError>> {
     let objects = input::read_all(inputs)?;
     let layout = layout::Layout::new(&objects, map)?;
     let sections = relocate::apply(&objects, &layout)?;

@@ -61,14 +61,14 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Vec<String>> {
 
 fn run(arguments: &Arguments) -> Result<(), Vec<String>> {
     let text = String::from_utf8_lossy(&read(&arguments.map)?).into_owned();
-    let map = Map::parse(&text).map_err(|mistake| vec![mistake.to_string()])?;
+    let map = Map::parse(&text).map_err(|error| vec![error.to_string()])?;
     let mut inputs = Vec::new();
     for path in &arguments.objects {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         inputs.push(Input { name, bytes: read(path)? });
     }
     let image = link(&inputs, &map)
-        .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let later = later(&image);
     if arguments.only_1995 && !later.is_empty() {
         return Err(later);

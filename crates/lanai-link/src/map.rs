@@ -1,7 +1,7 @@
 //! The memory map, as data: pairs of constants `REGION_NAME_BASE` and `REGION_NAME_SIZE` of a file in
 //! `abi/`.
 
-use crate::Mistake;
+use crate::LinkError;
 use serde::Deserialize;
 
 /// A region of the memory.
@@ -38,9 +38,9 @@ struct Constant {
 impl Map {
     /// Parses the text of a layout file; constants of other names are ignored, except `STACK_SIZE`, the
     /// bytes that are left to the stack.
-    pub fn parse(text: &str) -> Result<Map, Mistake> {
+    pub fn parse(text: &str) -> Result<Map, LinkError> {
         let file: File =
-            toml::from_str(text).map_err(|error| Mistake::new(format!("memory map: {error}")))?;
+            toml::from_str(text).map_err(|error| LinkError::new(format!("memory map: {error}")))?;
         let value = |name: &str| file.constants.iter().find(|c| c.name == name).map(|c| c.value);
         let mut regions = Vec::new();
         for constant in &file.constants {
@@ -50,7 +50,7 @@ impl Map {
                 continue;
             };
             let size = value(&format!("REGION_{name}_SIZE")).ok_or_else(|| {
-                Mistake::new(format!("memory map: region {} has no size", name.to_lowercase()))
+                LinkError::new(format!("memory map: region {} has no size", name.to_lowercase()))
             })?;
             regions.push(Region { name: name.to_lowercase(), base: constant.value, size });
         }
@@ -58,21 +58,22 @@ impl Map {
     }
 
     /// Map of these regions, which must not overlap; `stack` bytes at the end of the first are left free.
-    pub fn new(mut regions: Vec<Region>, stack: u32) -> Result<Map, Mistake> {
+    pub fn new(mut regions: Vec<Region>, stack: u32) -> Result<Map, LinkError> {
         regions.sort_by_key(|region| region.base);
         for pair in regions.windows(2) {
             if u64::from(pair[0].base) + u64::from(pair[0].size) > u64::from(pair[1].base) {
                 let (a, b) = (&pair[0].name, &pair[1].name);
-                return Err(Mistake::new(format!("memory map: regions {a} and {b} overlap")));
+                return Err(LinkError::new(format!("memory map: regions {a} and {b} overlap")));
             }
         }
         match regions.first() {
-            None => Err(Mistake::new("memory map: it has no region")),
-            Some(first) if first.base != 0 => {
-                Err(Mistake::new(format!("memory map: region {} does not begin at 0", first.name)))
-            }
+            None => Err(LinkError::new("memory map: it has no region")),
+            Some(first) if first.base != 0 => Err(LinkError::new(format!(
+                "memory map: region {} does not begin at 0",
+                first.name
+            ))),
             Some(first) if stack >= first.size => {
-                Err(Mistake::new(format!("memory map: region {} is all stack", first.name)))
+                Err(LinkError::new(format!("memory map: region {} is all stack", first.name)))
             }
             Some(_) => Ok(Map { regions, stack }),
         }

@@ -2,23 +2,23 @@
 
 use crate::input::{Kind, Parsed, Relocation};
 use crate::layout::Layout;
-use crate::plant::{is_planted, Plant};
-use crate::Mistake;
+use crate::mutant::{is_mutant, Mutant};
+use crate::LinkError;
 use std::collections::BTreeSet;
 
 /// Sections with all addresses filled in, by object and section.
 pub(crate) type Filled = Vec<Vec<Vec<u8>>>;
 
 /// Fills in all addresses, or tells every one that cannot be.
-pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<Mistake>> {
-    let mut mistakes = Vec::new();
+pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<LinkError>> {
+    let mut errors = Vec::new();
     // A missing symbol is reported once an object, with its first use.
     let mut undefined = BTreeSet::new();
     let mut filled: Filled = Vec::new();
     for (number, object) in objects.iter().enumerate() {
         let mut sections: Vec<Vec<u8>> = object.sections.iter().map(|s| s.data.clone()).collect();
         for (section, data) in object.sections.iter().zip(&mut sections) {
-            let loses_lines = section.kind == Kind::Debug && is_planted(Plant::LosesLines);
+            let loses_lines = section.kind == Kind::Debug && is_mutant(Mutant::LosesLines);
             if section.kind == Kind::Other || loses_lines {
                 continue;
             }
@@ -29,11 +29,11 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<M
                 let global = layout.globals.get(&symbol.name).filter(|_| symbol.global);
                 let value = match global.map(|global| global.value).or(local) {
                     Some(value) => value,
-                    None if symbol.weak || is_planted(Plant::UndefinedIsZero) => 0,
+                    None if symbol.weak || is_mutant(Mutant::UndefinedIsZero) => 0,
                     None => {
                         if undefined.insert((number, relocation.symbol)) {
                             let name = &symbol.name;
-                            mistakes.push(Mistake::new(format!(
+                            errors.push(LinkError::new(format!(
                                 "{place} uses `{name}`, which is defined nowhere"
                             )));
                         }
@@ -41,21 +41,21 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<M
                     }
                 };
                 if let Err(why) = fill(data, relocation, value, &symbol.name) {
-                    mistakes.push(Mistake::new(format!("{place} {why}")));
+                    errors.push(LinkError::new(format!("{place} {why}")));
                 }
             }
         }
         filled.push(sections);
     }
-    if mistakes.is_empty() {
+    if errors.is_empty() {
         Ok(filled)
     } else {
-        Err(mistakes)
+        Err(errors)
     }
 }
 
 fn fill(data: &mut [u8], relocation: &Relocation, value: u32, name: &str) -> Result<(), String> {
-    let addend = if is_planted(Plant::LosesAddend) { 0 } else { relocation.addend };
+    let addend = if is_mutant(Mutant::LosesAddend) { 0 } else { relocation.addend };
     let sum = i64::from(value) + addend;
     let Ok(sum) = u32::try_from(sum) else {
         return Err(format!("needs `{name}` and {}, which is {sum}", relocation.addend));
@@ -90,13 +90,13 @@ enum Why {
 
 /// `word` with `value` in the field that the relocation `kind` names (numbers as in LLVM's `Lanai.def`).
 fn insert(word: u32, kind: u32, value: u32) -> Result<u32, Why> {
-    let cuts = is_planted(Plant::CutsAddress);
+    let cuts = is_mutant(Mutant::CutsAddress);
     let fits = |bits: u32| if value >> bits == 0 || cuts { Ok(()) } else { Err(Why::Bits(bits)) };
     let aligned = || if value % 4 == 0 { Ok(()) } else { Err(Why::Misaligned) };
-    let upper = if is_planted(Plant::LosesUpperBits) { 0 } else { value >> 16 & 31 };
+    let upper = if is_mutant(Mutant::LosesUpperBits) { 0 } else { value >> 16 & 31 };
     let in_two_fields = word & !0x007c_ffff | upper << 18 | value & 0xffff;
     let rounded =
-        if is_planted(Plant::RoundsUpperHalf) { value.wrapping_add(0x8000) } else { value };
+        if is_mutant(Mutant::RoundsUpperHalf) { value.wrapping_add(0x8000) } else { value };
     match kind {
         0 => Ok(word),
         1 => fits(21).map(|()| in_two_fields),

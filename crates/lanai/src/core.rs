@@ -306,10 +306,10 @@ impl Core {
 
     /// Books as many whole turns of a polling loop as fit.
     fn skip(&mut self) {
-        if let Some(turn) = self.polling.turn().filter(|_| self.polling.books) {
-            let times = self.stop.saturating_sub(self.cycle) / turn.cycles;
-            self.cycle += times * turn.cycles;
-            let Counters { instructions, load_waits, memory_waits } = turn.counters;
+        if let Some(iteration) = self.polling.iteration().filter(|_| self.polling.books) {
+            let times = self.stop.saturating_sub(self.cycle) / iteration.cycles;
+            self.cycle += times * iteration.cycles;
+            let Counters { instructions, load_waits, memory_waits } = iteration.counters;
             self.counters.instructions += times * instructions;
             self.counters.load_waits += times * load_waits;
             self.counters.memory_waits += times * memory_waits;
@@ -319,7 +319,7 @@ impl Core {
     /// True while it only polls: it goes round in a loop, and each turn leaves processor, memory and card as
     /// they were, until something else happens on the card ([`Core::disturbed`]).
     pub fn polls(&self) -> bool {
-        self.fault.is_none() && self.polling.turn().is_some()
+        self.fault.is_none() && self.polling.iteration().is_some()
     }
 
     /// Sets whether turns of a loop that only polls are booked; else all are executed, with the same
@@ -371,7 +371,7 @@ impl Core {
     /// Goes to `target` after the next instruction.
     #[inline(always)]
     pub(crate) fn branch(&mut self, target: u32) -> Flow {
-        if let Some(kind) = self.mistake(target) {
+        if let Some(kind) = self.usage_error(target) {
             return self.fail(kind, None);
         }
         self.after = target;
@@ -381,7 +381,7 @@ impl Core {
     /// Goes to `target` after the next two.
     #[inline(always)]
     fn branch_late(&mut self, target: u32) -> Flow {
-        if let Some(kind) = self.mistake(target) {
+        if let Some(kind) = self.usage_error(target) {
             return self.fail(kind, None);
         }
         self.late = target;
@@ -389,7 +389,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn mistake(&self, target: u32) -> Option<FaultKind> {
+    fn usage_error(&self, target: u32) -> Option<FaultKind> {
         if self.next != self.pc.wrapping_add(4) || self.after != self.next.wrapping_add(4) {
             return Some(FaultKind::Slot);
         }

@@ -1,10 +1,11 @@
-//! The instruction table: one row an instruction, with its encoding, format, timing class, source and semantics.
+//! The instruction table: one row an instruction, with its encoding, format, timing class, source and
+//! semantics.
 //!
-//! Columns: kind, mnemonic in LLVM's syntax (without condition), mask and value of the bits that tell it from all
-//! others, operand format, timing class, who has it, semantics. The first row that fits a word is its. The last
-//! column says how the semantic function is called: the result of `value` goes to `rd`, as does that of `maybe`
-//! if there is one; `flow` decides what comes next; `memory` may also use the board. `p` rows are those of the
-//! same mnemonic under a condition, which the vendor's table does not have.
+//! Columns: kind, mnemonic in LLVM's syntax (without condition), mask and value of the bits that tell it
+//! from all others, operand format, timing class, who has it, semantics. The first row that fits a word is
+//! its. The last column says how the semantic function is called: the result of `value` goes to `rd`, as
+//! does that of `maybe` if there is one; `flow` decides what comes next; `memory` may also use the board.
+//! `p` rows are those of the same mnemonic under a condition, which the vendor's table does not have.
 
 use crate::board::Board;
 use crate::core::{Core, Flow};

@@ -38,7 +38,7 @@ pub(crate) struct State {
 
 /// A turn that changes nothing.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Iteration {
     pub cycles: u64,
     pub counters: Counters,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Polling {
     length: u64,
     /// Words that were stored to since, as they had been.
     stores: Vec<(u32, [u8; 4])>,
-    turn: Option<Turn>,
+    iteration: Option<Iteration>,
     /// Such turns are booked instead of executed.
     pub books: bool,
     /// Cycles of the last turn that was found: the next may be the same.
@@ -76,7 +76,7 @@ impl Polling {
             counters: Counters::default(),
             length: SHORT,
             stores: Vec::with_capacity(STORES),
-            turn: None,
+            iteration: None,
             books: true,
             last: 0,
         }
@@ -84,14 +84,14 @@ impl Polling {
 
     /// The turn in which the core is.
     #[inline(always)]
-    pub fn turn(&self) -> Option<Turn> {
-        self.turn
+    pub fn iteration(&self) -> Option<Iteration> {
+        self.iteration
     }
 
     /// Something has happened: the present turn is no longer known, and is searched again after a turn or so.
     #[inline]
     pub fn put_off(&mut self, cycle: u64) {
-        (self.anchor, self.records, self.turn) = (NOWHERE, false, None);
+        (self.anchor, self.records, self.iteration) = (NOWHERE, false, None);
         self.end = cycle + SHORT.max(self.last);
         self.length = SHORT.max(self.last + 1);
     }
@@ -139,7 +139,7 @@ impl Polling {
             memory_waits: now.memory_waits - before.memory_waits,
         };
         let cycles = cycle - self.began;
-        (self.turn, self.last) = (Some(Turn { cycles, counters }), cycles);
+        (self.iteration, self.last) = (Some(Iteration { cycles, counters }), cycles);
         (self.anchor, self.records, self.end) = (NOWHERE, false, u64::MAX);
         true
     }

@@ -4,13 +4,13 @@
 use crate::faults::{self, Faults};
 use crate::firmware::profile::Profile;
 use crate::instruments::journal::{Journal, Told};
-use crate::instruments::journey::Tallies;
-use crate::judge::Bailiff;
+use crate::instruments::message_trace::Tallies;
+use crate::judge::Adapter;
 use crate::parameters::Parameters;
 use crate::programs::placement::Placement;
 use crate::programs::{Executable, Program, Ranks, Software, Start};
 use crate::report::NodeReport;
-use crate::run::{Mistake, Options};
+use crate::run::{Options, UsageError};
 use crate::system::Os;
 use des::{Bounds, Duration, Ending, Links, LogicalProcess, Time};
 use portals::{Nal, ProcessId};
@@ -225,11 +225,11 @@ impl<'a> Bench<'a> {
         mut common: Common,
         nodes: u32,
         faults: Faults,
-    ) -> Result<Bench<'a>, Mistake> {
+    ) -> Result<Bench<'a>, UsageError> {
         if !options.program.executables().is_empty() {
-            rank::allow_ranks(options.ranks).map_err(Mistake)?;
+            rank::allow_ranks(options.ranks).map_err(UsageError)?;
         }
-        rank::allow_mappings(nodes, mappings(options, &common, nodes)).map_err(Mistake)?;
+        rank::allow_mappings(nodes, mappings(options, &common, nodes)).map_err(UsageError)?;
         let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
         let ledger = options.judge.then(|| Arc::new(ledger()));
         let speaks_mpi = !matches!(options.program, Program::Native(_) | Program::Guests(_));
@@ -260,17 +260,17 @@ impl<'a> Bench<'a> {
 
     /// Bench for a machine of as many nodes as the ranks need ([`nodes_needed`]), of which only hosts and
     /// their interrupt lines can fail.
-    pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, Mistake> {
+    pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, UsageError> {
         let p = &options.parameters;
-        let mut common = Common::new(p, options.ranks).map_err(Mistake)?;
+        let mut common = Common::new(p, options.ranks).map_err(UsageError)?;
         if let Program::Guests(_) = options.program {
             // Linux takes longer to boot.
             common.launch = p.duration("guest.launch");
         }
-        let nodes = nodes_needed(p, options.ranks).map_err(Mistake)?;
+        let nodes = nodes_needed(p, options.ranks).map_err(UsageError)?;
         let (texts, launch) = (&options.faults, common.launch());
         let faults = faults::parse_of_hosts(texts, options.seed, nodes, launch, p.model());
-        Bench::new(options, common, nodes, faults.map_err(Mistake)?)
+        Bench::new(options, common, nodes, faults.map_err(UsageError)?)
     }
 
     /// The same bench without ranks and without a judge.
@@ -301,9 +301,9 @@ impl<'a> Bench<'a> {
 
     /// Judge of a node, if there is one. `scattered`: memory may be in more pieces than a command of the
     /// network interface can describe.
-    pub fn judge(&self, nid: u32, host: &host::Host, scattered: bool) -> Option<Rc<Bailiff>> {
+    pub fn judge(&self, nid: u32, host: &host::Host, scattered: bool) -> Option<Rc<Adapter>> {
         let ledger = self.ledger.clone()?;
-        Some(Rc::new(Bailiff::new(nid, ledger, host.memory().clone(), true, scattered)))
+        Some(Rc::new(Adapter::new(nid, ledger, host.memory().clone(), true, scattered)))
     }
 
     /// The software of a node with this operating system and number.
@@ -311,7 +311,7 @@ impl<'a> Bench<'a> {
         &self,
         (os, nid): (Os, u16),
         journal: Rc<Journal>,
-        judge: Option<Rc<Bailiff>>,
+        judge: Option<Rc<Adapter>>,
         carrier: Carrier,
     ) -> Ranks {
         let Bench { options, common, .. } = self;
@@ -319,7 +319,7 @@ impl<'a> Bench<'a> {
         let software = Rc::new(Software {
             portals: portals::Config { system: os.portals(parameters), ..common.portals },
             carrier,
-            echo: os == Os::Linux && parameters.switch("host.echo"),
+            loopback: os == Os::Linux && parameters.switch("host.echo"),
             mpi: common.mpi.clone(),
             rules: self.rules.clone(),
             start: self.start(),
@@ -390,11 +390,13 @@ pub fn check_hosts(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> 
 }
 
 /// Each executable's own libraries that come before that of MPI.
-fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, Mistake> {
+fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, UsageError> {
     let of = |executable: &Executable| {
         let path = &executable.path;
         let ahead = rank::ahead_of_mpi(path, &executable.args, &options.library).map(Arc::from);
-        ahead.map_err(|e| Mistake(format!("cannot list the libraries of {}: {e}", path.display())))
+        ahead.map_err(|e| {
+            UsageError(format!("cannot list the libraries of {}: {e}", path.display()))
+        })
     };
     options.program.executables().iter().map(of).collect()
 }
@@ -402,9 +404,9 @@ fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, Mistake> {
 /// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.
 fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     let ranks = common.placement.per_node;
-    let echo = u32::from(options.parameters.switch("host.echo"));
+    let loopback = u32::from(options.parameters.switch("host.echo"));
     // The interrupt handler, and behind the kernel's boot what it starts.
-    let fibres = u64::from(1 + ranks + echo) * u64::from(nodes);
+    let fibres = u64::from(1 + ranks + loopback) * u64::from(nodes);
     let shared = match options.program {
         Program::Executables(_) => options.ranks,
         Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => 0,
@@ -474,5 +476,5 @@ fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
         allgather_short: p.number("mpi.allgather_short"),
         algorithms,
     };
-    params.mistake().map_or(Ok(params), Err)
+    params.usage_error().map_or(Ok(params), Err)
 }

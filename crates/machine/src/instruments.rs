@@ -15,7 +15,7 @@ pub mod account;
 pub mod calls;
 pub mod capture;
 pub mod journal;
-pub mod journey;
+pub mod message_trace;
 pub mod perfetto;
 pub mod spool;
 pub mod tables;

@@ -36,4 +36,4 @@ pub mod system;
 pub use digest::digest;
 pub use models::{check, check_node, run};
 pub use programs::{Executable, Program};
-pub use run::{Inspector, Mistake, Options, Outcome, Progress, Rtl, Wave};
+pub use run::{Inspector, Options, Outcome, Progress, Rtl, UsageError, Wave};

@@ -2,12 +2,12 @@
 //! chooses among them.
 
 use crate::bench;
-use crate::instruments::journey::{Cause, Way};
+use crate::instruments::message_trace::{Cause, MessagePath};
 use crate::parameters::schema;
 use crate::parameters::{Parameters, Row, MODEL};
 use crate::programs::native;
 use crate::programs::Program;
-use crate::run::{Mistake, Options, Outcome};
+use crate::run::{Options, Outcome, UsageError};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ pub struct Model {
     /// Firmware that its network interfaces execute, if they do: it can be listed and profiled.
     pub firmware: Option<&'static Firmware>,
     /// The steps of its messages; none if it reports neither messages nor calls.
-    pub messages: Option<&'static Way>,
+    pub messages: Option<&'static MessagePath>,
     /// Queues of its nodes whose depth it reports, in the order of their numbers (`Gauge::Own`).
     pub queues: &'static [&'static str],
     /// True if packets cross a network of routers and links, which can fail.
@@ -44,13 +44,13 @@ pub struct Model {
     /// True if its cards are PCI devices for Linux guests.
     pub guests: bool,
     /// Workloads over an interface that only it has.
-    pub workloads: &'static [native::Kind],
+    pub workloads: &'static [native::WorkloadKind],
     /// Number of nodes of a machine for so many ranks.
     pub nodes: fn(&Parameters, u32) -> Result<u32, String>,
     /// Checks that machine, ranks, faults and seed fit together.
     pub check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
     /// Runs a program of such a machine.
-    pub run: fn(&Options) -> Result<Outcome, Mistake>,
+    pub run: fn(&Options) -> Result<Outcome, UsageError>,
 }
 
 impl Model {
@@ -60,7 +60,7 @@ impl Model {
         name: &'static str,
         doc: &'static str,
         rows: &'static [Row],
-        run: fn(&Options) -> Result<Outcome, Mistake>,
+        run: fn(&Options) -> Result<Outcome, UsageError>,
     ) -> Model {
         Model {
             name,
@@ -167,13 +167,13 @@ impl Models {
 }
 
 /// Runs a program.
-pub fn run(options: &Options) -> Result<Outcome, Mistake> {
+pub fn run(options: &Options) -> Result<Outcome, UsageError> {
     suits(&options.program, &options.parameters)?;
     (options.parameters.model().run)(options)
 }
 
 /// Checks that a machine of this model can run the program.
-fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
+fn suits(program: &Program, parameters: &Parameters) -> Result<(), UsageError> {
     let model = parameters.model();
     let prefix = rank::BUILTIN_PREFIX;
     match program {
@@ -185,7 +185,7 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
             if owner == model.name {
                 return Ok(());
             }
-            Err(Mistake(format!(
+            Err(UsageError(format!(
                 "{prefix}{} runs on machines of model {owner}, not of model {}",
                 kind.name, model.name
             )))
@@ -197,7 +197,7 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), Mistake> {
             let own = model.workloads.iter().map(|own| format!("{prefix}{}", own.name));
             let own = own.chain(model.verbs.then(|| "programs that use verbs".to_string()));
             let own = own.chain(model.guests.then(|| "programs in Linux guests".to_string()));
-            Err(Mistake(format!(
+            Err(UsageError(format!(
                 "machines of model {} have neither MPI nor Portals; they run {}",
                 model.name,
                 own.collect::<Vec<_>>().join(", ")
@@ -212,8 +212,8 @@ pub fn check(
     ranks: u32,
     faults: &[String],
     seed: u64,
-) -> Result<(), Mistake> {
-    (parameters.model().check)(parameters, ranks, faults, seed).map_err(Mistake)
+) -> Result<(), UsageError> {
+    (parameters.model().check)(parameters, ranks, faults, seed).map_err(UsageError)
 }
 
 /// Checks that a machine for so many ranks has node `nid`; `option` is the option that names it.
@@ -222,13 +222,13 @@ pub fn check_node(
     ranks: u32,
     option: &str,
     nid: u32,
-) -> Result<(), Mistake> {
-    let nodes = (parameters.model().nodes)(parameters, ranks).map_err(Mistake)?;
+) -> Result<(), UsageError> {
+    let nodes = (parameters.model().nodes)(parameters, ranks).map_err(UsageError)?;
     if nid < nodes {
         return Ok(());
     }
     let last = nodes - 1;
-    Err(Mistake(format!(
+    Err(UsageError(format!(
         "{option} {nid}: there is no such node, the machine has nodes 0 to {last}"
     )))
 }

@@ -4,12 +4,12 @@
 use crate::bench::{Bench, Carrier, Failure, MakeNal, Remains};
 use crate::firmware::profile::Profile;
 use crate::instruments::journal::{Cores, Journal};
-use crate::instruments::journey::Flight;
+use crate::instruments::message_trace::Flight;
 use crate::instruments::timeline::{About, Watch};
-use crate::judge::Bailiff;
+use crate::judge::Adapter;
 use crate::report::{self, Core, NodeReport};
 use abi::MessageId;
-use des::{Envelope, LogicalProcess, Outbox, Standing, Time, TraceHash};
+use des::{Envelope, LogicalProcess, Outbox, Status, Time, TraceHash};
 use host::Host;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -170,7 +170,7 @@ impl<N: Nic> Node<N> {
         nic: N,
         (mut host, software): (Host, Box<dyn Software>),
         journal: Rc<Journal>,
-        judge: Option<Rc<Bailiff>>,
+        judge: Option<Rc<Adapter>>,
     ) -> Node<N> {
         let faults = &bench.faults;
         host.set_pace(&faults.pace(nid));
@@ -329,19 +329,19 @@ impl<N: Nic> LogicalProcess for Node<N> {
         self.ports.queue.next_time().min(self.nic.next_action())
     }
 
-    fn reach(&self) -> Time {
-        let mut reach = self.nic.next_action();
+    fn earliest_output(&self) -> Time {
+        let mut earliest_output = self.nic.next_action();
         for (at, _, event) in self.ports.queue.iter() {
-            if at >= reach {
+            if at >= earliest_output {
                 break;
             }
             let sends = match event {
                 Event::Nic(event) => self.nic.earliest_output(at, event),
                 _ => at,
             };
-            reach = reach.min(sends);
+            earliest_output = earliest_output.min(sends);
         }
-        reach
+        earliest_output
     }
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<N::Message>>) {
@@ -375,19 +375,19 @@ impl<N: Nic> LogicalProcess for Node<N> {
         self.ports.queue.schedule_from(e.at, e.source, e.sequence, Event::Message { slot });
     }
 
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         if let Some(failure) = &self.ports.failure {
-            Standing::Failed(failure.at)
+            Status::Failed(failure.at)
         } else if self.awaits() {
-            Standing::Busy
+            Status::Busy
         } else if self.software.all_ended() {
-            Standing::Done
+            Status::Done
         } else {
-            Standing::Quiet
+            Status::Quiet
         }
     }
 
-    fn rests(&self) -> Time {
+    fn quiesce_time(&self) -> Time {
         self.last.max(self.launch)
     }
 

@@ -23,7 +23,7 @@ use toml::Spanned;
 /// Usage error in a machine file or in an override: one sentence without the final period.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Mistake(pub String);
+pub struct UsageError(pub String);
 
 /// Keys of a parameter's table.
 const FIELDS: &[&str] = &["value", "doc", "source"];
@@ -111,7 +111,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// Reads and checks a machine file, which may build on another one in its folder.
-    pub fn load(models: &'static Models, file: &Path) -> Result<Parameters, Mistake> {
+    pub fn load(models: &'static Models, file: &Path) -> Result<Parameters, UsageError> {
         let own = file.parent().unwrap_or(Path::new(""));
         Parameters::load_among(models, file, own)
     }
@@ -121,9 +121,9 @@ impl Parameters {
         models: &'static Models,
         file: &Path,
         machines: &Path,
-    ) -> Result<Parameters, Mistake> {
+    ) -> Result<Parameters, UsageError> {
         let text = input::text(file).map_err(|error| {
-            Mistake(format!("cannot read the machine file {}: {error}", file.display()))
+            UsageError(format!("cannot read the machine file {}: {error}", file.display()))
         })?;
         Parameters::parse(models, file, &text, machines)
     }
@@ -134,16 +134,16 @@ impl Parameters {
         file: &Path,
         text: &str,
         machines: &Path,
-    ) -> Result<Parameters, Mistake> {
+    ) -> Result<Parameters, UsageError> {
         Reader { models, file, text, machines, bases: BASES_MAX }.parse()
     }
 
     /// Parses the reader's text.
-    fn read(reader: &Reader) -> Result<Parameters, Mistake> {
+    fn read(reader: &Reader) -> Result<Parameters, UsageError> {
         let Reader { models, file, text, .. } = *reader;
         let root = DeTable::parse(text).map_err(|error| {
             let why = error.message().replace('\n', ", ");
-            reader.mistake(error.span().map_or(0, |span| span.start), why)
+            reader.usage_error(error.span().map_or(0, |span| span.start), why)
         })?;
         let mut found = Found::default();
         reader.read_top(root.get_ref(), &mut found)?;
@@ -153,7 +153,7 @@ impl Parameters {
         };
         let inherited = |key| base.as_ref()?.list.iter().find(|p| p.key == key).cloned();
         let missing = |key: &str, takes: &dyn fmt::Display| {
-            Mistake(format!("{}: {key} is missing; it takes {takes}", file.display()))
+            UsageError(format!("{}: {key} is missing; it takes {takes}", file.display()))
         };
         let top = |value: Option<String>, key| value.ok_or_else(|| missing(key, &"a string"));
         let own = found.list.iter().find(|(parameter, _)| parameter.key == MODEL);
@@ -164,7 +164,7 @@ impl Parameters {
         if let Some((alien, offset)) =
             found.list.iter().find(|(own, _)| rows.iter().all(|row| row.key != own.key))
         {
-            return Err(reader.mistake(*offset, foreign(models, alien.key, model)));
+            return Err(reader.usage_error(*offset, foreign(models, alien.key, model)));
         }
         let mut list = Vec::with_capacity(rows.len());
         for row in rows {
@@ -190,21 +190,22 @@ impl Parameters {
     }
 
     /// Overrides one parameter: `host.kernel_entry=200 ns`.
-    pub fn set(&mut self, assignment: &str) -> Result<(), Mistake> {
-        let mistake = |why: String| Mistake(format!("--set {assignment}: {why}"));
+    pub fn set(&mut self, assignment: &str) -> Result<(), UsageError> {
+        let usage_error = |why: String| UsageError(format!("--set {assignment}: {why}"));
         let (key, text) = assignment.split_once('=').ok_or_else(|| {
-            mistake("it must read KEY=VALUE, as in host.kernel_entry=200ns".into())
+            usage_error("it must read KEY=VALUE, as in host.kernel_entry=200ns".into())
         })?;
         let (key, text) = (key.trim(), text.trim());
-        let row = self.models.row(key).ok_or_else(|| mistake(self.models.unknown(key)))?;
+        let row = self.models.row(key).ok_or_else(|| usage_error(self.models.unknown(key)))?;
         if key == MODEL {
             let why = "the model says which parameters there are; choose another machine".into();
-            return Err(mistake(why));
+            return Err(usage_error(why));
         }
         let value =
-            row.parse(text).map_err(|why| mistake(format!("{key} is \"{text}\": {why}")))?;
+            row.parse(text).map_err(|why| usage_error(format!("{key} is \"{text}\": {why}")))?;
         let parameter = self.list.iter_mut().find(|parameter| parameter.key == row.key);
-        let parameter = parameter.ok_or_else(|| mistake(foreign(self.models, key, self.model)))?;
+        let parameter =
+            parameter.ok_or_else(|| usage_error(foreign(self.models, key, self.model)))?;
         parameter.value = value;
         parameter.text = text.to_string();
         parameter.source = SET.to_string();
@@ -324,16 +325,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn parse(&self) -> Result<Parameters, Mistake> {
+    fn parse(&self) -> Result<Parameters, UsageError> {
         Parameters::read(self)
     }
 
-    fn mistake(&self, offset: usize, why: impl fmt::Display) -> Mistake {
+    fn usage_error(&self, offset: usize, why: impl fmt::Display) -> UsageError {
         let line = self.text[..offset].matches('\n').count() + 1;
-        Mistake(format!("{}:{line}: {why}", self.file.display()))
+        UsageError(format!("{}:{line}: {why}", self.file.display()))
     }
 
-    fn read_top(&self, root: &DeTable<'_>, found: &mut Found) -> Result<(), Mistake> {
+    fn read_top(&self, root: &DeTable<'_>, found: &mut Found) -> Result<(), UsageError> {
         for (key, value) in root.iter() {
             let name = key.get_ref().as_ref();
             match (name, value.get_ref()) {
@@ -343,26 +344,26 @@ impl Reader<'_> {
                     found.base = Some((self.string(name, value)?, key.span().start));
                 }
                 (_, DeValue::Table(section)) => self.read_section(name, section, found)?,
-                _ => return Err(self.mistake(key.span().start, self.models.unknown(name))),
+                _ => return Err(self.usage_error(key.span().start, self.models.unknown(name))),
             }
         }
         Ok(())
     }
 
     /// Reads the machine `name` beside this one, or a known one.
-    fn base(&self, name: &str, offset: usize) -> Result<Parameters, Mistake> {
+    fn base(&self, name: &str, offset: usize) -> Result<Parameters, UsageError> {
         let beside = self.file.with_file_name(format!("{name}.toml"));
         let known = self.machines.join(format!("{name}.toml"));
         let file = if !beside.exists() && known.exists() { known } else { beside };
         let text = input::text(&file).map_err(|error| {
-            self.mistake(offset, format!("base: cannot read {}: {error}", file.display()))
+            self.usage_error(offset, format!("base: cannot read {}: {error}", file.display()))
         })?;
         // Few levels are enough, and cannot go in circles.
         let nested = self.bases == 1
             && DeTable::parse(&text).is_ok_and(|root| root.get_ref().contains_key("base"));
         if nested {
             let why = format!("base: {} builds on another machine itself", file.display());
-            return Err(self.mistake(offset, why));
+            return Err(self.usage_error(offset, why));
         }
         Reader { file: &file, text: &text, bases: self.bases - 1, ..*self }.parse()
     }
@@ -373,7 +374,7 @@ impl Reader<'_> {
         path: &str,
         section: &DeTable<'_>,
         found: &mut Found,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), UsageError> {
         for (key, value) in section.iter() {
             let path = format!("{path}.{}", key.get_ref());
             let row = self.models.row(&path);
@@ -385,12 +386,14 @@ impl Reader<'_> {
                 (Some(row), _) => {
                     let why =
                         format!("it must be a table [{}] with value, doc and source", row.key);
-                    return Err(self.mistake(key.span().start, format!("{path}: {why}")));
+                    return Err(self.usage_error(key.span().start, format!("{path}: {why}")));
                 }
                 (None, DeValue::Table(table)) if !table.contains_key("value") => {
                     self.read_section(&path, table, found)?;
                 }
-                (None, _) => return Err(self.mistake(key.span().start, self.models.unknown(&path))),
+                (None, _) => {
+                    return Err(self.usage_error(key.span().start, self.models.unknown(&path)))
+                }
             }
         }
         Ok(())
@@ -401,52 +404,52 @@ impl Reader<'_> {
         row: &'static Row,
         offset: usize,
         table: &DeTable<'_>,
-    ) -> Result<Parameter, Mistake> {
+    ) -> Result<Parameter, UsageError> {
         let key = row.key;
         if let Some((field, _)) =
             table.iter().find(|(f, _)| !FIELDS.contains(&f.get_ref().as_ref()))
         {
             let why =
                 format!("{key} has no field {}; it has value, doc and source", field.get_ref());
-            return Err(self.mistake(field.span().start, why));
+            return Err(self.usage_error(field.span().start, why));
         }
         let field = |name: &str| {
-            let why = || self.mistake(offset, format!("{key} has no {name}"));
+            let why = || self.usage_error(offset, format!("{key} has no {name}"));
             table.get(name).ok_or_else(why)
         };
-        let value = table
-            .get("value")
-            .ok_or_else(|| self.mistake(offset, format!("{key} has no value; it takes {row}")))?;
+        let value = table.get("value").ok_or_else(|| {
+            self.usage_error(offset, format!("{key} has no value; it takes {row}"))
+        })?;
         let text = self.value_text(row, value)?;
         let parsed = row.parse(&text).map_err(|why| {
-            self.mistake(value.span().start, format!("{key} is \"{text}\": {why}"))
+            self.usage_error(value.span().start, format!("{key} is \"{text}\": {why}"))
         })?;
         let doc = self.string(&format!("the doc of {key}"), field("doc")?)?;
         let source = self.string(&format!("the source of {key}"), field("source")?)?;
         if source.trim().is_empty() || source == SET {
             let why = format!("the source of {key} must say where the value comes from");
-            return Err(self.mistake(field("source")?.span().start, why));
+            return Err(self.usage_error(field("source")?.span().start, why));
         }
         Ok(Parameter { key, value: parsed, text, doc, source })
     }
 
     /// Text of a value, which may be a string or, if it needs no unit, a TOML integer.
-    fn value_text(&self, row: &Row, value: &Spanned<DeValue<'_>>) -> Result<String, Mistake> {
+    fn value_text(&self, row: &Row, value: &Spanned<DeValue<'_>>) -> Result<String, UsageError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.trim().to_string()),
             DeValue::Integer(integer) if integer.radix() == 10 => Ok(integer.as_str().to_string()),
             _ => {
                 let written = &self.text[value.span()];
                 let why = format!("{} is {written}: it must be a string, {row}", row.key);
-                Err(self.mistake(value.span().start, why))
+                Err(self.usage_error(value.span().start, why))
             }
         }
     }
 
-    fn string(&self, what: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Mistake> {
+    fn string(&self, what: &str, value: &Spanned<DeValue<'_>>) -> Result<String, UsageError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.mistake(value.span().start, format!("{what} must be a string"))),
+            _ => Err(self.usage_error(value.span().start, format!("{what} must be a string"))),
         }
     }
 }

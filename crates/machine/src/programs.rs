@@ -2,7 +2,7 @@
 
 use crate::bench::Carrier;
 use crate::instruments::journal::Journal;
-use crate::judge::Bailiff;
+use crate::judge::Adapter;
 use crate::models::Models;
 use des::Time;
 use host::Host;
@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-mod echo;
 pub mod guests;
 mod life;
+mod loopback;
 mod marshal;
 pub mod native;
 mod observers;
@@ -94,7 +94,7 @@ pub(crate) struct Software {
     /// The ledger of MPI's rules, if the ranks are judged.
     pub rules: Option<Arc<spec::mpi::Ledger>>,
     /// True if a user of Portals in the kernel echoes puts.
-    pub echo: bool,
+    pub loopback: bool,
     pub start: Start,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,
@@ -113,14 +113,14 @@ pub struct Ranks {
     booting: Rc<Cell<Option<usize>>>,
     observers: Rc<Observers>,
     /// A rank for each core, as far as there are ranks.
-    seats: Vec<Rc<Seat>>,
+    slots: Vec<Rc<RankSlot>>,
     /// Number of ranks that have not ended.
     left: Rc<Cell<usize>>,
 }
 
 /// A rank, as its fibre and the node see it.
 #[derive(Default)]
-struct Seat {
+struct RankSlot {
     rank: u32,
     core: u32,
     ending: RefCell<Option<(Time, rank::Ending)>>,
@@ -134,7 +134,7 @@ impl Ranks {
         nid: u16,
         software: Rc<Software>,
         journal: Rc<Journal>,
-        judge: Option<Rc<Bailiff>>,
+        judge: Option<Rc<Adapter>>,
     ) -> Ranks {
         let placement = software.start.placement;
         let first = placement.per_node * u32::from(nid);
@@ -144,11 +144,12 @@ impl Ranks {
         let cores = (0..placement.per_node).map(observer).collect();
         journal.employ(placement.on(nid.into()));
         let observers = Rc::new(Observers { cores, journal, placement, judge });
-        let seat = |rank| Rc::new(Seat { rank, core: placement.core(rank), ..Seat::default() });
-        let seats: Vec<_> = placement.on(nid.into()).map(seat).collect();
-        let left = Rc::new(Cell::new(seats.len()));
+        let slot =
+            |rank| Rc::new(RankSlot { rank, core: placement.core(rank), ..RankSlot::default() });
+        let slots: Vec<_> = placement.on(nid.into()).map(slot).collect();
+        let left = Rc::new(Cell::new(slots.len()));
         let (booting, kernel) = Default::default();
-        Ranks { nid, software, kernel, booting, observers, seats, left }
+        Ranks { nid, software, kernel, booting, observers, slots, left }
     }
 
     /// Starts the kernel and then the ranks, each on its core: their libraries are ready before `launch`,
@@ -162,34 +163,34 @@ impl Ranks {
             }
         }));
         let (nid, software) = (self.nid, self.software.clone());
-        let (observers, seats) = (self.observers.clone(), self.seats.clone());
+        let (observers, slots) = (self.observers.clone(), self.slots.clone());
         let left = self.left.clone();
         let booting = self.booting.clone();
-        booting.set(Some(1 + seats.len()));
+        booting.set(Some(1 + slots.len()));
         let ready = move || booting.set(booting.get().map(|left| left - 1));
         host.spawn("kernel boot", move |cpu| {
             if let Carrier::Portals(nal) = &software.carrier {
                 let nal = nal(&cpu);
                 let started = Kernel::boot(&cpu, nid, &software.portals, observers.clone(), nal);
                 assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
-                if software.echo {
-                    cpu.spawn("echo", move |cpu| echo::serve(&cpu, &started));
+                if software.loopback {
+                    cpu.spawn("echo", move |cpu| loopback::serve(&cpu, &started));
                 }
             }
             ready();
-            for seat in seats {
+            for slot in slots {
                 let (kernel, software) = (kernel.clone(), software.clone());
                 let (observers, ready, left) = (observers.clone(), ready.clone(), left.clone());
-                let core = seat.core as usize;
-                cpu.spawn_on(core, &format!("rank {}", seat.rank), move |cpu| {
+                let core = slot.core as usize;
+                cpu.spawn_on(core, &format!("rank {}", slot.rank), move |cpu| {
                     let (kernel, software, observer) =
                         (kernel.get(), &*software, &observers.cores[core]);
-                    let life = Life { cpu: &cpu, kernel, software, observer, seat: &seat };
+                    let life = Life { cpu: &cpu, kernel, software, observer, slot: &slot };
                     let ending = life.run(|| {
                         ready();
                         cpu.spend(launch.since(cpu.now()));
                     });
-                    *seat.ending.borrow_mut() = Some((cpu.now(), ending));
+                    *slot.ending.borrow_mut() = Some((cpu.now(), ending));
                     left.set(left.get() - 1);
                 });
             }
@@ -204,7 +205,7 @@ impl Ranks {
     /// Part of the host that is not ready when the firmware is.
     pub fn late(&self) -> Option<String> {
         let left = self.booting.get()?;
-        match (left > self.seats.len(), left) {
+        match (left > self.slots.len(), left) {
             (true, _) => Some("the kernel was".into()),
             (false, 1) => Some("a rank's libraries were".into()),
             (false, _) => Some(format!("the libraries of {left} ranks were")),
@@ -218,58 +219,58 @@ impl Ranks {
 
     /// The ranks of this node, in the order of its cores.
     pub fn numbers(&self) -> Vec<u32> {
-        self.seats.iter().map(|seat| seat.rank).collect()
+        self.slots.iter().map(|slot| slot.rank).collect()
     }
 
     /// Exit status and sentence of the first rank that ended in a way that ends the run.
     pub fn failure(&self) -> Option<(i32, String)> {
-        if self.left.get() == self.seats.len() {
+        if self.left.get() == self.slots.len() {
             return None; // as mostly: nothing else is looked at
         }
-        let failure = |seat: &Rc<Seat>| {
-            let ending = seat.ending.borrow();
+        let failure = |slot: &Rc<RankSlot>| {
+            let ending = slot.ending.borrow();
             let (at, ending) = ending.as_ref()?;
-            Some((*at, ending.failure(seat.rank)?))
+            Some((*at, ending.failure(slot.rank)?))
         };
-        let failures = self.seats.iter().filter_map(failure);
+        let failures = self.slots.iter().filter_map(failure);
         failures.min_by_key(|(at, _)| *at).map(|(_, failure)| failure)
     }
 
     /// The same of the first rank whose process had ended when its memory was wanted.
     pub fn missed(&self) -> Option<(i32, String)> {
-        let missed = |seat: &Rc<Seat>| {
-            let (rank, ending) = seat.memory.get()?.ending()?;
+        let missed = |slot: &Rc<RankSlot>| {
+            let (rank, ending) = slot.memory.get()?.ending()?;
             ending.failure(rank)
         };
-        self.seats.iter().find_map(missed)
+        self.slots.iter().find_map(missed)
     }
 
     /// Ends of the ranks: rank, time, exit status.
     pub fn endings(&self) -> Vec<(u32, Time, i32)> {
-        let seats = self.seats.iter();
-        seats
-            .filter_map(|seat| {
-                let ending = seat.ending.borrow();
-                ending.as_ref().map(|(at, ending)| (seat.rank, *at, ending.code()))
+        let slots = self.slots.iter();
+        slots
+            .filter_map(|slot| {
+                let ending = slot.ending.borrow();
+                ending.as_ref().map(|(at, ending)| (slot.rank, *at, ending.code()))
             })
             .collect()
     }
 
     /// Reasons for which the remaining ranks wait.
     pub fn waiting(&self) -> Vec<String> {
-        let seats = self.seats.iter().filter(|seat| seat.ending.borrow().is_none());
-        seats
-            .map(|seat| {
-                let waiting = seat.waiting.borrow();
+        let slots = self.slots.iter().filter(|slot| slot.ending.borrow().is_none());
+        slots
+            .map(|slot| {
+                let waiting = slot.waiting.borrow();
                 let what =
                     waiting.as_ref().and_then(|wait| Some(wait.borrow().as_ref()?.to_string()));
                 match what {
-                    Some(what) => format!("rank {} waits in {what}", seat.rank),
-                    None if self.observers.cores[seat.core as usize].is_endless() => format!(
+                    Some(what) => format!("rank {} waits in {what}", slot.rank),
+                    None if self.observers.cores[slot.core as usize].is_endless() => format!(
                         "rank {} is in a loop of its own that nothing ends, and makes no call",
-                        seat.rank
+                        slot.rank
                     ),
-                    None => format!("rank {} is in no call that waits", seat.rank),
+                    None => format!("rank {} is in no call that waits", slot.rank),
                 }
             })
             .collect()

@@ -2,7 +2,7 @@
 //! docs/reference/run-json.md).
 
 use crate::instruments::account::{Collective, Rank};
-use crate::instruments::journey::{Breakdown, Messages};
+use crate::instruments::message_trace::{Breakdown, Messages};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

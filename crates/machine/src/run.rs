@@ -37,7 +37,7 @@ pub struct Options {
     pub park: bool,
     /// Translate frequently executed firmware to code of the host's own (changes nothing but the speed).
     pub translate: bool,
-    /// Skip stretches of time in which streams of packets repeat themselves (changes nothing but the speed).
+    /// Skip steps of time in which streams of packets repeat themselves (changes nothing but the speed).
     pub merge: bool,
     /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).
     pub cold_boot: bool,
@@ -158,4 +158,4 @@ pub struct Outcome {
 /// Usage error that keeps a run from starting, as one sentence.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Mistake(pub String);
+pub struct UsageError(pub String);

@@ -14,9 +14,9 @@ use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
 use machine::parameters::schema::{joined, time};
 use machine::parameters::{Parameters, Row};
-use machine::programs::guests::{self, Guests, Seat, Slot, MESSAGES};
+use machine::programs::guests::{self, GuestRank, Guests, Slot, MESSAGES};
 use machine::programs::Program;
-use machine::{Mistake, Options, Outcome};
+use machine::{Options, Outcome, UsageError};
 use pci::{Function, Identity};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -226,7 +226,7 @@ impl Plan for Machine<'_> {
     }
     fn process(&self, nid: u32) -> Node<Card> {
         let journal = self.bench.journal(nid);
-        Seat::employ(&journal, nid);
+        GuestRank::employ(&journal, nid);
         let card = Card {
             params: self.params,
             function: Function::new(IDENTITY).with_region(0, REGION).with_msi(),
@@ -236,23 +236,23 @@ impl Plan for Machine<'_> {
             pending: false,
             counts: [0; 2],
         };
-        let seat = Seat::new(self.bench, self.guests, nid, Slot::new(CONFIG));
-        let software = (Seat::host(self.bench), Box::new(seat) as Box<_>);
+        let guest = GuestRank::new(self.bench, self.guests, nid, Slot::new(CONFIG));
+        let software = (GuestRank::host(self.bench), Box::new(guest) as Box<_>);
         Node::new(self.bench, nid, card, software, journal, None)
     }
 }
 
 /// Runs programs in guests.
-fn run(options: &Options) -> Result<Outcome, Mistake> {
+fn run(options: &Options) -> Result<Outcome, UsageError> {
     let Program::Guests(guests) = &options.program else {
         unreachable!("models::run lets nothing else through")
     };
     if options.judge {
-        return Err(Mistake("--judge judges Portals, and model bell has none".into()));
+        return Err(UsageError("--judge judges Portals, and model bell has none".into()));
     }
     let bench = Bench::of_hosts(options)?;
     if bench.nodes % 2 != 0 {
-        return Err(Mistake("the cards of model bell stand in pairs; give -n 2, 4, ...".into()));
+        return Err(UsageError("the cards of model bell stand in pairs; give -n 2, 4, ...".into()));
     }
     let params = params(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, params, guests });

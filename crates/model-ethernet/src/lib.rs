@@ -16,9 +16,9 @@ use machine::models::Model;
 use machine::node::{Node, Process};
 use machine::parameters::schema::{bytes, joined, rate, time};
 use machine::parameters::{Parameters, Row};
-use machine::programs::guests::{self, Guests, Seat, Slot};
+use machine::programs::guests::{self, GuestRank, Guests, Slot};
 use machine::programs::Program;
-use machine::{Mistake, Options, Outcome};
+use machine::{Options, Outcome, UsageError};
 use nic::{Joints, Station, CONFIG};
 use std::sync::atomic::Ordering;
 use switch::Middle;
@@ -126,11 +126,11 @@ impl Plan for Machine<'_> {
             return Process::Switch(Box::new(Middle::new(number, switch)));
         }
         let journal = self.bench.journal(number);
-        Seat::employ(&journal, number);
-        let host = Seat::host(self.bench);
+        GuestRank::employ(&journal, number);
+        let host = GuestRank::host(self.bench);
         let nic = Station::new(number, nodes, self.settings.joints);
-        let seat = Seat::new(self.bench, self.guests, number, Slot::new(CONFIG));
-        let software = (host, Box::new(seat) as Box<_>);
+        let guest = GuestRank::new(self.bench, self.guests, number, Slot::new(CONFIG));
+        let software = (host, Box::new(guest) as Box<_>);
         Process::Node(Box::new(Node::new(self.bench, number, nic, software, journal, None)))
     }
 }
@@ -150,14 +150,14 @@ fn check(parameters: &Parameters, ranks: u32, faults: &[String], seed: u64) -> R
 }
 
 /// Runs programs in guests.
-fn run(options: &Options) -> Result<Outcome, Mistake> {
+fn run(options: &Options) -> Result<Outcome, UsageError> {
     let Program::Guests(guests) = &options.program else {
         unreachable!("models::run lets nothing else through")
     };
     if options.judge {
-        return Err(Mistake("--judge judges Portals, and model ethernet has none".into()));
+        return Err(UsageError("--judge judges Portals, and model ethernet has none".into()));
     }
-    nodes(&options.parameters, options.ranks).map_err(Mistake)?;
+    nodes(&options.parameters, options.ranks).map_err(UsageError)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, settings, guests });

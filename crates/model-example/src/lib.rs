@@ -12,12 +12,12 @@ use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use des::{Duration, Links, Time};
 use machine::bench::{Bench, Plan};
-use machine::instruments::journey::{Waypoint, PORTALS};
+use machine::instruments::message_trace::{Waypoint, PORTALS};
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
 use machine::parameters::schema::{bytes, rate, time};
 use machine::parameters::{Parameters, Row};
-use machine::{Mistake, Options, Outcome};
+use machine::{Options, Outcome, UsageError};
 use portals::messages::{Deposit, Driver, Incoming, Outgoing, Port};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -295,7 +295,7 @@ impl Plan for Machine<'_> {
 }
 
 /// Runs a program.
-pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let bench = Bench::of_hosts(options)?;
     let params = Params::of(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, params });

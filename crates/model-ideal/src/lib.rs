@@ -11,12 +11,12 @@
 use abi::MessageId;
 use des::{Duration, Links, Time};
 use machine::bench::{Bench, Plan};
-use machine::instruments::journey::{Waypoint, PORTALS};
+use machine::instruments::message_trace::{Waypoint, PORTALS};
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
 use machine::parameters::schema::time;
 use machine::parameters::{Parameters, Row};
-use machine::{Mistake, Options, Outcome};
+use machine::{Options, Outcome, UsageError};
 use portals::messages::{Driver, Incoming, Outgoing, Port};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -212,7 +212,7 @@ impl Plan for Machine<'_> {
 }
 
 /// Runs a program.
-pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let bench = Bench::of_hosts(options)?;
     let constants = Constants::of(&options.parameters);
     let machine = Machine { bench: &bench, constants };

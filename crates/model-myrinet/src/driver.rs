@@ -10,7 +10,7 @@ use abi::myrinet::{
 };
 use des::{Duration, Time};
 use host::{Cpu, Waker};
-use machine::instruments::journey::Waypoint;
+use machine::instruments::message_trace::Waypoint;
 use pci::register as config;
 use pcibus::{CONFIG, REGION};
 use std::cell::{Cell, RefCell};

@@ -16,7 +16,7 @@
 //! | `observed` | what the card's processor tells a recorder of its cycles |
 //! | `monitor` | somebody who stops the card's processor and looks |
 //! | `switch` | a switch as a process of its own |
-//! | `trail`, `way` | what is known of the program's packets, and the steps of their way |
+//! | `trail`, `message_path` | what is known of the program's packets, and the steps of their way |
 //! | `module` | the module of Directed Point in Linux guests |
 //! | `driver` | what the host does to the card |
 //! | `workloads` | the packets that it sends |
@@ -39,7 +39,7 @@ use machine::parameters::Parameters;
 use machine::programs::guests::{self, Guests, Slot};
 use machine::programs::native::Workload;
 use machine::programs::Program;
-use machine::{Inspector, Mistake, Options, Outcome};
+use machine::{Inspector, Options, Outcome, UsageError};
 use monitor::{Desk, Monitor};
 use nic::{Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
 use observed::Teller;
@@ -50,11 +50,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use switch::{Crossbar, Left};
 use trail::Trail;
-use workloads::Seat;
+use workloads::RankSlot;
 
 mod driver;
 mod fabric;
 mod image;
+mod message_path;
 mod module;
 pub mod monitor;
 mod nic;
@@ -63,18 +64,17 @@ mod pins;
 mod settings;
 mod switch;
 mod trail;
-mod way;
 mod workloads;
 
 pub(crate) use image::FIRMWARE;
+pub(crate) use message_path::{MESSAGE_PATH, QUEUES};
 pub(crate) use settings::ROWS;
-pub(crate) use way::{QUEUES, WAY};
 pub(crate) use workloads::WORKLOADS;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
     firmware: Some(&FIRMWARE),
-    messages: Some(&WAY),
+    messages: Some(&MESSAGE_PATH),
     queues: QUEUES,
     cables: true,
     guests: true,
@@ -123,7 +123,7 @@ impl Machine<'_> {
         let journal = self.bench.journal(nid);
         let host = match self.work {
             Work::Own(_) => self.bench.host(nid),
-            Work::Guests(_) => guests::Seat::host(self.bench),
+            Work::Guests(_) => guests::GuestRank::host(self.bench),
         };
         journal.employ(nid..nid + 1);
         let trail = Rc::new(Trail::new(nid, self.bench.nodes, journal.clone()));
@@ -137,12 +137,12 @@ impl Machine<'_> {
                 let routes = fabric.routes(nid);
                 let times = (*driver, *poll);
                 let driver = Driver::new(nid as u16, self.image.clone(), routes, times, trail);
-                Box::new(Seat::new(nid, self.bench.nodes, workload, driver))
+                Box::new(RankSlot::new(nid, self.bench.nodes, workload, driver))
             }
             Work::Guests(guests) => {
                 let slot = Slot::new(CONFIG.into());
-                let seat = guests::Seat::new(self.bench, guests, nid, slot);
-                Box::new(seat.prepared(self.settings.module.setup(guests, fabric, nid)))
+                let slot = guests::GuestRank::new(self.bench, guests, nid, slot);
+                Box::new(slot.prepared(self.settings.module.setup(guests, fabric, nid)))
             }
         };
         Node::new(self.bench, nid, nic, (host, software), journal, None)
@@ -225,7 +225,7 @@ pub(crate) fn check(
 }
 
 /// Runs one of the model's workloads.
-pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
     let work = match &options.program {
         Program::Native(workload) => Work::Own(*workload),
@@ -233,12 +233,12 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         _ => unreachable!("models::run lets nothing else through"),
     };
     if options.judge {
-        return Err(Mistake("--judge judges Portals, and model myrinet has none".into()));
+        return Err(UsageError("--judge judges Portals, and model myrinet has none".into()));
     }
-    nodes(parameters, options.ranks).map_err(Mistake)?;
+    nodes(parameters, options.ranks).map_err(UsageError)?;
     let bench = Bench::of_hosts(options)?;
-    let settings = Settings::new(parameters, bench.nodes).map_err(Mistake)?;
-    let image = Arc::new(Image::load(&options.firmware).map_err(Mistake)?);
+    let settings = Settings::new(parameters, bench.nodes).map_err(UsageError)?;
+    let image = Arc::new(Image::load(&options.firmware).map_err(UsageError)?);
     let recorded = options.profile || !options.watchers.is_empty();
     let sit_down = |own: &Inspector| {
         let monitor = own.of::<Monitor>().expect("a LANai has a monitor");

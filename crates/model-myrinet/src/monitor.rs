@@ -23,7 +23,7 @@ use machine::console;
 use machine::firmware::facts::Facts;
 use machine::models::check_node;
 use machine::parameters::Parameters;
-use machine::{Mistake, Options};
+use machine::{Options, UsageError};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,11 +51,11 @@ impl Monitor {
         ranks: u32,
         nid: u32,
         file: Option<&Path>,
-    ) -> Result<Monitor, Mistake> {
+    ) -> Result<Monitor, UsageError> {
         check_node(parameters, ranks, "--monitor", nid)?;
         let failed = |why| {
             let file = file.unwrap_or(Path::new("standard input")).display();
-            Mistake(format!("--monitor: cannot read commands from {file}: {why}"))
+            UsageError(format!("--monitor: cannot read commands from {file}: {why}"))
         };
         let source = Source::open(file).map_err(failed)?;
         Ok(Monitor { nid, source: Mutex::new(Some(source)) })
@@ -72,16 +72,16 @@ impl Monitor {
         options: &Options,
         nodes: u32,
         launch: Time,
-    ) -> Result<Desk, Mistake> {
+    ) -> Result<Desk, UsageError> {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).take();
         let source = source.expect("a run begins once");
-        let echo = !source.is_typed();
+        let loopback = !source.is_typed();
         let lines = Lines::of(source);
         Ok(Desk {
             facts: Facts::new(options, self.nid, nodes, launch),
             lines: lines
-                .map_err(|why| Mistake(format!("--monitor: cannot start a thread: {why}")))?,
-            echo,
+                .map_err(|why| UsageError(format!("--monitor: cannot start a thread: {why}")))?,
+            loopback,
             stop: Arc::clone(&options.stop),
             stops: Stops::new(),
         })
@@ -104,7 +104,7 @@ pub(super) struct Desk {
     facts: Facts,
     lines: Lines,
     /// Nobody sees the lines where they are typed: they are printed.
-    echo: bool,
+    loopback: bool,
     stop: Arc<Stop>,
     pub stops: Stops,
 }
@@ -136,11 +136,11 @@ impl Desk {
                 self.say("\n");
                 return Then::Detached;
             };
-            let echo = if self.echo { format!("{}\n", line.trim()) } else { String::new() };
+            let loopback = if self.loopback { format!("{}\n", line.trim()) } else { String::new() };
             match self.answer(&line, &look, why == Why::Fault) {
-                Answer::Text(answer) => text = echo + &answer,
+                Answer::Text(answer) => text = loopback + &answer,
                 Answer::Go(then) => {
-                    self.say(&echo);
+                    self.say(&loopback);
                     return then;
                 }
             }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Message on a cable.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Message {
+pub(super) struct CableMessage {
     /// Port at which it arrives.
     pub port: u8,
     pub signal: Signal,
@@ -267,7 +267,7 @@ impl Station {
                     ports.departs(at, message, target);
                 }
             }
-            ports.send(socket.process, at + cable, Message { port: socket.port, signal });
+            ports.send(socket.process, at + cable, CableMessage { port: socket.port, signal });
         }
         if let Some(stopped) = self.card.stopped().filter(|_| !self.failed) {
             self.failed = true;
@@ -364,7 +364,7 @@ impl Station {
 
 impl Nic for Station {
     type Event = Event;
-    type Message = Message;
+    type Message = CableMessage;
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
         match event {
@@ -376,7 +376,7 @@ impl Nic for Station {
         }
     }
 
-    fn receive(&mut self, now: Time, message: Message, ports: &mut Ports<Station>) {
+    fn receive(&mut self, now: Time, message: CableMessage, ports: &mut Ports<Station>) {
         if now >= self.joints.cut {
             self.lost += message.signal.bytes();
             return;

@@ -61,8 +61,8 @@ impl Settings {
             beat: p.duration("myrinet.beat"),
             beats_missed: p.number("myrinet.beats_missed"),
         };
-        if let Some(mistake) = link.mistake() {
-            return Err(format!("myrinet.stop and myrinet.go: {mistake}"));
+        if let Some(usage_error) = link.usage_error() {
+            return Err(format!("myrinet.stop and myrinet.go: {usage_error}"));
         }
         let clock: Clock = p.clock("myrinet.pci_clock");
         let latency = p.number("myrinet.pci_memory");

@@ -1,7 +1,7 @@
 //! A switch as a process of its own.
 
 use super::fabric::Socket;
-use super::nic::Message;
+use super::nic::CableMessage;
 use ::myrinet::{Signal, Switch, SwitchCounters, SwitchParams, Wires};
 use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
 use machine::bench::Remains;
@@ -14,7 +14,7 @@ pub(super) struct Crossbar {
     switch: Switch,
     sockets: Vec<Option<Socket>>,
     cable: Duration,
-    coming: EventQueue<Message>,
+    coming: EventQueue<CableMessage>,
     sent: Vec<(usize, Time, Signal)>,
     /// Time at which the cable of each port is cut; and those to be told to the switch, the last first.
     cut: Vec<Time>,
@@ -102,10 +102,10 @@ impl Crossbar {
 }
 
 impl node::Switch for Crossbar {
-    type Message = Message;
+    type Message = CableMessage;
     type Left = Left;
 
-    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<Message>>) {
+    fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<CableMessage>>) {
         loop {
             let (due, comes) = (self.due(), self.coming.next_time());
             if due.min(comes) >= horizon {
@@ -133,7 +133,7 @@ impl node::Switch for Crossbar {
                     continue;
                 }
                 if let Some(socket) = self.sockets[port] {
-                    let message = Message { port: socket.port, signal };
+                    let message = CableMessage { port: socket.port, signal };
                     outbox.send(socket.process, at + self.cable, Crossing::Message(message));
                 }
             }
@@ -157,7 +157,7 @@ impl node::Switch for Crossbar {
         Remains { waiting, ..Remains::of_switch(end, self.hash.value(), Some(left)) }
     }
 
-    fn receive(&mut self, e: Envelope<Message>) {
+    fn receive(&mut self, e: Envelope<CableMessage>) {
         self.coming.schedule_from(e.at, e.source, e.sequence, e.message);
     }
 
@@ -166,7 +166,7 @@ impl node::Switch for Crossbar {
     }
 }
 
-fn word(message: &Message) -> u64 {
+fn word(message: &CableMessage) -> u64 {
     let port = u64::from(message.port);
     match message.signal {
         Signal::Slot(slot) => {

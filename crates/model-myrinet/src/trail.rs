@@ -12,7 +12,7 @@ use abi::MessageId;
 use des::Time;
 use machine::instruments::calls::{Calls, Function};
 use machine::instruments::journal::Journal;
-use machine::instruments::journey::{Kind, Waypoint};
+use machine::instruments::message_trace::{MessageKind, Waypoint};
 use machine::instruments::timeline::{Engine, Gauge};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use std::rc::Rc;
 pub(super) const SEND: Function = (0, "dp_send");
 pub(super) const RECEIVE: Function = (1, "dp_receive");
 
-/// Numbers of the queues of which the depth is told ([`super::way::QUEUES`]).
+/// Numbers of the queues of which the depth is told ([`super::message_path::QUEUES`]).
 const SLACK: u8 = 0;
 const BUS: u8 = 1;
 
@@ -74,7 +74,7 @@ impl Trail {
         let message = MessageId { source_nid: self.nid as u16, serial };
         self.calls.enters(now, SEND);
         self.calls.sends(now, message, (target.into(), bytes as u64));
-        self.journal.with(message, |flight| flight.kind = Kind::Send);
+        self.journal.with(message, |flight| flight.kind = MessageKind::Send);
         self.sending.set(Some((message, target.into())));
         message
     }

@@ -5,21 +5,21 @@ use des::{Duration, Time};
 use host::{Cpu, Host};
 use machine::console;
 use machine::node::Software;
-use machine::programs::native::{Kind, Workload};
+use machine::programs::native::{Workload, WorkloadKind};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-const fn kind(name: &'static str, bytes: u64) -> Kind {
-    Kind { name, bytes, bytes_max: PAYLOAD_MAX, word: 1, ranks: 2 }
+const fn kind(name: &'static str, bytes: u64) -> WorkloadKind {
+    WorkloadKind { name, bytes, bytes_max: PAYLOAD_MAX, word: 1, ranks: 2 }
 }
 
 /// The model's workloads: a packet from node 0 to 1 and back; packets from node 0 to 1, one behind the other;
 /// packets from all other nodes to node 0 at once.
-pub(crate) static WORKLOADS: &[Kind] =
+pub(crate) static WORKLOADS: &[WorkloadKind] =
     &[kind("myrinet-pingpong", 8), kind("myrinet-stream", 1024), kind("myrinet-incast", 1024)];
 
 /// A node's only rank.
-pub(super) struct Seat {
+pub(super) struct RankSlot {
     rank: u32,
     ranks: u32,
     run: Workload,
@@ -34,13 +34,13 @@ struct State {
     failure: RefCell<Option<String>>,
 }
 
-impl Seat {
-    pub fn new(rank: u32, ranks: u32, run: Workload, driver: Driver) -> Seat {
-        Seat { rank, ranks, run, driver: Rc::new(driver), state: Rc::default() }
+impl RankSlot {
+    pub fn new(rank: u32, ranks: u32, run: Workload, driver: Driver) -> RankSlot {
+        RankSlot { rank, ranks, run, driver: Rc::new(driver), state: Rc::default() }
     }
 }
 
-impl Software for Seat {
+impl Software for RankSlot {
     fn boot(&self, host: &mut Host, launch: Time) {
         let driver = self.driver.clone();
         host.set_interrupt_handler(Rc::new(move |cpu| driver.interrupt(cpu)));

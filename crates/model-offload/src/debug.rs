@@ -1,6 +1,6 @@
 //! A card whose processor gdb debugs: it halts where gdb wants it to, and before faults end the run.
 
-use super::nic::{Seam, Station};
+use super::nic::{NodePorts, Station};
 use ::offload::Around;
 use des::Time;
 use machine::node::Ports;
@@ -8,7 +8,7 @@ use powerpc::debugger::{killed, Debugged, Halted, Surroundings, Why, KILLED};
 use powerpc::{Off, Stop, Told};
 
 /// All of the node but its processor.
-struct Rest<'a, 'b>(Around<'a, Seam<'b>>);
+struct Rest<'a, 'b>(Around<'a, NodePorts<'b>>);
 
 impl Surroundings for Rest<'_, '_> {
     fn look(&mut self, now: Time, real: u64, bytes: &mut [u8]) -> bool {
@@ -33,24 +33,24 @@ impl Station {
     /// wants to look. Returns until when the processor may go on by itself.
     pub(super) fn debug(&mut self, until: Time, ports: &mut Ports<Station>) -> Time {
         let mut until = until;
-        while self.seat.is_taken() && self.card.fault().is_none() && ports.failure().is_none() {
+        while self.gdb.is_taken() && self.card.fault().is_none() && ports.failure().is_none() {
             let mut stop = Stop::Until;
             if self.card.core().now() < until {
-                let (card, recorder, seat, mut seam) = self.parts(ports);
-                let Some(watch) = seat.watch() else { break };
+                let (card, recorder, gdb, mut node_ports) = self.parts(ports);
+                let Some(watch) = gdb.watch() else { break };
                 stop = match recorder {
                     None => {
                         let mut probe = Debugged { watch, observer: &mut Off };
-                        card.run_observed(until, &mut seam, &mut probe)
+                        card.run_observed(until, &mut node_ports, &mut probe)
                     }
                     Some(recorder) => {
                         let mut probe = Debugged { watch, observer: &mut Told(recorder) };
-                        card.run_observed(until, &mut seam, &mut probe)
+                        card.run_observed(until, &mut node_ports, &mut probe)
                     }
                 };
-                until = until.min(seam.due());
+                until = until.min(node_ports.due());
             }
-            let Some(why) = self.seat.why(stop) else { break };
+            let Some(why) = self.gdb.why(stop) else { break };
             until = self.stand_still(why, until, ports);
         }
         until
@@ -61,7 +61,7 @@ impl Station {
         if std::mem::replace(&mut self.shown, true) {
             return;
         }
-        if let Some(why) = self.seat.last_look(self.card.core()) {
+        if let Some(why) = self.gdb.last_look(self.card.core()) {
             self.stand_still(why, at, ports);
         }
     }
@@ -70,11 +70,11 @@ impl Station {
     /// Returns that, or when something is due that gdb has begun.
     fn stand_still(&mut self, why: Why, limit: Time, ports: &mut Ports<Station>) -> Time {
         let now = self.card.core().now().min(limit);
-        let (card, _, seat, mut seam) = self.parts(ports);
-        let (core, around) = card.halted(&mut seam);
+        let (card, _, gdb, mut node_ports) = self.parts(ports);
+        let (core, around) = card.halted(&mut node_ports);
         let around = &mut Rest(around);
-        let ends = seat.stand_still(why, &mut Halted { core, around, now });
-        let due = seam.due();
+        let ends = gdb.stand_still(why, &mut Halted { core, around, now });
+        let due = node_ports.due();
         if ends {
             ports.end(now, KILLED, killed(now, self.card.core(), self.symbols()));
         }

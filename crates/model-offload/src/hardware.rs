@@ -5,11 +5,11 @@ use super::settings::Settings;
 use super::wave::{join, Part};
 use ::offload::{Chip, Wrong};
 use abi::MessageId;
-use alpu::{Alpu, Config, Inputs, Judge, Kind, Outputs};
+use alpu::{Alpu, Config, Inputs, Judge, Outputs, QueueKind};
 use des::Clock;
 use machine::console;
 use machine::{Options, Wave};
-use rtl::{Pins, Place, Unbuilt, Unit, UnitDesign};
+use rtl::{DesignPaths, Pins, Unbuilt, Unit, UnitDesign};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ pub(super) struct Hardware {
     designs: [UnitDesign; 2],
     held: Held,
     clock: Clock,
-    place: Place,
+    place: DesignPaths,
     /// Folder of sources from elsewhere.
     folder: Option<PathBuf>,
     wave: Option<Wave>,
@@ -54,7 +54,7 @@ impl Hardware {
                     .into(),
             );
         };
-        let place = Place { root: options.root.clone(), built: options.built.clone() };
+        let place = DesignPaths { root: options.root.clone(), built: options.built.clone() };
         let build = |config| UnitDesign::build(&place, folder.as_deref(), config, false);
         let designs =
             build(&units.posted).and_then(|posted| Ok([posted, build(&units.unexpected)?]));
@@ -112,7 +112,8 @@ impl Hardware {
                  {source_nid}:{serial}, and no waveform is written"
             ));
         };
-        let mut parts = [Kind::Posted, Kind::Unexpected].map(|kind| (kind, String::new()));
+        let mut parts =
+            [QueueKind::Posted, QueueKind::Unexpected].map(|kind| (kind, String::new()));
         let (mut from, mut to) = (u64::MAX, 0);
         for (kind, text) in &mut parts {
             let of = |record: &&Record| record.nid == nid && record.config.kind == *kind;
@@ -142,18 +143,18 @@ fn unwritten(file: &Path) -> String {
 }
 
 /// Scope of a unit in a waveform.
-fn name(kind: Kind) -> &'static str {
+fn name(kind: QueueKind) -> &'static str {
     match kind {
-        Kind::Posted => "posted",
-        Kind::Unexpected => "unexpected",
+        QueueKind::Posted => "posted",
+        QueueKind::Unexpected => "unexpected",
     }
 }
 
 /// Purpose of a unit, in words.
-fn in_words(kind: Kind) -> &'static str {
+fn in_words(kind: QueueKind) -> &'static str {
     match kind {
-        Kind::Posted => "posted receives",
-        Kind::Unexpected => "unexpected messages",
+        QueueKind::Posted => "posted receives",
+        QueueKind::Unexpected => "unexpected messages",
     }
 }
 

@@ -15,7 +15,7 @@
 //! | `debug` | the same while gdb debugs its processor |
 //! | `trail` | records of the program's messages there |
 //! | `lists` | MPI's lists, as far as that needs them |
-//! | `way` | the steps of a message |
+//! | `message_path` | the steps of a message |
 //! | `hardware` | matching units as RTL, and their comparison with model or specification |
 //! | `wave` | waveforms of both of a node in one file |
 //!
@@ -33,7 +33,7 @@ use machine::instruments::timeline::Picture;
 use machine::models::Model;
 use machine::node::Node;
 use machine::parameters::Parameters;
-use machine::{Mistake, Options, Outcome};
+use machine::{Options, Outcome, UsageError};
 use nic::Station;
 use powerpc::debugger::Visit;
 use settings::Settings;
@@ -46,20 +46,20 @@ mod debug;
 mod hardware;
 mod image;
 mod lists;
+mod message_path;
 mod nic;
 mod settings;
 mod trail;
 mod wave;
-mod way;
 
 pub(crate) use image::FIRMWARE;
+pub(crate) use message_path::{MESSAGE_PATH, QUEUES};
 pub(crate) use settings::ROWS;
-pub(crate) use way::{QUEUES, WAY};
 
 /// The row of this model.
 pub static MODEL: Model = Model {
     firmware: Some(&FIRMWARE),
-    messages: Some(&WAY),
+    messages: Some(&MESSAGE_PATH),
     queues: QUEUES,
     link_type: Some(149),
     processes: true,
@@ -121,8 +121,8 @@ impl Plan for Machine<'_> {
         let first = bench.common.placement.per_node * nid;
         let trail = Trail::new(nid, first, journal.clone());
         let chips = self.hardware.as_ref().map(|hardware| hardware.chips(nid));
-        let seams = (rings.clone(), trail, chips);
-        let mut station = Station::new(nid, &self.settings, &self.image, seams);
+        let node_ports = (rings.clone(), trail, chips);
+        let mut station = Station::new(nid, &self.settings, &self.image, node_ports);
         station.set_options(bench.options);
         if let Some(capture) = &self.capture {
             station.set_tap(capture.tap(nid), self.streams.clone());
@@ -131,7 +131,7 @@ impl Plan for Machine<'_> {
         station.set_debugger(self.visit.as_ref().and_then(|visit| visit.debugger(nid)));
         let (map, read) = (self.map.clone(), self.settings.completion_read);
         let open = move |local: &mut mpi::Local, core: u32| {
-            let place = mpi::Place { map: map.clone(), process: core, read };
+            let place = mpi::QueuesSetup { map: map.clone(), process: core, read };
             let queues = mpi::Queues::open(local, place, rings.clone());
             Box::new(queues) as Box<dyn mpi::Transport>
         };
@@ -174,13 +174,13 @@ pub(crate) fn check(
 }
 
 /// Runs a program.
-pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    nodes(parameters, options.ranks).map_err(Mistake)?;
+    nodes(parameters, options.ranks).map_err(UsageError)?;
     let bench = Bench::of_hosts(options)?;
-    let settings = Settings::new(parameters).map_err(Mistake)?;
-    let hardware = Hardware::of(options, &settings).map_err(Mistake)?;
-    let image = Arc::new(Loaded::load(&options.firmware).map_err(Mistake)?);
+    let settings = Settings::new(parameters).map_err(UsageError)?;
+    let hardware = Hardware::of(options, &settings).map_err(UsageError)?;
+    let image = Arc::new(Loaded::load(&options.firmware).map_err(UsageError)?);
     let recorded = options.profile || !options.watchers.is_empty();
     let placement = bench.common.placement;
     let place = |rank| (rank / placement.per_node, placement.core(rank));
@@ -191,7 +191,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         image,
         hardware,
         map: (0..options.ranks).map(place).collect(),
-        capture: Capture::wanted(options).map_err(Mistake)?,
+        capture: Capture::wanted(options).map_err(UsageError)?,
         streams: Streams::default(),
         visit: Visit::expected(options, bench.nodes, bench.common.launch())?,
     };

@@ -3,7 +3,7 @@
 use super::image::Loaded;
 use super::settings::Settings;
 use super::trail::Trail;
-use ::offload::{Card, Chip, Event, Fault, Message, Params, Point};
+use ::offload::{Card, Chip, Event, Fault, Params, Point, WireMessage};
 use abi::offload::panic_reason;
 use bus::BusError;
 use des::{Duration, Time};
@@ -13,7 +13,7 @@ use machine::firmware::symbols::Symbols;
 use machine::instruments::capture::{Side, Streams, Tap};
 use machine::node::{Nic, Ports};
 use machine::Options;
-use powerpc::debugger::{Debugger, Seat};
+use powerpc::debugger::{Debugger, GdbSlot};
 use powerpc::Told;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -38,13 +38,13 @@ pub(super) struct Station {
     learns: bool,
     failed: bool,
     /// gdb's.
-    pub(super) seat: Seat,
+    pub(super) gdb: GdbSlot,
     /// True if the failure that ends the run has been shown.
     pub(super) shown: bool,
 }
 
 /// The node, for the card.
-pub(super) struct Seam<'a> {
+pub(super) struct NodePorts<'a> {
     ports: &'a mut Ports<Station>,
     rings: &'a mpi::Rings,
     tap: Option<&'a mut Tap>,
@@ -54,7 +54,7 @@ pub(super) struct Seam<'a> {
     due: Time,
 }
 
-impl Seam<'_> {
+impl NodePorts<'_> {
     /// Time of the first scheduled event.
     pub fn due(&self) -> Time {
         self.due
@@ -66,12 +66,12 @@ impl Seam<'_> {
     }
 }
 
-impl ::offload::Ports for Seam<'_> {
+impl ::offload::Ports for NodePorts<'_> {
     fn schedule(&mut self, at: Time, event: Event) {
         self.due = self.due.min(at);
         self.ports.schedule(at, event);
     }
-    fn send(&mut self, at: Time, target: u32, message: Message) {
+    fn send(&mut self, at: Time, target: u32, message: WireMessage) {
         if let Some(tap) = &mut self.tap {
             tap.packet(Time(at.0 - self.wire.0), Side::Sent, |out| bytes_of(&message, out));
         }
@@ -90,7 +90,7 @@ impl ::offload::Ports for Seam<'_> {
 }
 
 /// A message as it is on the wire.
-fn bytes_of(message: &Message, out: &mut Vec<u8>) {
+fn bytes_of(message: &WireMessage, out: &mut Vec<u8>) {
     out.extend_from_slice(&message.header);
     out.extend_from_slice(&message.payload);
 }
@@ -115,7 +115,7 @@ impl Station {
             recorder: None,
             learns: false,
             failed: false,
-            seat: Seat::default(),
+            gdb: GdbSlot::default(),
             shown: false,
         }
     }
@@ -123,7 +123,7 @@ impl Station {
     /// Sets options of the processor's simulation.
     pub fn set_options(&mut self, options: &Options) {
         let core = self.card.core_mut();
-        core.set_parking(options.park);
+        core.set_idle_fast_forward(options.park);
         if !options.translate {
             core.set_translation(0);
         }
@@ -141,18 +141,18 @@ impl Station {
 
     /// Lets gdb debug the processor, from its first instruction on.
     pub fn set_debugger(&mut self, debugger: Option<Debugger>) {
-        self.seat = Seat::new(debugger, self.card.core_mut());
+        self.gdb = GdbSlot::new(debugger, self.card.core_mut());
     }
 
     /// The card with who looks at its processor, and the node for it.
     pub(super) fn parts<'a>(
         &'a mut self,
         ports: &'a mut Ports<Station>,
-    ) -> (&'a mut Card, Option<&'a mut Recorder>, &'a mut Seat, Seam<'a>) {
-        let Station { card, rings, recorder, tap, wire, seat, .. } = self;
+    ) -> (&'a mut Card, Option<&'a mut Recorder>, &'a mut GdbSlot, NodePorts<'a>) {
+        let Station { card, rings, recorder, tap, wire, gdb, .. } = self;
         let tap = tap.as_deref_mut().map(|(tap, _)| tap);
-        let seam = Seam { ports, rings, tap, wire: *wire, due: Time::NEVER };
-        (card, recorder.as_deref_mut(), seat, seam)
+        let node_ports = NodePorts { ports, rings, tap, wire: *wire, due: Time::NEVER };
+        (card, recorder.as_deref_mut(), gdb, node_ports)
     }
 
     pub(super) fn symbols(&self) -> &Symbols {
@@ -164,12 +164,14 @@ impl Station {
         let mut until = self.debug(until, ports);
         let ended = ports.failure().is_some();
         while !ended && self.card.fault().is_none() && self.card.core().now() < until {
-            let (card, recorder, _, mut seam) = self.parts(ports);
+            let (card, recorder, _, mut node_ports) = self.parts(ports);
             match recorder {
-                None => card.run(until, &mut seam),
-                Some(recorder) => drop(card.run_observed(until, &mut seam, &mut Told(recorder))),
+                None => card.run(until, &mut node_ports),
+                Some(recorder) => {
+                    card.run_observed(until, &mut node_ports, &mut Told(recorder));
+                }
             }
-            until = until.min(seam.due);
+            until = until.min(node_ports.due);
         }
         if let Some(recorder) = self.recorder.as_deref_mut().filter(|_| !self.learns) {
             // Once it only polls it has nothing to do until the launch.
@@ -186,11 +188,11 @@ impl Station {
         &mut self,
         now: Time,
         ports: &mut Ports<Station>,
-        act: impl FnOnce(&mut Card, &mut Seam<'_>) -> R,
+        act: impl FnOnce(&mut Card, &mut NodePorts<'_>) -> R,
     ) -> R {
         self.advance(now, ports);
-        let (card, _, _, mut seam) = self.parts(ports);
-        let done = act(card, &mut seam);
+        let (card, _, _, mut node_ports) = self.parts(ports);
+        let done = act(card, &mut node_ports);
         self.tell(ports);
         done
     }
@@ -246,17 +248,17 @@ fn reason(word: u32) -> String {
 
 impl Nic for Station {
     type Event = Event;
-    type Message = Message;
+    type Message = WireMessage;
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
-        self.act(now, ports, |card, seam| card.handle(now, event, seam));
+        self.act(now, ports, |card, node_ports| card.handle(now, event, node_ports));
     }
 
-    fn receive(&mut self, now: Time, message: Message, ports: &mut Ports<Station>) {
+    fn receive(&mut self, now: Time, message: WireMessage, ports: &mut Ports<Station>) {
         if let Some((tap, _)) = self.tap.as_deref_mut() {
             tap.packet(now, Side::Received, |out| bytes_of(&message, out));
         }
-        self.act(now, ports, |card, seam| card.receive(now, message, seam));
+        self.act(now, ports, |card, node_ports| card.receive(now, message, node_ports));
     }
 
     fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Station>) {
@@ -276,7 +278,7 @@ impl Nic for Station {
 
     fn next_action(&self) -> Time {
         // gdb may make it do anything.
-        if self.seat.may_be_taken() && self.card.fault().is_none() {
+        if self.gdb.may_be_taken() && self.card.fault().is_none() {
             return self.card.core().now();
         }
         self.card.next_action()
@@ -287,8 +289,8 @@ impl Nic for Station {
     }
 
     fn run(&mut self, until: Time, ports: &mut Ports<Station>) {
-        if self.seat.wants_back() {
-            self.seat.take_back(self.card.core_mut());
+        if self.gdb.wants_back() {
+            self.gdb.take_back(self.card.core_mut());
         }
         self.advance(until, ports);
     }

@@ -4,7 +4,7 @@ use machine::parameters::schema::{choice, count, frequency, joined, power_of_two
 use machine::parameters::{Parameters, Row};
 
 use abi::offload as of;
-use alpu::{Config, Kind};
+use alpu::{Config, QueueKind};
 use des::Duration;
 use offload::{Params, Units};
 
@@ -79,8 +79,8 @@ fn units(p: &Parameters) -> Result<Option<Units>, String> {
         Ok(config)
     };
     Ok(Some(Units {
-        posted: unit(Kind::Posted)?,
-        unexpected: unit(Kind::Unexpected)?,
+        posted: unit(QueueKind::Posted)?,
+        unexpected: unit(QueueKind::Unexpected)?,
         clock: p.clock("alpu.clock"),
         threshold: p.number("alpu.threshold"),
     }))

@@ -19,7 +19,7 @@ use abi::MessageId;
 use des::Time;
 use machine::instruments::account::Clerk;
 use machine::instruments::journal::Journal;
-use machine::instruments::journey::{Part, Waypoint};
+use machine::instruments::message_trace::{Part, Waypoint};
 use machine::instruments::timeline::{Engine, Gauge};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -107,7 +107,7 @@ struct Unit {
     inserts: Option<Time>,
 }
 
-/// Numbers of the queues of which the depth is told ([`super::way::QUEUES`]).
+/// Numbers of the queues of which the depth is told ([`super::message_path::QUEUES`]).
 const COMMANDS: usize = 0;
 const HEADERS: usize = 1;
 const SENDS: usize = 2;

@@ -19,19 +19,19 @@ use abi::forth::{
     LIMITS_OFFSET, REGION_SIZE, TRACE_DEPTH,
 };
 use des::{Duration, Time};
-use machine::programs::native::{Kind, Workload};
+use machine::programs::native::{Workload, WorkloadKind};
 use pci::register as config;
 use pcibus::{CONFIG, REGION};
 use std::cell::{Cell, RefCell};
 use std::fmt::{Display, Write};
 use std::rc::Rc;
 
-const fn kind(name: &'static str, ranks: u32) -> Kind {
-    Kind { name, bytes: 8, bytes_max: 8, word: 8, ranks }
+const fn kind(name: &'static str, ranks: u32) -> WorkloadKind {
+    WorkloadKind { name, bytes: 8, bytes_max: 8, word: 8, ranks }
 }
 
 /// The stages.
-pub(super) const STAGES: [Kind; 5] = [
+pub(super) const STAGES: [WorkloadKind; 5] = [
     kind("nic-config", 2),
     kind("nic-dma", 2),
     kind("nic-loopback", 2),

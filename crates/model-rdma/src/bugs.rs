@@ -9,7 +9,7 @@ use serial::{ChannelParams, LaneBug};
 /// The bugs of all nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bugs {
-    planted: Vec<(u32, &'static str)>,
+    mutants: Vec<(u32, &'static str)>,
     salt: u64,
 }
 
@@ -20,17 +20,17 @@ impl Bugs {
     /// Those that were asked for.
     pub fn of(faults: &Faults, nodes: u32) -> Bugs {
         let on = |nid| faults.bugs(nid).map(move |name| (nid, name));
-        Bugs { planted: (0..nodes).flat_map(on).collect(), salt: faults.seed }
+        Bugs { mutants: (0..nodes).flat_map(on).collect(), salt: faults.seed }
     }
     pub fn is_none(&self) -> bool {
-        self.planted.is_empty()
+        self.mutants.is_empty()
     }
     fn has(&self, nid: u32, name: &str) -> bool {
-        self.planted.iter().any(|(node, planted)| *node == nid && *planted == name)
+        self.mutants.iter().any(|(node, mutants)| *node == nid && *mutants == name)
     }
     /// The first node that has it.
     fn whose(&self, name: &str) -> Option<u32> {
-        self.planted.iter().find(|(_, planted)| *planted == name).map(|(node, _)| *node)
+        self.mutants.iter().find(|(_, mutants)| *mutants == name).map(|(node, _)| *node)
     }
     fn first<B: Copy>(&self, nid: u32, all: &[(&str, B)]) -> Option<(B, u64)> {
         let found = all.iter().find(|(name, _)| self.has(nid, name));

@@ -5,7 +5,7 @@ use ::rdma::{Arrival, HostCounters, LinkCounters, Transceiver};
 use crossbar::{Counters, PORTS_MAX};
 use machine::parameters::Parameters;
 use pci::{Device, DeviceIn, DeviceOut};
-use rtl::{NicDesign, Place, SwitchDesign};
+use rtl::{DesignPaths, NicDesign, SwitchDesign};
 use serial::{Elastic, LinkRx, Symbol, Symbols, Word};
 
 /// Parts of a run that are RTL, compiled.
@@ -17,7 +17,7 @@ pub(super) struct Designs {
 
 impl Designs {
     /// Compiles what the parameters want. The error is a sentence.
-    pub fn of(p: &Parameters, s: &Settings, place: &Place) -> Result<Designs, String> {
+    pub fn of(p: &Parameters, s: &Settings, place: &DesignPaths) -> Result<Designs, String> {
         let mut designs = Designs::default();
         if p.switch("nic.rtl") {
             designs.nic = Some(NicDesign::build(place, &s.nic(0)).map_err(sentence)?);

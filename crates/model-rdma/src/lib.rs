@@ -21,6 +21,7 @@ mod conservation;
 mod console;
 mod library;
 mod memory;
+mod message_path;
 mod module;
 mod settings;
 mod software;
@@ -29,12 +30,11 @@ mod switch;
 mod tally;
 mod trail;
 mod verbs;
-mod way;
 mod wiretap;
 mod workloads;
 
+pub(crate) use message_path::{MESSAGE_PATH, QUEUES};
 pub(crate) use settings::ROWS;
-pub(crate) use way::{QUEUES, WAY};
 pub(crate) use workloads::WORKLOADS;
 
 use bugs::Bugs;
@@ -50,7 +50,7 @@ use machine::node::{Node, Process};
 use machine::parameters::Parameters;
 use machine::programs::Program;
 use machine::report::Judged;
-use machine::{Mistake, Options, Outcome};
+use machine::{Options, Outcome, UsageError};
 use memory::{Behind, Watch};
 use module::Module;
 use settings::{Settings, NODES_MAX};
@@ -65,7 +65,7 @@ use wiretap::Wiretap;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    messages: Some(&WAY),
+    messages: Some(&MESSAGE_PATH),
     queues: QUEUES,
     link_type: Some(148),
     lanes: true,
@@ -186,7 +186,7 @@ pub(crate) fn check(
     let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
     let mut settings = Settings::of(parameters, nodes)?;
     let faults = faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model())?;
-    settings.plant(Bugs::of(&faults, nodes), is_rtl(parameters))
+    settings.mutant(Bugs::of(&faults, nodes), is_rtl(parameters))
 }
 
 /// The processor behind the console of the switch, if it is asked for. The error is a sentence.
@@ -207,15 +207,15 @@ fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::
 }
 
 /// Finds out whether there are handles enough for what the program sends.
-fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), Mistake> {
+fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), UsageError> {
     let has = settings.bindings();
     let Program::Native(workload) = program else {
         let why = "nic.bindings: programs that use verbs have physical addresses only; set it to 0";
-        return if has == 0 { Ok(()) } else { Err(Mistake(why.into())) };
+        return if has == 0 { Ok(()) } else { Err(UsageError(why.into())) };
     };
     let needs = workloads::bindings(nodes, workload);
     if has > 0 && needs > has.into() {
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "nic.bindings: {has} are too few, as {nodes} nodes that send {} bytes to one another \
              need {needs} each, one for a page of 4 KB (512 are the most); 0 does without handles",
             workload.bytes
@@ -225,19 +225,19 @@ fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), Mi
 }
 
 /// Runs a workload, or a program that uses verbs.
-pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    let common = Common::new(parameters, options.ranks).map_err(Mistake)?;
-    let nodes = nodes(parameters, options.ranks).map_err(Mistake)?;
-    let mut settings = Settings::of(parameters, nodes).map_err(Mistake)?;
+    let common = Common::new(parameters, options.ranks).map_err(UsageError)?;
+    let nodes = nodes(parameters, options.ranks).map_err(UsageError)?;
+    let mut settings = Settings::of(parameters, nodes).map_err(UsageError)?;
     suffices(&settings, nodes, &options.program)?;
     let (model, launch) = (parameters.model(), common.launch());
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
-    let faults = faults.map_err(Mistake)?;
-    settings.plant(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(Mistake)?;
+    let faults = faults.map_err(UsageError)?;
+    settings.mutant(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(UsageError)?;
     let bench = Bench::new(options, common, nodes, faults)?;
     if options.judge && !matches!(options.program, Program::Native(_)) {
-        return Err(Mistake(
+        return Err(UsageError(
             "--judge judges the workloads builtin:rdma-* on this machine: what a program has in \
              memory is gone when it ends, before the last packet is judged"
                 .into(),
@@ -248,10 +248,10 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
     let lossless = !bench.faults.spoils() && !raw;
     let judged = options.judge && lossless;
     let judge = judged.then(Arc::<Judge>::default);
-    let console = console_of(options, &settings).map_err(Mistake)?;
-    let place = rtl::Place { root: options.root.clone(), built: options.built.clone() };
-    let designs = Designs::of(parameters, &settings, &place).map_err(Mistake)?;
-    let capture = Capture::wanted(options).map_err(Mistake)?;
+    let console = console_of(options, &settings).map_err(UsageError)?;
+    let place = rtl::DesignPaths { root: options.root.clone(), built: options.built.clone() };
+    let designs = Designs::of(parameters, &settings, &place).map_err(UsageError)?;
+    let capture = Capture::wanted(options).map_err(UsageError)?;
     let streams = Streams::default();
     let work = match &options.program {
         Program::Native(workload) => Work::Workload(*workload),

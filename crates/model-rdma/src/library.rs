@@ -4,13 +4,13 @@ use super::card::FENCE;
 use super::memory::{frame, set_word, word, Watch, PAGE};
 use super::module::{doorbell, pages, Module};
 use super::tally::add;
-use ::rdma::Message;
+use ::rdma::RemoteWrite;
 use abi::forth::{control, Descriptor, WORDS_MAX};
 use abi::MessageId;
 use des::Time;
 use host::Cpu;
 use machine::instruments::calls::{Calls, Function};
-use machine::instruments::journey::Waypoint;
+use machine::instruments::message_trace::Waypoint;
 use pcibus::REGION;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -307,15 +307,15 @@ impl Library {
             self.asked.borrow_mut().push_back(number);
         }
         let flags = flags | if notify { control::NOTIFY } else { 0 };
-        let message = Message {
+        let message = RemoteWrite {
             addr: segment.to,
             data: Vec::new(),
             notify,
             interrupt: flags & control::INTERRUPT != 0,
         };
-        let way = (self.nid as u8, flow as u8);
+        let message_path = (self.nid as u8, flow as u8);
         self.module.trail.posts(id, flow, (place, packets));
-        self.module.tally.posts(way, segment.from, segment.words, message);
+        self.module.tally.posts(message_path, segment.from, segment.words, message);
         let descriptor = Descriptor {
             source_lo: segment.from as u32,
             source_hi: (segment.from >> 32) as u32,

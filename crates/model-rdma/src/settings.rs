@@ -158,11 +158,11 @@ impl Settings {
             second_look: p.switch("rdma.second_look"),
             bugs: Bugs::default(),
         };
-        settings.mistake().map_or(Ok(settings), Err)
+        settings.usage_error().map_or(Ok(settings), Err)
     }
 
     /// Plants what was asked for. The error is a sentence.
-    pub fn plant(&mut self, bugs: Bugs, rtl: bool) -> Result<(), String> {
+    pub fn mutant(&mut self, bugs: Bugs, rtl: bool) -> Result<(), String> {
         if rtl && !bugs.is_none() {
             let why =
                 "--fault bug.* is planted in the models of card and crossbar; leave out --rtl";
@@ -175,7 +175,7 @@ impl Settings {
         Ok(())
     }
 
-    fn mistake(&self) -> Option<String> {
+    fn usage_error(&self) -> Option<String> {
         let power = |key: &str, words: u16| {
             let why = format!("{key}: a FIFO of {words} words is none; it takes a power of two");
             (!words.is_power_of_two()).then_some(why)

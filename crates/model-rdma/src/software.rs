@@ -38,12 +38,12 @@ pub(super) struct Hosted {
     watch: Rc<Watch>,
     /// Observers of calls, and true if the request queue is mapped with write combining.
     user: (Rc<Calls>, bool),
-    seat: Rc<Seat>,
+    slot: Rc<RankSlot>,
 }
 
 /// The rank, as its fibre and the node see it.
 #[derive(Default)]
-struct Seat {
+struct RankSlot {
     ready: Cell<bool>,
     /// Time and kind of its end.
     ending: RefCell<Option<(Time, Ending)>>,
@@ -58,7 +58,7 @@ impl Hosted {
         watch: Rc<Watch>,
         user: (Rc<Calls>, bool),
     ) -> Hosted {
-        Hosted { rank, ranks, work, module, watch, user, seat: Rc::default() }
+        Hosted { rank, ranks, work, module, watch, user, slot: Rc::default() }
     }
 
     /// True if a rank runs here: a link has two ends, whatever the number of ranks.
@@ -95,18 +95,18 @@ impl Software for Hosted {
         host.set_interrupt_handler(Rc::new(move |cpu| handler.interrupt(cpu)));
         let (rank, ranks, work) = (self.rank, self.ranks, self.work.clone());
         let (module, watch, user) = (self.module.clone(), self.watch.clone(), self.user.clone());
-        let seat = self.seat.clone();
+        let slot = self.slot.clone();
         // The workloads' ranks without work have pages for what the others send.
         let employed = self.is_employed() || matches!(work, Work::Workload(_));
         host.spawn("module", move |cpu| {
             module.boot(&cpu);
             if !employed {
-                return seat.ready.set(true);
+                return slot.ready.set(true);
             }
             cpu.spawn(&format!("rank {rank}"), move |cpu| {
                 let library = Rc::new(Library::new(&cpu, rank, (module, watch), user));
                 let wait = || {
-                    seat.ready.set(true);
+                    slot.ready.set(true);
                     cpu.spend(launch.since(cpu.now()));
                 };
                 let ended = match &work {
@@ -131,35 +131,35 @@ impl Software for Hosted {
                     }
                     Work::Program(start, shared) => {
                         wait();
-                        run_program((&cpu, rank), &library, (start, shared), &seat.memory)
+                        run_program((&cpu, rank), &library, (start, shared), &slot.memory)
                     }
                 };
                 let fatal = |why| Ending::Fatal(format!("rank {rank}: {why}"));
-                *seat.ending.borrow_mut() = Some((cpu.now(), ended.unwrap_or_else(fatal)));
+                *slot.ending.borrow_mut() = Some((cpu.now(), ended.unwrap_or_else(fatal)));
             });
         });
     }
     fn late(&self) -> Option<String> {
         let what = if self.module.ready.get() { "a rank's library" } else { "the kernel module" };
-        (!self.seat.ready.get()).then(|| format!("{what} was"))
+        (!self.slot.ready.get()).then(|| format!("{what} was"))
     }
     fn ranks(&self) -> Vec<u32> {
         vec![self.rank]
     }
     fn all_ended(&self) -> bool {
         let idle = matches!(self.work, Work::Program(..)) && !self.is_employed();
-        idle || self.seat.ending.borrow().is_some()
+        idle || self.slot.ending.borrow().is_some()
     }
     fn endings(&self) -> Vec<(u32, Time, i32)> {
-        let ending = self.seat.ending.borrow();
+        let ending = self.slot.ending.borrow();
         ending.iter().map(|(at, ending)| (self.rank, *at, ending.code())).collect()
     }
     fn failure(&self) -> Option<(i32, String)> {
-        let ending = self.seat.ending.borrow();
+        let ending = self.slot.ending.borrow();
         ending.as_ref()?.1.failure(self.rank)
     }
     fn missed(&self) -> Option<(i32, String)> {
-        let (rank, ending) = self.seat.memory.get()?.ending()?;
+        let (rank, ending) = self.slot.memory.get()?.ending()?;
         ending.failure(rank)
     }
     fn waiting(&self) -> Vec<String> {

@@ -12,19 +12,19 @@ use super::memory::{set_word, word, PAGE};
 use super::module::{pages, OWN_PAGES};
 use block::{Answer, Array, Ask, Command, Completion, Operation};
 use block::{ASK_BYTES, COMMAND_WORDS, COMPLETION_WORDS, PIECE, SECTOR};
-use machine::programs::native::{Kind, Workload};
+use machine::programs::native::{Workload, WorkloadKind};
 use std::cell::Cell;
 use std::io::{ErrorKind, Read, Write};
 
 /// Bytes of an array: what the RAID controller of marazakis2006 s2.4 has, as whole sectors.
 const BYTES_MAX: u64 = 614_100_000_000 / SECTOR * SECTOR;
 
-const fn kind(name: &'static str) -> Kind {
-    Kind { name, bytes: 64 << 20, bytes_max: BYTES_MAX, word: SECTOR, ranks: 2 }
+const fn kind(name: &'static str) -> WorkloadKind {
+    WorkloadKind { name, bytes: 64 << 20, bytes_max: BYTES_MAX, word: SECTOR, ranks: 2 }
 }
 
 /// The workloads.
-pub(super) const DISKS: [Kind; 2] = [kind("disk"), kind("disk-tails")];
+pub(super) const DISKS: [WorkloadKind; 2] = [kind("disk"), kind("disk-tails")];
 
 /// True if a workload is one of them.
 pub(super) fn is_disk(workload: &Workload) -> bool {

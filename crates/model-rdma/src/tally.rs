@@ -1,7 +1,7 @@
 //! State shared by card and host software of a node, beside the host's memory: counters, the poller, and
 //! the specification that judges.
 
-use ::rdma::{Arrival, Message, Spec};
+use ::rdma::{Arrival, RemoteWrite, Spec};
 use host::{SharedMemory, Waker};
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -77,13 +77,13 @@ impl Tally {
     }
 
     /// A descriptor is posted.
-    pub fn posts(&self, (source, flow): (u8, u8), from: u64, words: u16, message: Message) {
+    pub fn posts(&self, (source, flow): (u8, u8), from: u64, words: u16, message: RemoteWrite) {
         add(&self.posted, 1);
         add(&self.posted_words, words.into());
         if let Some(judge) = &self.judge {
             let at = |place: u64| word(&self.memory, from + 8 * place);
             let data = (0..u64::from(words)).map(at).collect();
-            judge.spec().post(source, flow, Message { data, ..message });
+            judge.spec().post(source, flow, RemoteWrite { data, ..message });
         }
     }
     /// A packet is in memory to its last word. The error is a sentence.

@@ -15,7 +15,7 @@ use abi::forth::{mark, QUEUE_SIZE};
 use abi::MessageId;
 use des::Time;
 use machine::instruments::journal::Journal;
-use machine::instruments::journey::Waypoint;
+use machine::instruments::message_trace::Waypoint;
 use machine::instruments::timeline::{Engine, Gauge};
 use pci::{Device, DeviceIn, DeviceOut, Operation};
 use serial::{Symbol, Word};
@@ -141,7 +141,7 @@ impl Packets {
     }
 }
 
-/// Numbers of the queues of which the depth is told ([`super::way::QUEUES`]).
+/// Numbers of the queues of which the depth is told ([`super::message_path::QUEUES`]).
 const QUEUED: u8 = 0;
 const READ: u8 = 1;
 const READY: u8 = 2;
@@ -260,8 +260,9 @@ impl Trail {
 
     /// A message comes, which has left its sender.
     pub fn foreseen(&self, message: MessageId) {
-        let told =
-            |flight: &mut machine::instruments::journey::Flight| (flight.packets, flight.kept);
+        let told = |flight: &mut machine::instruments::message_trace::Flight| {
+            (flight.packets, flight.kept)
+        };
         let Some((packets, awaited)) = self.journal.with(message, told) else { return };
         let expected = Expected {
             message,

@@ -6,18 +6,18 @@ use super::memory::{set_word, word};
 use super::module::{pages, OWN_PAGES};
 use super::storage::{self, DISKS};
 use des::Time;
-use machine::programs::native::{Kind, Workload};
+use machine::programs::native::{Workload, WorkloadKind};
 use std::fmt::Write;
 
 /// Bytes of a message at most: what all senders' messages have room for in a host.
 const BYTES_MAX: u64 = 1 << 20;
 
-const fn kind(name: &'static str, bytes: u64) -> Kind {
-    Kind { name, bytes, bytes_max: BYTES_MAX, word: 8, ranks: 2 }
+const fn kind(name: &'static str, bytes: u64) -> WorkloadKind {
+    WorkloadKind { name, bytes, bytes_max: BYTES_MAX, word: 8, ranks: 2 }
 }
 
 /// The workloads of this model.
-pub(crate) static WORKLOADS: &[Kind] = &[
+pub(crate) static WORKLOADS: &[WorkloadKind] = &[
     kind("rdma-pingpong", 8),
     kind("rdma-latency", 8),
     kind("rdma-stream", 4096),

@@ -3,7 +3,7 @@
 use super::configure::{list_commands, Configuration};
 use super::firmware::image::FirmwareImage;
 use super::node::observers::Observers;
-use super::node::seam::Seam;
+use super::node::ports::NodePorts;
 use super::node::{Boot, Node, Schedule};
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{EventQueue, Outbox, Time, TraceHash};
@@ -45,10 +45,10 @@ impl Parts<'_> {
 
     /// A node whose firmware the loader has written through the back door while the processor is in reset.
     pub(super) fn cold(&self, nid: u32, wire_nid: u16) -> Node {
-        self.assemble(nid, wire_nid, |seam| {
+        self.assemble(nid, wire_nid, |ports| {
             let mut nic = nic::SeaStar::new(&self.configuration.nic, wire_nid);
             for (base, bytes) in [(TEXT_BASE, &self.image.image), (SHIM_BASE, &self.image.shim)] {
-                let written = nic.ras_write(Time::ZERO, base.into(), bytes, seam);
+                let written = nic.ras_write(Time::ZERO, base.into(), bytes, ports);
                 written.expect("the image was checked against its region");
             }
             (self.processor(), nic)
@@ -60,7 +60,7 @@ impl Parts<'_> {
         &self,
         nid: u32,
         wire_nid: u16,
-        chip: impl FnOnce(&mut Seam) -> (ppc440::Core, nic::SeaStar),
+        chip: impl FnOnce(&mut NodePorts) -> (ppc440::Core, nic::SeaStar),
     ) -> Node {
         let Parts { bench, configuration, .. } = *self;
         let parameters = &bench.options.parameters;
@@ -71,10 +71,10 @@ impl Parts<'_> {
         let few = pools.list_commands < portals::seastar::Pools::FULL.list_commands;
         let judge = bench.judge(nid, &host, os == Os::Linux || few);
         let rings = Rc::new(portals::seastar::Rings::default());
-        let mut seam = Seam {
+        let mut ports = NodePorts {
             nid,
             queue: EventQueue::new(nid),
-            moves: EventQueue::new(nid),
+            datapath: EventQueue::new(nid),
             link: configuration.link.clone(),
             memory: host.memory().clone(),
             router: net::Router::new(&configuration.net, &configuration.topology, nid),
@@ -91,7 +91,7 @@ impl Parts<'_> {
             rings: (configuration.driver.accelerated > 0).then(|| rings.clone()),
             now: Time::ZERO,
         };
-        let (core, nic) = chip(&mut seam);
+        let (core, nic) = chip(&mut ports);
         let config = portals::seastar::Config {
             list_commands: list_commands(os, parameters),
             pools,
@@ -112,6 +112,6 @@ impl Parts<'_> {
         let launch = bench.common.launch();
         let (ras_poll, ras_patience) = (configuration.ras_poll, configuration.ras_patience);
         let schedule = Schedule { ras_poll, ras_patience, launch };
-        Node::start(core, nic, host, (ranks, driver), seam, self.symbols.clone(), schedule)
+        Node::start(core, nic, host, (ranks, driver), ports, self.symbols.clone(), schedule)
     }
 }

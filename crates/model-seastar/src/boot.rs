@@ -24,7 +24,7 @@ impl Parts<'_> {
     /// A processor in reset.
     pub(super) fn processor(&self) -> ppc440::Core {
         let mut core = ppc440::Core::new(&self.configuration.ppc440);
-        core.set_parking(self.bench.options.park);
+        core.set_idle_fast_forward(self.bench.options.park);
         if !self.bench.options.translate {
             core.set_translation(0);
         }

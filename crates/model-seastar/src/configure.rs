@@ -138,7 +138,7 @@ fn net(p: &Parameters) -> Result<net::Params, String> {
         node_room: p.number("nic.rx_buffers"),
         credit_batch: p.number("net.credit_batch"),
     };
-    params.mistake().map_or(Ok(params), |why| Err(format!("net: {why}")))
+    params.usage_error().map_or(Ok(params), |why| Err(format!("net: {why}")))
 }
 
 fn nic(p: &Parameters) -> nic::Params {

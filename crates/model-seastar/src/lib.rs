@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! configure ─► assembly ─► node (host, NIC with its processor, router)
-//!                │           ├─ seam: what host, NIC, processor and router ask of one another
+//!                │           ├─ node ports: what host, NIC, processor and router ask of one another
 //!                │           └─ warm: one boot for all nodes
 //!                ├─ boot: who begins with that boot
 //!                └─ firmware: its image, its trace
@@ -23,7 +23,7 @@ mod tests;
 
 pub use powerpc::debugger;
 
-use machine::instruments::journey::PORTALS;
+use machine::instruments::message_trace::PORTALS;
 use machine::models::{Firmware, Model, Processor};
 
 pub(crate) use rows::ROWS;

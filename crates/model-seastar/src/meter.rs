@@ -41,7 +41,7 @@ pub(crate) struct Meter {
 
 /// Instructions executed one by one, and parked, so far.
 fn counts(core: &ppc440::Core) -> (u64, u64) {
-    let parked = core.parked_instructions();
+    let parked = core.skipped_instructions();
     (core.counters().instructions - parked, parked)
 }
 

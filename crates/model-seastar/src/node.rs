@@ -4,8 +4,9 @@ use super::assembly::LateDriver;
 use crate::meter::Meter;
 use abi::seastar::{READY_FLAG, READY_VALUE};
 use bus::Direction;
+use datapath::DatapathEvent;
 use des::{
-    Duration, Envelope, Foretold, LogicalProcess, Offers, Outbox, Outlook, Standing, Time, LAGS,
+    Announced, Duration, Envelope, LogicalProcess, Lookahead, Offers, Outbox, Status, Time, LAGS,
 };
 use heartbeat::{IdleTurn, IDLE_OBSERVED};
 use kinds::{is_for_host, kind};
@@ -18,38 +19,37 @@ use machine::instruments::capture::{Side, Tap};
 use machine::instruments::spool::Stream;
 use machine::programs::Ranks;
 use machine::report::NodeReport;
-use moves::Move;
-use powerpc::debugger::Seat;
-use seam::{Crossing, Event, Seam, Touched};
+use ports::{Crossing, Event, NodePorts, Touched};
+use powerpc::debugger::GdbSlot;
 use std::sync::Arc;
 
 mod accelerated;
 mod coherence;
 mod counters;
+mod datapath;
 mod debug;
+mod earliest_output;
 mod exception;
 mod failures;
 mod heartbeat;
 mod kinds;
 mod local_bus;
-mod moves;
 pub(super) mod observers;
+pub(crate) mod ports;
 mod processor;
 mod progress;
-mod reach;
 mod remains;
-pub(crate) mod seam;
-mod stretch;
+mod steady;
 mod warm;
 mod watching;
 mod wrong;
 pub(crate) use kinds::{is_visible, Visible};
 pub(crate) use remains::Left;
-pub(crate) use warm::{Boot, Step, Tape, TAPED};
+pub(crate) use warm::{Boot, ReplayLog, Step, TAPED};
 use wrong::of_links;
 
 /// A node of the machine. Built, run and ended on one worker thread. The fields that every event needs come
-/// first (`repr(C)`, here and in `Seam`): nodes by the hundred share the host's caches.
+/// first (`repr(C)`, here and in `NodePorts`): nodes by the hundred share the host's caches.
 #[repr(C)]
 pub(crate) struct Node {
     /// End of the last window: the processor may be at an earlier time, waiting to issue after it.
@@ -59,14 +59,14 @@ pub(crate) struct Node {
     /// Time of the processor's next action, as [`ppc440::Core::now`] told after it last ran.
     acts: Time,
     recorder: Option<Box<Recorder>>,
-    seat: Seat,
+    gdb: GdbSlot,
     schedule: Schedule,
-    stretches: stretch::Stretches,
+    steady: steady::SteadyState,
     host: host::Host,
     ranks: Ranks,
     idle: IdleTurn,
     meter: Meter,
-    seam: Seam,
+    ports: NodePorts,
     core: ppc440::Core,
     nic: nic::SeaStar,
     symbols: Arc<Symbols>,
@@ -104,17 +104,17 @@ impl Node {
         nic: nic::SeaStar,
         host: host::Host,
         (ranks, driver): (Ranks, LateDriver),
-        mut seam: Seam,
+        mut ports: NodePorts,
         symbols: Arc<Symbols>,
         schedule: Schedule,
     ) -> Node {
         core.release_reset(Time::ZERO);
         // By the loader: the caches are empty.
-        seam.touched.clear();
-        seam.queue.schedule(Time::ZERO + schedule.ras_poll, Event::PollReady);
+        ports.touched.clear();
+        ports.queue.schedule(Time::ZERO + schedule.ras_poll, Event::PollReady);
         let idling = schedule.launch.since(Time::ZERO + IDLE_OBSERVED);
-        seam.queue.schedule(Time::ZERO + idling, Event::Observe);
-        seam.queue.schedule(schedule.launch, Event::Launch);
+        ports.queue.schedule(Time::ZERO + idling, Event::Observe);
+        ports.queue.schedule(schedule.launch, Event::Launch);
         Node {
             acts: core.now(),
             core,
@@ -122,7 +122,7 @@ impl Node {
             host,
             ranks,
             driver,
-            seam,
+            ports,
             symbols,
             schedule,
             horizon: Time::ZERO,
@@ -130,9 +130,9 @@ impl Node {
             at_launch: None,
             idle: IdleTurn::unknown(),
             recorder: None,
-            seat: Seat::default(),
+            gdb: GdbSlot::default(),
             meter: Meter::default(),
-            stretches: Default::default(),
+            steady: Default::default(),
         }
     }
 
@@ -143,28 +143,28 @@ impl Node {
 
     /// Lets packets that enter and leave the network here be written down.
     pub fn set_tap(&mut self, tap: Option<Tap>) {
-        self.seam.observers.tap = tap;
+        self.ports.observers.tap = tap;
     }
 
-    /// Lets stretches of streams that repeat themselves be skipped.
+    /// Lets spans of streams that repeat themselves be skipped.
     pub fn set_merging(&mut self, merge: bool) {
-        self.stretches.on = merge;
+        self.steady.on = merge;
     }
 
     /// Lets this node, and the links that leave it, fail as asked; it has not been launched yet.
     pub fn set_faults(&mut self, faults: &Faults) {
-        let nid = self.seam.nid;
+        let nid = self.ports.nid;
         if !faults.links.is_empty() {
-            self.seam.router.set_faults(&of_links(faults), nid);
+            self.ports.router.set_faults(&of_links(faults), nid);
         }
-        self.seam.interrupts = faults.interrupts(nid).map(Box::new);
+        self.ports.interrupts = faults.interrupts(nid).map(Box::new);
         self.host.set_pace(&faults.pace(nid));
         if let Some(streams) = faults.streams(nid) {
             self.nic.withhold_streams(streams);
         }
         if let Some(from) = faults.stuck_since(nid) {
             self.host.set_stuck_line(from);
-            self.seam.queue.schedule(from, Event::Interrupt);
+            self.ports.queue.schedule(from, Event::Interrupt);
         }
     }
 
@@ -176,41 +176,41 @@ impl Node {
     #[inline(always)]
     fn dispatch(&mut self, now: Time, event: Event) {
         let kind = kind(&event);
-        self.seam.hash.event(now, kind);
-        self.seam.observers.tape(|| Step::Due(now, event));
-        if let Some(judge) = &self.seam.observers.judge {
+        self.ports.hash.event(now, kind);
+        self.ports.observers.replay_log(|| Step::Due(now, event));
+        if let Some(judge) = &self.ports.observers.judge {
             judge.set_now(now);
         }
-        self.seam.now = now;
+        self.ports.now = now;
         let visible = is_visible(&self.nic, &event);
         if visible == Visible::Firmware {
             debug_assert!(!self.core.is_waiting(), "the processor has come here before");
-            self.seam.firmware.stimulated();
+            self.ports.firmware.stimulated();
         }
-        self.stretches.follow(now, kind, || stretch::only_passes(&event, visible));
+        self.steady.follow(now, kind, || steady::only_passes(&event, visible));
         let may_fail = is_for_host(&event);
-        let Node { nic, host, seam, .. } = self;
+        let Node { nic, host, ports, .. } = self;
         match event {
-            Event::Nic(event) => nic.handle(now, event, seam),
-            Event::Host(event) => host.handle(now, event, seam),
+            Event::Nic(event) => nic.handle(now, event, ports),
+            Event::Host(event) => host.handle(now, event, ports),
             Event::MmioWrite { addr, len, data } => {
-                nic.mmio_write(now, addr, &data[..usize::from(len)], seam);
+                nic.mmio_write(now, addr, &data[..usize::from(len)], ports);
             }
             Event::MmioRead { addr } => {
                 let mut word = [0; 4];
-                let leaves = nic.mmio_read(now, addr, &mut word, seam);
-                let bytes = seam.ht_overhead[2] + word.len() as u64;
-                let arrives = seam.link.send(leaves, Direction::ToHost, bytes);
+                let leaves = nic.mmio_read(now, addr, &mut word, ports);
+                let bytes = ports.ht_overhead[2] + word.len() as u64;
+                let arrives = ports.link.send(leaves, Direction::ToHost, bytes);
                 let value = u32::from_le_bytes(word);
-                seam.queue.schedule(arrives, Event::MmioReply { value });
+                ports.queue.schedule(arrives, Event::MmioReply { value });
             }
-            Event::MmioReply { value } => host.mmio_reply(now, value, seam),
-            Event::Interrupt => host.interrupt(now, seam),
+            Event::MmioReply { value } => host.mmio_reply(now, value, ports),
+            Event::Interrupt => host.interrupt(now, ports),
             Event::PollReady => self.poll_ready(now),
             Event::Observe => self.observe(now),
             Event::Launch => self.launch(now),
         }
-        if !self.seam.touched.is_empty() {
+        if !self.ports.touched.is_empty() {
             self.tell_of_memory();
         }
         let may_fail = may_fail || self.wake_accelerated(now);
@@ -226,10 +226,10 @@ impl Node {
     /// last one.
     fn take_passed(&mut self, now: Time) -> Time {
         let mut last = now;
-        let Node { host, seam, stretches, .. } = self;
+        let Node { host, ports, steady, .. } = self;
         host.take_passed(|at| {
-            seam.hash.event(at, kind(&Event::Host(host::Event::default())));
-            stretches.follow(at, 0, || false);
+            ports.hash.event(at, kind(&Event::Host(host::Event::default())));
+            steady.follow(at, 0, || false);
             last = at;
         });
         last
@@ -238,36 +238,36 @@ impl Node {
     /// The loader waits for the firmware, then the kernel boots.
     fn poll_ready(&mut self, now: Time) {
         let mut word = [0; 4];
-        let read = self.nic.ras_read(READY_FLAG.into(), &mut word, &mut self.seam);
+        let read = self.nic.ras_read(READY_FLAG.into(), &mut word, &mut self.ports);
         if let Err(error) = read {
             unreachable!("the ready flag stands in SRAM: {error}");
         }
-        self.seam.touched.push(Touched::Read { addr: READY_FLAG.into(), data: word });
+        self.ports.touched.push(Touched::Read { addr: READY_FLAG.into(), data: word });
         self.polled(now, u32::from_le_bytes(word) == READY_VALUE);
     }
 
     /// The loader has looked, and the firmware was ready or not.
     fn polled(&mut self, now: Time, ready: bool) {
         if ready {
-            self.seam.observers.tape(|| Step::Ready);
+            self.ports.observers.replay_log(|| Step::Ready);
             self.ranks.boot(&mut self.host, self.schedule.launch);
-            self.host.start(now, &mut self.seam);
+            self.host.start(now, &mut self.ports);
         } else {
-            self.seam.queue.schedule(now + self.schedule.ras_poll, Event::PollReady);
+            self.ports.queue.schedule(now + self.schedule.ras_poll, Event::PollReady);
         }
     }
 
     fn launch(&mut self, now: Time) {
         if !self.ranks.booted() {
             let at = self.core.pc();
-            let nid = self.seam.nid;
+            let nid = self.ports.nid;
             let place = self.symbols.describe(at);
             let (what, why) = match self.ranks.late() {
                 Some(what) => (what, "see machine.launch".into()),
                 None => ("the firmware was".into(), format!("it stands at {place}")),
             };
             let sentence = format!("node {nid}: {what} not ready for the launch at {now}; {why}");
-            return self.seam.fail(now, 1, sentence);
+            return self.ports.fail(now, 1, sentence);
         }
         self.idle.wanted = Time::NEVER;
         self.at_launch = Some(self.snapshot(now));
@@ -294,16 +294,16 @@ impl Node {
             Event::Interrupt => self.host.stuck_since() != Some(at),
             _ => true,
         };
-        !self.seam.moves.is_empty()
-            || !self.seam.queue.is_empty()
-                && (!self.ranks.all_ended() || self.seam.queue.iter().any(matters))
+        !self.ports.datapath.is_empty()
+            || !self.ports.queue.is_empty()
+                && (!self.ranks.all_ended() || self.ports.queue.iter().any(matters))
     }
 
     fn snapshot(&mut self, now: Time) -> Snapshot {
         Snapshot {
             instructions: self.core.counters().instructions,
             cycles: self.core.cycles_at(now),
-            turns: self.seam.firmware.turns,
+            turns: self.ports.firmware.turns,
             host: self.host.times_of_cores(now).collect(),
         }
     }
@@ -311,7 +311,7 @@ impl Node {
     /// A field of the NIC control block, read as the RAS system does.
     fn niccb(&mut self, name: &str) -> u64 {
         let fields = counters::niccb(&mut |addr, buf| {
-            let read = self.nic.ras_read(addr, buf, &mut self.seam);
+            let read = self.nic.ras_read(addr, buf, &mut self.ports);
             read.expect("the control block stands in SRAM");
         });
         fields.get(name).copied().unwrap_or(0)
@@ -323,21 +323,21 @@ impl LogicalProcess for Node {
     type Report = Remains<Left>;
 
     fn next_event(&self) -> Time {
-        self.seam.next_time().min(self.processor_acts())
+        self.ports.next_time().min(self.processor_acts())
     }
 
-    fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
+    fn lookahead(&self, told: &mut Vec<Announced>) -> Lookahead {
         self.foresee(told)
     }
 
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing>) {
-        std::mem::swap(outbox, &mut self.seam.outbox);
+        std::mem::swap(outbox, &mut self.ports.outbox);
         self.welcome();
         // A debugger of the firmware sees every event.
-        self.seam.horizon = if !self.seat.is_taken() { horizon } else { Time::ZERO };
+        self.ports.horizon = if !self.gdb.is_taken() { horizon } else { Time::ZERO };
         // The processor has just been run as far as it had to be.
         let mut came = false;
-        while self.seam.failure.is_none() {
+        while self.ports.failure.is_none() {
             if self.idle.wanted < horizon {
                 self.measure_idle_turn(horizon);
             }
@@ -348,69 +348,69 @@ impl LogicalProcess for Node {
                 continue;
             }
             came = false;
-            if self.seam.moves.key() < self.seam.queue.key() {
-                match self.seam.moves.pop_before(horizon) {
+            if self.ports.datapath.key() < self.ports.queue.key() {
+                match self.ports.datapath.pop_before(horizon) {
                     Some((now, next)) => self.move_on(now, next),
                     None => break,
                 }
                 continue;
             }
-            match self.seam.queue.pop_before(horizon) {
+            match self.ports.queue.pop_before(horizon) {
                 Some((now, event)) => self.dispatch(now, event),
                 None => break,
             }
         }
-        if self.seam.failure.is_some() {
+        if self.ports.failure.is_some() {
             self.show_failure();
         }
         self.horizon = horizon;
-        std::mem::swap(outbox, &mut self.seam.outbox);
+        std::mem::swap(outbox, &mut self.ports.outbox);
     }
 
     fn receive(&mut self, e: Envelope<Crossing>) {
         match e.message {
             Crossing::Link(message) => {
-                let next = self.seam.arrivals.expect(message);
-                self.seam.moves.schedule_from(e.at, e.source, e.sequence, next);
+                let next = self.ports.arrivals.expect(message);
+                self.ports.datapath.schedule_from(e.at, e.source, e.sequence, next);
             }
-            Crossing::Flight(flight) => self.seam.observers.journal.comes(flight),
-            Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.seam),
+            Crossing::Flight(flight) => self.ports.observers.journal.comes(flight),
+            Crossing::Skipped(skipped) => self.nic.take_skipped(&skipped, &mut self.ports),
         }
     }
 
-    fn standing(&self) -> Standing {
-        if let Some(failure) = &self.seam.failure {
-            Standing::Failed(failure.at)
-        } else if self.awaits() || !self.seam.firmware.idles() {
-            Standing::Busy
+    fn status(&self) -> Status {
+        if let Some(failure) = &self.ports.failure {
+            Status::Failed(failure.at)
+        } else if self.awaits() || !self.ports.firmware.idles() {
+            Status::Busy
         } else if self.ranks.all_ended() {
-            Standing::Done
+            Status::Done
         } else {
-            Standing::Quiet
+            Status::Quiet
         }
     }
 
-    fn beats(&self) -> Option<u64> {
-        self.nic.beats()
+    fn progress(&self) -> Option<u64> {
+        self.nic.progress()
     }
 
     fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
-        self.stretches.on.then(|| self.take_sample(number, now, began))?
+        self.steady.on.then(|| self.take_sample(number, now, began))?
     }
 
     fn repeat(&mut self, since: u64, span: Duration, times: u64, outbox: &mut Outbox<Crossing>) {
         self.repeat_since(since, span, times, outbox);
     }
 
-    fn rests(&self) -> Time {
-        self.rests_at()
+    fn quiesce_time(&self) -> Time {
+        self.quiesce_time()
     }
 
     fn finish(mut self, now: Time) -> Remains<Left> {
         // An idle firmware may not have reached the event that failed.
-        let until = self.seam.failure.as_ref().map_or(now, |failure| failure.at);
+        let until = self.ports.failure.as_ref().map_or(now, |failure| failure.at);
         self.run_processor(until, false);
-        if self.seam.firmware.halted {
+        if self.ports.firmware.halted {
             self.run_halted(now);
         }
         let end = self.snapshot(until);
@@ -418,17 +418,17 @@ impl LogicalProcess for Node {
         let launch = self.at_launch.take().unwrap_or_else(|| end.clone());
         let (work, ledger) = (self.work(&launch, &end), self.ledger());
         let told = self.core.told_until();
-        let profile = self.recorder.take().map(|recorder| recorder.finish(self.seam.nid, told));
-        if let Some(watch) = self.seam.observers.journal.end_watch() {
+        let profile = self.recorder.take().map(|recorder| recorder.finish(self.ports.nid, told));
+        if let Some(watch) = self.ports.observers.journal.end_watch() {
             watch.finish(now);
         }
         Remains {
-            judged: self.seam.observers.judge.as_ref().map(|judge| judge.tally()),
+            judged: self.ports.observers.judge.as_ref().map(|judge| judge.tally()),
             profile,
-            failure: self.seam.failure.take(),
+            failure: self.ports.failure.take(),
             missed: self.ranks.missed(),
-            journal: self.seam.observers.journal.finish(until),
-            hash: self.seam.hash.value(),
+            journal: self.ports.observers.journal.finish(until),
+            hash: self.ports.hash.value(),
             waiting: self.waiting(until),
             endings: self.ranks.endings(),
             end: now,
@@ -436,8 +436,8 @@ impl LogicalProcess for Node {
             left: Left {
                 work,
                 ledger,
-                effort: Effort { events: self.stretches.events, ..self.meter.effort(&self.core) },
-                packets: self.seam.observers.tap.take().map(Tap::finish),
+                effort: Effort { events: self.steady.events, ..self.meter.effort(&self.core) },
+                packets: self.ports.observers.tap.take().map(Tap::finish),
                 sram: self.nic.into_sram(),
             },
         }

@@ -9,7 +9,7 @@ use bus::{BusError, HyperTransport};
 use des::{Duration, Time};
 use machine::parameters::Parameters;
 use machine::programs::placement::Placement;
-use machine::Mistake;
+use machine::UsageError;
 
 /// Time of a read of one word on the local bus, from the request to the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,15 +54,15 @@ impl nic::Ports for IdleHost {
     fn fault(&mut self, _now: Time, error: BusError) {
         unreachable!("{error}");
     }
-    fn mark(&mut self, _at: Time, message: MessageId, mark: nic::Mark) {
+    fn mark(&mut self, _at: Time, message: MessageId, mark: nic::TracePoint) {
         unreachable!("there is no message {message:?} to be at {mark:?}");
     }
 }
 
 /// Reads a word of SRAM and a word of host memory on an idle node of the machine.
-pub fn read_times(parameters: &Parameters) -> Result<ReadTimes, Mistake> {
+pub fn read_times(parameters: &Parameters) -> Result<ReadTimes, UsageError> {
     let configuration =
-        Configuration::new(parameters, Placement { ranks: 1, per_node: 1 }).map_err(Mistake)?;
+        Configuration::new(parameters, Placement { ranks: 1, per_node: 1 }).map_err(UsageError)?;
     let mut nic = nic::SeaStar::new(&configuration.nic, 0);
     let mut host = IdleHost { link: configuration.link };
     let map = HTB_VALID.to_le_bytes();

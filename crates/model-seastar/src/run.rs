@@ -13,7 +13,7 @@ use machine::firmware::symbols::Symbols;
 use machine::instruments::capture::Capture;
 use machine::parameters::Parameters;
 use machine::report::{Firmware, Report};
-use machine::{Mistake, Options, Outcome};
+use machine::{Options, Outcome, UsageError};
 use net::Topology;
 use powerpc::debugger::Visit;
 use std::fmt;
@@ -100,21 +100,21 @@ fn faults_of(
 }
 
 /// Runs a program.
-pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
-    let common = Common::new(&options.parameters, options.ranks).map_err(Mistake)?;
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
+    let common = Common::new(&options.parameters, options.ranks).map_err(UsageError)?;
     let launch = common.launch();
     let configuration =
-        Configuration::new(&options.parameters, common.placement).map_err(Mistake)?;
+        Configuration::new(&options.parameters, common.placement).map_err(UsageError)?;
     let topology = &configuration.topology;
     let faults =
-        faults_of(&options.faults, options.seed, &configuration, launch).map_err(Mistake)?;
+        faults_of(&options.faults, options.seed, &configuration, launch).map_err(UsageError)?;
     let nodes = topology.nodes();
     let mut bench = Bench::new(options, common, nodes, faults)?;
     if configuration.nic.recovers {
         bench.expect_repeats();
     }
-    let image = FirmwareImage::load(&options.firmware).map_err(|e| Mistake(e.to_string()))?;
-    let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| Mistake(e.to_string()))?);
+    let image = FirmwareImage::load(&options.firmware).map_err(|e| UsageError(e.to_string()))?;
+    let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| UsageError(e.to_string()))?);
     let watched = !options.watchers.is_empty();
     let visit = Visit::expected(options, nodes, launch)?;
     let parts = Parts {
@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, Mistake> {
         boot: parts.boot(),
         parts,
         code: (options.profile || watched).then(|| Arc::new(Code::new(&symbols))),
-        capture: Capture::wanted(options).map_err(Mistake)?,
+        capture: Capture::wanted(options).map_err(UsageError)?,
         visit,
     };
     let mut ended = bench.simulate(&plan);

@@ -53,5 +53,5 @@ pub use request::waiting::{Wait, Waiting};
 pub use request::{RequestId, Status};
 pub use transport::portals::matching::{is_collective, Rendezvous, MAX_RANKS};
 pub use transport::portals::Portals;
-pub use transport::queues::{Place, Queues, Rings};
+pub use transport::queues::{Queues, QueuesSetup, Rings};
 pub use transport::{Address, Begun, Bytes, Ending, Found, Mode, Step, Taken, Transport, Wanted};

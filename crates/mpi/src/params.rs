@@ -54,7 +54,7 @@ impl Params {
     }
 
     /// Error in the parameters, as a sentence.
-    pub fn mistake(&self) -> Option<String> {
+    pub fn usage_error(&self) -> Option<String> {
         let Params { copy_buffers, copy_limit, events, .. } = *self;
         let room = self.event_room();
         if copy_buffers > room {

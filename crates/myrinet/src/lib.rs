@@ -15,7 +15,7 @@
 //! | `switch` | source routing: a byte taken off, the CRC-8 made anew, cut-through |
 //! | `routes` | which links wait for which; cyclic routes are named as deadlock |
 //! | `card` | the card: `registers`, `dma`, `send`, `receive`, `host`; `points` of a packet's way |
-//! | `plant` | bugs for the tests to find |
+//! | `mutant` | bugs for the tests to find |
 //!
 //! Cards and switches are passive: they are called with the time, act through [`Wires`] and [`Host`], and
 //! say when they act next by themselves. A signal on a cable takes at least its delay, which is the
@@ -40,14 +40,14 @@
 //!
 //! `tests/whole/links.rs` has conservation and slack for cables of any length, `tests/whole/card.rs` the
 //! card, by its registers, `tests/whole/pingpong.rs` two cards with the real control program over a switch,
-//! `tests/whole/planted.rs` the bugs that these find.
+//! `tests/whole/mutants.rs` the bugs that these find.
 
 #![forbid(unsafe_code)]
 
 mod card;
 mod crc;
 mod link;
-mod plant;
+mod mutant;
 mod pulse;
 mod routes;
 mod slack;
@@ -56,6 +56,6 @@ mod switch;
 pub use card::{Card, CardParams, Counters, Host, Point, Stopped};
 pub use crc::{crc32, crc8};
 pub use link::{Params, Signal, Slot, Wires};
-pub use plant::{plant, Plant};
+pub use mutant::{mutant, Mutant};
 pub use routes::{check_routes, Deadlock, End, Topology};
 pub use switch::{Switch, SwitchCounters, SwitchParams};

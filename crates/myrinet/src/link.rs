@@ -80,7 +80,7 @@ impl Params {
     }
 
     /// Error in the parameters, as a sentence.
-    pub fn mistake(&self) -> Option<String> {
+    pub fn usage_error(&self) -> Option<String> {
         let (stop, go) = (self.stop, self.go);
         if go >= stop {
             return Some(format!("GO at {go} bytes is not below STOP at {stop}"));

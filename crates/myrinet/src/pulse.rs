@@ -6,7 +6,7 @@
 //! beat that came is known, and silence is noticed when it would be. [`Pulse::send_beats`] sends each.
 
 use crate::link::{Params, Signal, Wires};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use des::{Duration, Time};
 
 /// One end's heartbeat, and its ear for the other's.
@@ -62,7 +62,7 @@ impl Pulse {
             self.next += self.beat;
             wires.put(self.port, now, Signal::Beat);
         }
-        let deaf = is_planted(Plant::Deaf);
+        let deaf = is_mutant(Mutant::Deaf);
         let falls = self.due() <= now && !deaf;
         if falls {
             self.silent = Some(now);

@@ -1,7 +1,7 @@
 //! The slack buffer at the receiving end of a link.
 
 use crate::link::{Signal, Slot, SLOT};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use std::collections::VecDeque;
 
 /// Slots that wait, and whether the other end is stopped.
@@ -30,7 +30,7 @@ impl Slack {
         self.high = self.high.max(self.held);
         assert!(self.held <= self.capacity, "the slack buffer overflows");
         self.slots.push_back(slot);
-        let late = if is_planted(Plant::LateStop) { SLOT as u32 } else { 0 };
+        let late = if is_mutant(Mutant::LateStop) { SLOT as u32 } else { 0 };
         if !self.stopped && self.held >= self.stop + late {
             self.stopped = true;
             return Some(Signal::Stop);
@@ -44,7 +44,7 @@ impl Slack {
     pub fn pop(&mut self) -> Option<(Slot, Option<Signal>)> {
         let slot = self.slots.pop_front()?;
         self.held -= u32::from(slot.len);
-        let goes = self.stopped && self.held <= self.go && !is_planted(Plant::NoGo);
+        let goes = self.stopped && self.held <= self.go && !is_mutant(Mutant::NoGo);
         if goes {
             self.stopped = false;
         }

@@ -3,7 +3,7 @@
 
 use crate::crc::extend8;
 use crate::link::{Outlet, Params, Signal, Slot, Wires};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use crate::pulse::Pulse;
 use crate::slack::Slack;
 use des::{Duration, Time};
@@ -199,7 +199,7 @@ impl Switch {
         let byte = slot.bytes[0];
         // Six bits with a sign.
         let further = ((byte << 2) as i8 >> 2) as isize;
-        let target = match is_planted(Plant::AbsoluteRoute) {
+        let target = match is_mutant(Mutant::AbsoluteRoute) {
             true => further,
             false => port as isize + further,
         };
@@ -249,7 +249,7 @@ impl Switch {
                 self.counters.packets_out += u64::from(slot.ends);
                 self.outputs[to].wire.send(now, to, slot, wires);
                 if slot.ends {
-                    if !is_planted(Plant::KeepsOutput) {
+                    if !is_mutant(Mutant::KeepsOutput) {
                         self.outputs[to].owner = None;
                     }
                     self.inputs[port].state = State::Idle;
@@ -264,7 +264,7 @@ impl Switch {
         let input = &mut self.inputs[port];
         let data = usize::from(slot.len) - usize::from(slot.ends);
         input.came = extend8(input.came, &slot.bytes[..data]);
-        if std::mem::take(&mut input.begins) && !is_planted(Plant::RouteByteStays) {
+        if std::mem::take(&mut input.begins) && !is_mutant(Mutant::RouteByteStays) {
             slot.bytes.rotate_left(1);
             slot.len -= 1;
             self.counters.route_bytes += 1;
@@ -274,9 +274,9 @@ impl Switch {
         if slot.ends {
             let crc = &mut slot.bytes[data];
             // A difference to the right one stays.
-            if is_planted(Plant::HealsCrc) {
+            if is_mutant(Mutant::HealsCrc) {
                 *crc = input.passed;
-            } else if !is_planted(Plant::OldCrc) {
+            } else if !is_mutant(Mutant::OldCrc) {
                 *crc ^= input.came ^ input.passed;
             }
         }

@@ -1,8 +1,8 @@
 //! Handling of failing links in a router.
 
 use crate::faults::Fate;
-use crate::queues::{input_number, Course, Passing};
-use crate::{Event, Message, Ports, Router};
+use crate::queues::{input_number, Passing, Route};
+use crate::{Event, LinkMessage, Ports, Router};
 use abi::packet::Packet;
 use des::Time;
 
@@ -12,12 +12,12 @@ impl Router {
     pub(crate) fn pass_struck(
         &mut self,
         now: Time,
-        course: Course,
+        route: Route,
         (start, end): (Time, Time),
         mut packet: Packet,
         ports: &mut impl Ports,
     ) {
-        let (index, lane) = (course.output(), course.channel());
+        let (index, lane) = (route.output(), route.channel());
         let neighbour = self.neighbours[index].expect("routes follow links");
         let output = &mut self.outputs[index];
         let faults = self.faults.as_mut().expect("links may fail");
@@ -40,12 +40,12 @@ impl Router {
             Fate::Lost => {
                 output.counters.lost += 1;
                 self.books.lost.count(&packet);
-                return self.lose(end, index, lane, course.flits, ports);
+                return self.lose(end, index, lane, route.flits, ports);
             }
         }
-        self.books.sent[input_number(index, lane)] += u64::from(course.flits);
-        let (link, channel) = (course.output, course.channel);
-        ports.send(arrival, neighbour, Message::Packet { link, channel, packet });
+        self.books.sent[input_number(index, lane)] += u64::from(route.flits);
+        let (link, channel) = (route.output, route.channel);
+        ports.send(arrival, neighbour, LinkMessage::Packet { link, channel, packet });
         if let Some(copy) = copy {
             self.repeat(now, index, lane, copy, ports);
         }
@@ -64,12 +64,12 @@ impl Router {
         output.counters.doubled += 1;
         output.waiting += 1;
         let (tail, flits) = (output.free, packet.flits());
-        let course =
-            Course { output: index as u8, channel: channel as u8, is_copy: true, flits, tail };
+        let route =
+            Route { output: index as u8, channel: channel as u8, is_copy: true, flits, tail };
         let lane = &mut output.lanes[channel];
         lane.flits += flits;
-        lane.queue.push_front(Passing { course, packet });
-        self.standing += 1;
+        lane.queue.push_front(Passing { route, packet });
+        self.queued += 1;
         self.serve(now, index, ports);
     }
     /// A packet is lost behind an output: the other end throws it away and tells so.

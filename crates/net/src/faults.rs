@@ -1,8 +1,8 @@
 //! Faults of links, on request and by seed.
 //!
 //! The faults of a packet depend on the seed, the link and the packet's number on the link only, so that they
-//! are the same for any number of threads, and a fault does not move one of another kind or place. Copies that
-//! a link makes have no number, and suffer no further fault.
+//! are the same for any number of threads, and a fault does not move one of another kind or place. Copies
+//! that a link makes have no number, and suffer no further fault.
 
 use crate::LINKS;
 use abi::packet::Packet;
@@ -28,7 +28,7 @@ pub struct Rule {
     /// Packets of a link that it hits.
     pub which: Which,
     /// Links that it hits.
-    pub place: Place,
+    pub place: FaultSite,
     /// Start of the time in which a packet's head may enter the link.
     pub from: Time,
     /// End of that time.
@@ -61,7 +61,7 @@ pub enum Which {
 
 /// Links that a fault hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum FaultSite {
     /// All.
     #[default]
     Everywhere,
@@ -89,12 +89,12 @@ impl Faults {
     }
 }
 
-impl Place {
+impl FaultSite {
     fn has(self, node: u32, neighbour: u32) -> bool {
         match self {
-            Place::Everywhere => true,
-            Place::From(from) => from == node,
-            Place::Between(a, b) => (a, b) == (node, neighbour) || (b, a) == (node, neighbour),
+            FaultSite::Everywhere => true,
+            FaultSite::From(from) => from == node,
+            FaultSite::Between(a, b) => (a, b) == (node, neighbour) || (b, a) == (node, neighbour),
         }
     }
 }
@@ -163,8 +163,9 @@ impl LinkFaults {
             rules
         });
         let dead_from = neighbours.map(|neighbour| {
-            let ends =
-                |d: &&DeadLink| neighbour.is_some_and(|n| Place::Between(d.a, d.b).has(node, n));
+            let ends = |d: &&DeadLink| {
+                neighbour.is_some_and(|n| FaultSite::Between(d.a, d.b).has(node, n))
+            };
             faults.dead.iter().filter(ends).map(|d| d.from).min()
         });
         let none = rules.iter().all(Vec::is_empty) && dead_from.iter().all(Option::is_none);
@@ -263,7 +264,7 @@ mod tests {
     use abi::packet::flag;
 
     fn rule(what: What, which: Which) -> Rule {
-        Rule { what, which, place: Place::Everywhere, from: Time::ZERO, until: Time::NEVER }
+        Rule { what, which, place: FaultSite::Everywhere, from: Time::ZERO, until: Time::NEVER }
     }
 
     fn faults(seed: u64, rules: &[Rule]) -> LinkFaults {
@@ -312,7 +313,7 @@ mod tests {
         // Other kinds, and the same kind elsewhere, change nothing about it.
         let other = rule(What::Duplicate, Which::Chance(0.5));
         assert_eq!(struck(1, 0, &[other, drop], Fate::Lost), of(1, 0));
-        let elsewhere = Rule { place: Place::From(7), ..drop };
+        let elsewhere = Rule { place: FaultSite::From(7), ..drop };
         assert_eq!(struck(1, 0, &[elsewhere, drop], Fate::Lost), of(1, 0));
         // The same kind twice strikes others too.
         assert!(struck(1, 0, &[drop, drop], Fate::Lost).len() > of(1, 0).len());
@@ -326,10 +327,10 @@ mod tests {
         let late = Rule { from: Time(10), until: Time(13), ..late };
         assert_eq!(struck(1, 0, &[late], Fate::Delayed(Duration(5))), [10, 11, 12]);
         for (place, here) in [
-            (Place::From(3), true),
-            (Place::From(1), false),
-            (Place::Between(1, 3), true),
-            (Place::Between(3, 2), false),
+            (FaultSite::From(3), true),
+            (FaultSite::From(1), false),
+            (FaultSite::Between(1, 3), true),
+            (FaultSite::Between(3, 2), false),
         ] {
             let faults = Faults { seed: 0, rules: vec![Rule { place, ..third }], dead: Vec::new() };
             let at = LinkFaults::new(&faults, 3, &[Some(1); LINKS]);

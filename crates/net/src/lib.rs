@@ -23,17 +23,17 @@
 
 #![forbid(unsafe_code)]
 
+mod announce;
 mod conservation;
 mod failing;
 mod faults;
-mod foretell;
 mod queues;
 mod router;
-mod stretch;
+mod steady_state;
 mod topology;
 
 pub use conservation::{check, Ledger};
-pub use faults::{DeadLink, Faults, Place, Rule, What, Which};
+pub use faults::{DeadLink, FaultSite, Faults, Rule, What, Which};
 pub use queues::PORT;
 pub use router::{Counters, OutputCounters, Router};
 pub use topology::{Link, Topology, TopologyError, LINKS, LINK_NAMES};
@@ -99,7 +99,7 @@ impl Params {
         self.hop()
     }
     /// Error in the parameters, as a sentence.
-    pub fn mistake(&self) -> Option<String> {
+    pub fn usage_error(&self) -> Option<String> {
         let queues = [
             ("input queue", self.input_queue),
             ("output queue", self.output_queue),
@@ -121,7 +121,7 @@ impl Params {
 
 /// Message across a link. A plain value: it crosses between logical processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum LinkMessage {
     /// A packet, its head at the input when it arrives.
     Packet {
         /// [`Link::index`] of the link as its sender names it.
@@ -174,7 +174,7 @@ pub trait Ports {
     /// Calls [`Router::handle`], or what else `event` names, at `at`.
     fn schedule(&mut self, at: Time, event: Event);
     /// Calls [`Router::receive`] of node `neighbour` at `at`.
-    fn send(&mut self, at: Time, neighbour: u32, message: Message);
+    fn send(&mut self, at: Time, neighbour: u32, message: LinkMessage);
     /// A packet has an output ([`Link::index`], or [`LINKS`] for the one to the NIC) from `start` until
     /// `end`; for observers.
     fn passed(&mut self, output: usize, (start, end): (Time, Time), packet: &Packet) {

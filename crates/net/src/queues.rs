@@ -10,7 +10,7 @@ pub const PORT: usize = LINKS;
 
 /// The way of a packet through the router.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Course {
+pub(crate) struct Route {
     pub(crate) output: u8,
     /// Virtual channel behind the output.
     pub(crate) channel: u8,
@@ -21,7 +21,7 @@ pub(crate) struct Course {
     pub(crate) tail: Time,
 }
 
-impl Course {
+impl Route {
     pub(crate) fn output(&self) -> usize {
         usize::from(self.output)
     }
@@ -41,7 +41,7 @@ impl Course {
 /// A packet in the router.
 #[derive(Clone, Debug)]
 pub(crate) struct Passing {
-    pub(crate) course: Course,
+    pub(crate) route: Route,
     pub(crate) packet: Packet,
 }
 
@@ -56,12 +56,12 @@ pub(crate) struct Input {
     /// The NIC waits for room.
     pub(crate) blocked: bool,
     /// The way of the newest packet: packets mostly follow one of the same message.
-    pub(crate) way: Option<Way>,
+    pub(crate) way: Option<CachedRoute>,
 }
 
 /// Route of packets between two nodes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct CachedRoute {
     /// Destination and source.
     pub(crate) ends: (u16, u16),
     pub(crate) output: u8,
@@ -127,7 +127,7 @@ impl Output {
         turn.find(|&channel| {
             let lane = &self.lanes[channel];
             let front = lane.queue.front();
-            front.is_some_and(|p| p.course.cost() <= lane.credits)
+            front.is_some_and(|p| p.route.cost() <= lane.credits)
         })
     }
     /// Gives the link to a packet whose head can be there at `ready`; returns when head and tail
@@ -136,15 +136,15 @@ impl Output {
     pub(crate) fn take(
         &mut self,
         ready: Time,
-        course: Course,
+        route: Route,
         packet: &Packet,
         flit: Duration,
     ) -> (Time, Time) {
-        let flits = u64::from(course.flits);
+        let flits = u64::from(route.flits);
         let start = ready.max(self.free);
-        let end = (start + flit * flits).max(course.tail);
+        let end = (start + flit * flits).max(route.tail);
         self.free = end;
-        self.last = course.channel();
+        self.last = route.channel();
         self.counters.packets += 1;
         self.counters.bytes += u64::from(packet.size);
         self.counters.flits += flits;

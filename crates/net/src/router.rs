@@ -15,9 +15,9 @@
 //! no packet reaches twice.
 
 use crate::faults::{Faults, LinkFaults};
-use crate::queues::{input_number, Course, Input, Output, Passing, Way, PORT};
+use crate::queues::{input_number, CachedRoute, Input, Output, Passing, Route, PORT};
 use crate::topology::{Link, Topology, LINKS};
-use crate::{Class, Event, Message, Params, Ports, CHANNELS, PACKET_FLITS};
+use crate::{Class, Event, LinkMessage, Params, Ports, CHANNELS, PACKET_FLITS};
 use abi::packet::Packet;
 use des::{Duration, Time};
 use std::collections::VecDeque;
@@ -73,7 +73,7 @@ pub struct Counters {
 #[repr(C)]
 pub struct Router {
     /// Packets in the queues of inputs and outputs: the node reads this in each of its turns.
-    pub(crate) standing: u32,
+    pub(crate) queued: u32,
     pub(crate) params: Params,
     pub(crate) topology: Topology,
     pub(crate) at: [u32; 3],
@@ -113,7 +113,7 @@ impl Router {
             ejecting: VecDeque::new(),
             faults: None,
             books: Default::default(),
-            standing: 0,
+            queued: 0,
             injection_free: Time::ZERO,
             injection_stalls: 0,
             input_max: 0,
@@ -160,12 +160,12 @@ impl Router {
         Time::NEVER
     }
     /// Takes what a neighbour sent.
-    pub fn receive(&mut self, now: Time, message: Message, ports: &mut impl Ports) {
+    pub fn receive(&mut self, now: Time, message: LinkMessage, ports: &mut impl Ports) {
         match message {
-            Message::Packet { link, channel, packet } => {
+            LinkMessage::Packet { link, channel, packet } => {
                 self.receive_packet(now, link, channel, &packet, ports);
             }
-            Message::Credit { link, channel, flits } => {
+            LinkMessage::Credit { link, channel, flits } => {
                 let (link, channel) = (usize::from(link), usize::from(channel));
                 self.books.repaid[input_number(link, channel)] += u64::from(flits);
                 self.credit(now, link, channel, flits.into(), ports);
@@ -216,7 +216,7 @@ impl Router {
     /// True if no packet waits but in the queue for the NIC: then room there and credits move nothing that
     /// other routers could see.
     pub fn is_clear(&self) -> bool {
-        self.standing == 0 || self.standing as usize == self.outputs[PORT].waiting
+        self.queued == 0 || self.queued as usize == self.outputs[PORT].waiting
     }
     /// Packets that wait for each output.
     pub fn waiting(&self) -> [usize; LINKS + 1] {
@@ -263,7 +263,7 @@ impl Router {
             return (usize::from(way.output), usize::from(way.channel));
         }
         let (output, channel) = self.route(number, packet);
-        let way = Way { ends, output: output as u8, channel: channel as u8 };
+        let way = CachedRoute { ends, output: output as u8, channel: channel as u8 };
         self.inputs[number].way = Some(way);
         (output, channel)
     }
@@ -293,38 +293,38 @@ impl Router {
         let flits = packet.flits();
         let tail = ready + flit_in * u64::from(flits);
         let (output, channel) = (output as u8, channel as u8);
-        let course = Course { output, channel, is_copy: false, flits, tail };
+        let route = Route { output, channel, is_copy: false, flits, tail };
         let input = &mut self.inputs[number];
         input.taken += flits;
         self.input_max = self.input_max.max(input.taken);
         assert!(input.taken <= self.params.input_queue, "credits keep queues from running over");
         let alone = input.queue.is_empty();
-        if alone && self.is_free(ready, course) {
-            self.leave_input(now, number, course, ports);
-            return self.pass(now, course, packet, ports);
+        if alone && self.is_free(ready, route) {
+            self.leave_input(now, number, route, ports);
+            return self.pass(now, route, packet, ports);
         }
-        self.standing += 1;
-        let passing = Passing { course, packet: *packet };
-        if !alone || !self.has_room(number, course) {
+        self.queued += 1;
+        let passing = Passing { route, packet: *packet };
+        if !alone || !self.has_room(number, route) {
             return self.inputs[number].queue.push_back(passing);
         }
         self.advance(now, number, passing, ports);
-        self.serve(now, course.output(), ports);
+        self.serve(now, route.output(), ports);
     }
     /// True if a packet can go to its output at once, overtaking none.
     #[inline]
-    fn is_free(&self, ready: Time, course: Course) -> bool {
-        let output = &self.outputs[course.output()];
+    fn is_free(&self, ready: Time, route: Route) -> bool {
+        let output = &self.outputs[route.output()];
         output.waiting == 0
             && output.free <= ready
-            && course.cost() <= output.lanes[course.channel()].credits
-            && !self.is_dead(course.output(), ready)
+            && route.cost() <= output.lanes[route.channel()].credits
+            && !self.is_dead(route.output(), ready)
     }
     /// True if the queue of its output has room for the oldest packet of an input; else it waits there.
-    fn has_room(&mut self, number: usize, course: Course) -> bool {
-        let capacity = self.capacity(course.output());
-        let lane = &mut self.outputs[course.output()].lanes[course.channel()];
-        let room = lane.flits + course.flits <= capacity;
+    fn has_room(&mut self, number: usize, route: Route) -> bool {
+        let capacity = self.capacity(route.output());
+        let lane = &mut self.outputs[route.output()].lanes[route.channel()];
+        let room = lane.flits + route.flits <= capacity;
         if !room {
             lane.wanting |= 1 << number;
         }
@@ -334,12 +334,12 @@ impl Router {
     /// those have room; the first that finds none waits for it.
     fn drain(&mut self, now: Time, number: usize, ports: &mut impl Ports) {
         while let Some(front) = self.inputs[number].queue.front() {
-            let course = front.course;
-            if !self.has_room(number, course) {
+            let route = front.route;
+            if !self.has_room(number, route) {
                 return;
             }
             self.advance_oldest(now, number, ports);
-            self.serve(now, course.output(), ports);
+            self.serve(now, route.output(), ports);
         }
     }
     /// Moves the oldest packet of an input to the queue of its output, which has room.
@@ -349,13 +349,13 @@ impl Router {
     }
     /// Moves a packet of an input to the queue of its output, which has room.
     fn advance(&mut self, now: Time, number: usize, passing: Passing, ports: &mut impl Ports) {
-        let course = passing.course;
-        self.leave_input(now, number, course, ports);
-        let output = &mut self.outputs[course.output()];
+        let route = passing.route;
+        self.leave_input(now, number, route, ports);
+        let output = &mut self.outputs[route.output()];
         output.waiting += 1;
         output.counters.queue_max = output.counters.queue_max.max(output.waiting);
-        let lane = &mut output.lanes[course.channel()];
-        lane.flits += course.flits;
+        let lane = &mut output.lanes[route.channel()];
+        lane.flits += route.flits;
         lane.queue.push_back(passing);
     }
     fn capacity(&self, index: usize) -> u32 {
@@ -367,9 +367,9 @@ impl Router {
     }
     /// A packet leaves its input queue.
     #[inline(always)]
-    fn leave_input(&mut self, now: Time, number: usize, course: Course, ports: &mut impl Ports) {
-        let flits = course.flits;
-        let free = self.outputs[course.output()].free;
+    fn leave_input(&mut self, now: Time, number: usize, route: Route, ports: &mut impl Ports) {
+        let flits = route.flits;
+        let free = self.outputs[route.output()].free;
         let input = &mut self.inputs[number];
         input.taken -= flits;
         if number >= input_number(PORT, 0) {
@@ -385,9 +385,9 @@ impl Router {
         // Its tail comes in, passes the router, and finds room in the output queue, which the
         // packet before it leaves at the rate of the link.
         let crossing = now + self.params.route + self.params.port_flit * u64::from(flits);
-        let beside = u64::from(self.capacity(course.output()) - flits);
+        let beside = u64::from(self.capacity(route.output()) - flits);
         let room = Time(free.0.saturating_sub((self.params.flit * beside).0));
-        let left = course.tail.max(crossing).max(room);
+        let left = route.tail.max(crossing).max(room);
         self.tell(left + self.params.link_latency, number, ports);
     }
     /// The neighbour that sends to an input.
@@ -405,7 +405,7 @@ impl Router {
         self.books.told[number] += u64::from(flits);
         let (link, channel) = (number / CHANNELS, number % CHANNELS);
         let sender = self.sender(link);
-        let message = Message::Credit { link: link as u8, channel: channel as u8, flits };
+        let message = LinkMessage::Credit { link: link as u8, channel: channel as u8, flits };
         ports.send(at, sender, message);
     }
     /// The other end of an output has room.
@@ -448,10 +448,10 @@ impl Router {
         };
         let lane = &mut output.lanes[channel];
         let passing = lane.queue.pop_front().expect("a channel with a packet was chosen");
-        lane.flits -= passing.course.flits;
+        lane.flits -= passing.route.flits;
         output.waiting -= 1;
-        self.standing -= 1;
-        self.pass(now, passing.course, &passing.packet, ports);
+        self.queued -= 1;
+        self.pass(now, passing.route, &passing.packet, ports);
         self.refill(now, index, channel, ports);
         if self.outputs[index].waiting > 0 {
             self.serve(now, index, ports);
@@ -464,7 +464,7 @@ impl Router {
             let lane = &mut self.outputs[index].lanes[channel];
             let Some(number) = lane.next_input() else { return };
             let front = self.inputs[number].queue.front().expect("a packet waits");
-            if lane.flits + front.course.flits > capacity {
+            if lane.flits + front.route.flits > capacity {
                 // It keeps its turn.
                 lane.wanting |= 1 << number;
                 lane.last = (number as u32).checked_sub(1).unwrap_or(u32::BITS - 1);
@@ -476,25 +476,25 @@ impl Router {
     }
     /// Sends a packet through an output that is free when the packet reaches it.
     #[inline(always)]
-    fn pass(&mut self, now: Time, course: Course, packet: &Packet, ports: &mut impl Ports) {
+    fn pass(&mut self, now: Time, route: Route, packet: &Packet, ports: &mut impl Ports) {
         let ready = now + self.params.route;
-        let (index, lane) = (course.output(), course.channel());
+        let (index, lane) = (route.output(), route.channel());
         let flit = if index == PORT { self.params.port_flit } else { self.params.flit };
         let output = &mut self.outputs[index];
-        let (start, end) = output.take(ready, course, packet, flit);
+        let (start, end) = output.take(ready, route, packet, flit);
         ports.passed(index, (start, end), packet);
-        output.lanes[lane].credits -= course.cost();
+        output.lanes[lane].credits -= route.cost();
         if index == PORT {
             self.ejecting.push_back(*packet);
             return ports.schedule(end, Event::Eject);
         }
         let neighbour = self.neighbours[index].expect("routes follow links");
         let arrival = start + self.params.link_latency;
-        let (link, channel) = (course.output, course.channel);
-        if self.faults.is_some() && !course.is_copy {
-            return self.pass_struck(now, course, (start, end), *packet, ports);
+        let (link, channel) = (route.output, route.channel);
+        if self.faults.is_some() && !route.is_copy {
+            return self.pass_struck(now, route, (start, end), *packet, ports);
         }
-        self.books.sent[input_number(index, lane)] += u64::from(course.flits);
-        ports.send(arrival, neighbour, Message::Packet { link, channel, packet: *packet });
+        self.books.sent[input_number(index, lane)] += u64::from(route.flits);
+        ports.send(arrival, neighbour, LinkMessage::Packet { link, channel, packet: *packet });
     }
 }

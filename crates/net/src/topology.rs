@@ -225,15 +225,15 @@ mod tests {
                     {
                         assert!(link.dimension >= dimension);
                         dimension = link.dimension;
-                        let standing = topology.coordinates(at);
+                        let queued = topology.coordinates(at);
                         at = topology.neighbour(at, link).expect("routes follow links");
                         let here = topology.coordinates(at);
                         let source = topology.coordinates(from);
                         if topology.is_torus() {
-                            let behind = topology.behind_dateline(source, standing, link);
-                            let crosses = here[dimension].abs_diff(standing[dimension]) > 1
+                            let behind = topology.behind_dateline(source, queued, link);
+                            let crosses = here[dimension].abs_diff(queued[dimension]) > 1
                                 || (topology.dims()[dimension] == 2
-                                    && link.up != (here[dimension] > standing[dimension]));
+                                    && link.up != (here[dimension] > queued[dimension]));
                             crossed[dimension] |= crosses;
                             assert_eq!(behind, crossed[dimension]);
                         }

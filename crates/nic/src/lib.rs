@@ -20,6 +20,7 @@
 mod counters;
 mod crc;
 mod depth;
+mod earliest_output;
 mod express;
 mod fabric;
 mod fifo;
@@ -27,23 +28,22 @@ mod local;
 mod params;
 mod plb;
 mod polling;
-mod reach;
 mod registers;
 mod rx;
 mod seastar;
+mod steady_state;
 mod stream;
-mod stretch;
 mod twin;
 mod tx;
 mod windows;
 
 pub use counters::Counters;
 pub use depth::Depths;
+pub use earliest_output::Around;
 pub use params::Params;
-pub use reach::Around;
 pub use rx::Routing;
 pub use seastar::{Event, SeaStar};
-pub use stretch::{Flow, Skipped};
+pub use steady_state::{Flow, Skipped};
 pub use tx::UnderWay;
 
 use abi::packet::Packet;
@@ -53,7 +53,7 @@ use des::Time;
 
 /// Position of a message, as seen by the NIC: the points between which the latency breakdown measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mark {
+pub enum TracePoint {
     /// TX: the engine has taken the command for the header.
     HeaderFetched,
     /// TX: the first packet enters the network.
@@ -124,5 +124,5 @@ pub trait Ports {
         let _ = (addr, data);
     }
     /// A message reached a point of its way. `at` is never before now, but may be later.
-    fn mark(&mut self, at: Time, message: MessageId, mark: Mark);
+    fn mark(&mut self, at: Time, message: MessageId, mark: TracePoint);
 }

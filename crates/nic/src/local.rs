@@ -2,7 +2,7 @@
 
 use crate::fabric::Fabric;
 use crate::tx::{Piece, Taken, Tx};
-use crate::{Event, Mark, Ports};
+use crate::{Event, Ports, TracePoint};
 use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use des::Time;
@@ -23,7 +23,7 @@ impl Tx {
         self.bytes.resize(start + PortalsHeader::SIZE, 0);
         taken.error = fabric.sram.read(addr, &mut self.bytes[start..]).is_err();
         taken.id = MessageId::of_header(&self.bytes[start..]).expect("64 bytes were read");
-        ports.mark(now, taken.id, Mark::HeaderFetched);
+        ports.mark(now, taken.id, TracePoint::HeaderFetched);
         self.taken.push_back(taken);
         let leaves = (now + fabric.plb.unbooked(PortalsHeader::SIZE)).max(self.answered);
         self.answered = leaves;

@@ -61,6 +61,6 @@ pub struct Params {
     /// Time from taking a receive command to taking the next.
     pub rx_command: Duration,
     /// Bytes of a stream that all queues between two transmit and receive engines hold at most; for
-    /// skipping stretches of it ([`SeaStar::state`](crate::SeaStar::state)).
+    /// skipping spans of it ([`SeaStar::state`](crate::SeaStar::state)).
     pub in_flight: u64,
 }

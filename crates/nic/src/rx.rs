@@ -20,7 +20,7 @@
 use crate::fabric::{command_fault, host_address, Fabric};
 use crate::fifo::{CommandFifo, DoneFifo};
 use crate::stream::{Cam, Command, Found};
-use crate::{Event, Mark, Ports};
+use crate::{Event, Ports, TracePoint};
 use abi::packet::{flag, Packet, PAYLOAD_BYTES};
 use abi::seastar::{
     dma_flag, dma_op, done, PortalsHeader, CAM_ENTRIES, CONTROL_SLOTS, RX_DONE_FIFO, RX_FIFO,
@@ -126,7 +126,7 @@ impl Rx {
         fabric.counters.rx_packets += 1;
         fabric.counters.rx_bytes += u64::from(packet.size);
         if packet.is_first() {
-            ports.mark(now, packet.id, Mark::Arrived);
+            ports.mark(now, packet.id, TracePoint::Arrived);
         }
         if self.queue.is_empty() {
             ports.schedule(now + fabric.params.rx_packet, Event::RxPacket);
@@ -269,7 +269,7 @@ impl Rx {
             }
         }
         self.notify(now, word, ports);
-        ports.mark(now, id, Mark::Announced);
+        ports.mark(now, id, TracePoint::Announced);
     }
     /// A message without a stream becomes visible to the firmware.
     pub(crate) fn overflow(
@@ -289,7 +289,7 @@ impl Rx {
     pub(crate) fn complete(&mut self, now: Time, ports: &mut impl Ports) {
         let (word, id) = self.completing.pop_front().expect("an event a completion");
         self.notify(now, word, ports);
-        ports.mark(now, id, Mark::Completed);
+        ports.mark(now, id, TracePoint::Completed);
     }
     pub(crate) fn notify(&mut self, now: Time, word: u32, ports: &mut impl Ports) {
         if !self.done.push(word) {
@@ -321,7 +321,7 @@ impl Rx {
             Ok(None) => {}
             Ok(Some((index, first))) => {
                 if first {
-                    ports.mark(now, self.cam.stream(index).id, Mark::Commanded);
+                    ports.mark(now, self.cam.stream(index).id, TracePoint::Commanded);
                 }
                 self.serve(now, index, fabric, ports);
             }
@@ -476,7 +476,7 @@ impl Rx {
         let error = if stream.error { done::ERROR } else { 0 };
         let word = done::COMPLETE | u32::from(command.tag) | error;
         self.completing.push_back((word, stream.id));
-        ports.mark(now.max(stream.written), stream.id, Mark::Deposited);
+        ports.mark(now.max(stream.written), stream.id, TracePoint::Deposited);
         ports.schedule(now + fabric.params.rx_notify, Event::RxDone);
         self.cam.release(index);
         self.whole -= 1;

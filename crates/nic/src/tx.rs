@@ -15,7 +15,7 @@
 use crate::crc::Crc;
 use crate::fabric::{command_fault, host_address, Fabric, LINE};
 use crate::fifo::{CommandFifo, DoneFifo};
-use crate::{Event, Mark, Ports};
+use crate::{Event, Ports, TracePoint};
 use abi::packet::{flag, Packet, PAYLOAD_BYTES};
 use abi::seastar::{dma_flag, dma_op, done, PortalsHeader, TX_FIFO};
 use abi::MessageId;
@@ -249,7 +249,7 @@ impl Tx {
             let place = u64::from(abi::seastar::TX_DONE_FIFO);
             ports.fault(now, command_fault(place, "the transmit completion FIFO is full"));
         }
-        ports.mark(now, id, Mark::Departed);
+        ports.mark(now, id, TracePoint::Departed);
     }
 
     /// Line buffers in use.
@@ -334,7 +334,7 @@ impl Tx {
             taken.error = self.read_ahead(region.addr, left, fabric, ports).is_err();
             let header = &self.bytes[self.bytes.len() - PortalsHeader::SIZE..];
             taken.id = MessageId::of_header(header).expect("64 bytes were read");
-            ports.mark(now, taken.id, Mark::HeaderFetched);
+            ports.mark(now, taken.id, TracePoint::HeaderFetched);
         }
         self.taken.push_back(taken);
         if left == 0 {
@@ -471,7 +471,7 @@ impl Tx {
             }
             let Some(staged) = self.staged.pop_front() else { return };
             if staged.packet.is_first() {
-                ports.mark(now, staged.packet.id, Mark::Injected);
+                ports.mark(now, staged.packet.id, TracePoint::Injected);
             }
             fabric.counters.tx_packets += 1;
             fabric.counters.tx_bytes += u64::from(staged.packet.size);

@@ -4,7 +4,7 @@ use crate::around::Around;
 use crate::inside::{Inside, POSTED, UNEXPECTED};
 use crate::local::LocalBus;
 use crate::point::{packet, Point};
-use crate::{Chip, Event, Image, Message, Params, Ports};
+use crate::{Chip, Event, Image, Params, Ports, WireMessage};
 use bus::BusError;
 use des::Time;
 use std::fmt;
@@ -207,7 +207,7 @@ impl Card {
     }
 
     /// A message has reached its end of the wire.
-    pub fn receive<P: Ports>(&mut self, now: Time, message: Message, ports: &mut P) {
+    pub fn receive<P: Ports>(&mut self, now: Time, message: WireMessage, ports: &mut P) {
         self.inside.tell(now, Point::Comes(packet(&message.header)));
         let header = self.inside.receiver.reach(now, message, self.inside.params.wire_rate);
         ports.schedule(header, Event::Header);

@@ -1,7 +1,7 @@
 //! The engines: sends, messages that have come, receive DMA. Their actions are known when they are started;
 //! they only wait for their time.
 
-use crate::{Message, Params};
+use crate::{Params, WireMessage};
 use abi::offload as of;
 use des::{Duration, Time};
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ struct Payload {
 #[derive(Default)]
 pub(crate) struct Receiver {
     /// Messages on the wire, with the time of its last byte.
-    coming: VecDeque<(Message, Time)>,
+    coming: VecDeque<(WireMessage, Time)>,
     /// Headers that no place was free for, here or in a unit.
     waiting: VecDeque<Arrived>,
     payloads: VecDeque<Payload>,
@@ -93,7 +93,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// A message reaches this end of the wire. Returns when its header is here.
-    pub fn reach(&mut self, now: Time, message: Message, rate: u64) -> Time {
+    pub fn reach(&mut self, now: Time, message: WireMessage, rate: u64) -> Time {
         let header = now.max(self.free) + Duration::of_transfer(of::PACKET_SIZE.into(), rate);
         self.free = header + Duration::of_transfer(message.payload.len() as u64, rate);
         self.coming.push_back((message, self.free));
@@ -103,7 +103,7 @@ impl Receiver {
     /// The header of the oldest is here.
     pub fn header(&mut self) {
         let (message, whole) = self.coming.pop_front().expect("a message has come");
-        let Message { header, payload: bytes } = message;
+        let WireMessage { header, payload: bytes } = message;
         self.bytes += bytes.len() as u64;
         self.waiting.push_back(Arrived { header, length: bytes.len() as u32 });
         if !bytes.is_empty() {
@@ -140,9 +140,9 @@ impl Receiver {
 }
 
 /// Copy by the receive DMA engine.
-pub(crate) struct Move {
+pub(crate) struct Transfer {
     pub bytes: Source,
-    pub to: Place,
+    pub to: Destination,
 }
 
 /// Source of bytes.
@@ -155,7 +155,7 @@ pub(crate) enum Source {
 
 /// Destination of bytes.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum Destination {
     Host(u64),
     Memory(u32),
     Nowhere,
@@ -164,7 +164,7 @@ pub(crate) enum Place {
 /// The receive DMA engine.
 #[derive(Default)]
 pub(crate) struct Mover {
-    pub queue: VecDeque<Move>,
+    pub queue: VecDeque<Transfer>,
     pub done: u32,
     free: Time,
 }
@@ -197,18 +197,18 @@ impl Mover {
                 let Payload { mut bytes, whole } =
                     receiver.take().ok_or("no payload is there to be taken")?;
                 let to = match operation {
-                    _ if length == 0 => Place::Nowhere,
-                    of::dma_operation::TAKE_TO_HOST => Place::Host(phys),
-                    _ => Place::Memory(local),
+                    _ if length == 0 => Destination::Nowhere,
+                    of::dma_operation::TAKE_TO_HOST => Destination::Host(phys),
+                    _ => Destination::Memory(local),
                 };
                 bytes.truncate(length as usize);
                 // Its last byte is moved when it has come, at the earliest.
                 let begins = asked.max(Time(whole.0.saturating_sub(time(length).0)));
-                (Move { bytes: Source::Taken(bytes), to }, begins)
+                (Transfer { bytes: Source::Taken(bytes), to }, begins)
             }
             of::dma_operation::COPY_TO_HOST => {
                 let bytes = Source::Memory(local, length);
-                (Move { bytes, to: Place::Host(phys) }, asked + params.memory)
+                (Transfer { bytes, to: Destination::Host(phys) }, asked + params.memory)
             }
             _ => return Err("no such operation of the DMA engine"),
         };

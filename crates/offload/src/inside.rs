@@ -1,10 +1,10 @@
 //! The card except its processor: registers, ports, windows, and queues.
 
 use crate::card::{Counters, Fault};
-use crate::engine::{Mover, Order, Place, Receiver, Send, Sender, Source};
+use crate::engine::{Destination, Mover, Order, Receiver, Send, Sender, Source};
 use crate::point::{command_at, fetched, packet, Moves, Point};
 use crate::unit::{command_of, Unit};
-use crate::{Chip, Event, Image, Message, Params, Ports};
+use crate::{Chip, Event, Image, Params, Ports, WireMessage};
 use abi::offload as of;
 use abi::offload::{packet_kind, register, unit_register};
 use abi::MessageId;
@@ -175,7 +175,7 @@ impl Inside {
         self.counters.sent[0] += 1;
         self.counters.sent[1] += u64::from(length);
         self.tell(now, Point::Departs(packet(&header), target));
-        ports.send(now + self.params.wire, target, Message { header, payload });
+        ports.send(now + self.params.wire, target, WireMessage { header, payload });
         read
     }
 
@@ -192,9 +192,9 @@ impl Inside {
             Source::Memory(local, length) => self.memory.bytes(local.into(), length as usize)?,
         };
         match next.to {
-            Place::Host(phys) => ports.host_write(now, phys, &bytes),
-            Place::Memory(local) => self.memory.write(local.into(), &bytes),
-            Place::Nowhere => Ok(()),
+            Destination::Host(phys) => ports.host_write(now, phys, &bytes),
+            Destination::Memory(local) => self.memory.write(local.into(), &bytes),
+            Destination::Nowhere => Ok(()),
         }
     }
 

@@ -38,7 +38,7 @@ use des::Time;
 
 /// Message on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct WireMessage {
     /// The packet's header (`abi::offload::Packet`).
     pub header: [u8; abi::offload::PACKET_SIZE as usize],
     /// Bytes behind the header.
@@ -65,7 +65,7 @@ pub trait Ports {
     /// Asks for [`Card::handle`] with `event` at `at`.
     fn schedule(&mut self, at: Time, event: Event);
     /// A message leaves at `at` for node `target`.
-    fn send(&mut self, at: Time, target: u32, message: Message);
+    fn send(&mut self, at: Time, target: u32, message: WireMessage);
     /// Reads the host's memory.
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError>;
     /// Writes the host's memory.

@@ -93,7 +93,7 @@ impl Params {
     }
     /// True if the core has this mistake.
     pub(crate) fn has(&self, bug: Bug) -> bool {
-        self.bug.is_some_and(|(planted, _)| planted == bug)
+        self.bug.is_some_and(|(mutants, _)| mutants == bug)
     }
 }
 

@@ -6,7 +6,7 @@ mod bench;
 use bench::{Bench, REGION, REGION_BYTES};
 use bus::Memory;
 use des::Random;
-use pci::pins::{transfers, Analyser, Board, Plant, Waves};
+use pci::pins::{transfers, Analyser, Board, Mutant, Waves};
 use pci::{
     Agent, Burst, ConfigSpace, Cycle, HostRead, Monitor, Params, Phase, Protocol, Violation,
 };
@@ -247,8 +247,8 @@ fn a_turned_wire_moves_the_same_wrong_byte_and_perr_tells() {
 }
 
 /// All bugs, with a kind of bus on which each shows, and the agent that has it.
-fn plants() -> Vec<(Plant, Agent, Params)> {
-    use Plant::*;
+fn mutants() -> Vec<(Mutant, Agent, Params)> {
+    use Mutant::*;
     let (pcix, pci) = (Params::pcix_64_100(), Params::pci_64_66());
     let (host, card) = (Agent::Bridge, Agent::Device(0));
     vec![
@@ -286,14 +286,14 @@ fn plants() -> Vec<(Plant, Agent, Params)> {
 
 #[test]
 fn what_is_planted_at_the_pins_is_found() {
-    for (plant, agent, params) in plants() {
+    for (mutant, agent, params) in mutants() {
         let played = play(params, 3);
         let mut healthy = board(&played);
         let (cycles, _) = run(&mut healthy, &played);
         let mut board = board(&played);
-        board.plant(agent, plant);
+        board.mutant(agent, mutant);
         let mut allowed = "";
-        if plant == Plant::NoPerr {
+        if mutant == Mutant::NoPerr {
             // Something to be silent about: a bit of a word that the host writes to the card.
             let word = |cycle: &&Cycle| {
                 matches!(cycle.phase, Phase::Data { addr, .. } if addr >= REGION)
@@ -305,8 +305,8 @@ fn what_is_planted_at_the_pins_is_found() {
         }
         let (_, violations) = run(&mut board, &played);
         let found = violations.iter().find(|v| allowed.is_empty() || !v.rule.starts_with(allowed));
-        let found = found.unwrap_or_else(|| panic!("{plant:?} of {agent:?} is not found"));
-        println!("{plant:?} of {agent:?}: {found}");
+        let found = found.unwrap_or_else(|| panic!("{mutant:?} of {agent:?} is not found"));
+        println!("{mutant:?} of {agent:?}: {found}");
     }
 }
 

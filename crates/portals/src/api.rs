@@ -5,7 +5,7 @@ mod moves;
 mod on_nic;
 mod way;
 
-use crate::kernel::{Kernel, Mark, ObjectCall, Returned, Seat, Told};
+use crate::kernel::{Kernel, ObjectCall, Returned, Slot, Told, TracePoint};
 use crate::library::{
     option, AccessEntry, Buffer, Criteria, EqHandle, Error, Event, Identity, Interface, IoVec,
     Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, StatusRegister, Unlink,
@@ -49,7 +49,7 @@ pub struct Target {
 pub struct Ni {
     cpu: Cpu,
     kernel: Rc<Kernel>,
-    seat: Seat,
+    slot: Slot,
     space: SpaceId,
     id: ProcessId,
     way: Way,
@@ -98,23 +98,23 @@ impl Ni {
         on_nic: bool,
     ) -> Result<Ni, Error> {
         cpu.spend(kernel.config.costs.api_call);
-        let seat = way.enter(cpu, kernel, || {
+        let slot = way.enter(cpu, kernel, || {
             cpu.spend(kernel.config.costs.api_check + kernel.config.costs.object);
             kernel.open(cpu, pid, space, on_nic)
         })?;
         let id = ProcessId { nid: u32::from(kernel.nid), pid };
-        let on_nic = kernel.on_nic(seat);
-        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), seat, space, id, way, on_nic })
+        let on_nic = kernel.on_nic(slot);
+        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), slot, space, id, way, on_nic })
     }
 
     /// Closes it (PtlNIFini), when the operations under way have ended: their memory may go after this call.
     /// What still arrives is dropped.
     pub fn fini(self) {
         match &self.on_nic {
-            Some(_) => self.kernel.leave(&self.cpu, self.seat),
-            None => self.enter(|| self.kernel.leave(&self.cpu, self.seat)),
+            Some(_) => self.kernel.leave(&self.cpu, self.slot),
+            None => self.enter(|| self.kernel.leave(&self.cpu, self.slot)),
         }
-        while !self.kernel.close(&self.cpu, self.seat) {
+        while !self.kernel.close(&self.cpu, self.slot) {
             self.cpu.wait_until(self.cpu.costs().poll_period, Time::NEVER);
         }
     }
@@ -137,7 +137,7 @@ impl Ni {
     /// A counter of the interface (PtlNIStatus).
     pub fn ni_status(&self, register: StatusRegister) -> u64 {
         self.enter(|| {
-            self.kernel.look(&self.cpu, self.seat);
+            self.kernel.look(&self.cpu, self.slot);
             let value = self.with(|interface| interface.status(register));
             self.tell(ObjectCall::Status { register }, &[], &Ok(value));
             value
@@ -165,7 +165,7 @@ impl Ni {
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut Interface) -> R) -> R {
-        self.kernel.with(self.seat, f).expect("an open interface is there")
+        self.kernel.with(self.slot, f).expect("an open interface is there")
     }
 
     /// A call into the kernel.
@@ -243,7 +243,7 @@ impl Ni {
         if *result.as_ref().err().unwrap_or(&Error::EqEmpty) != Error::Segv {
             let result = result.map(Into::into);
             self.kernel.tell(&self.cpu, || Told::Called {
-                seat: self.seat.0,
+                slot: self.slot.0,
                 call,
                 regions,
                 result,
@@ -403,7 +403,7 @@ impl Ni {
     /// PtlEQGet: the next event; `EqEmpty` if there is none. Does not enter the kernel.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Next, Error> {
         self.cpu.spend(self.kernel.config.costs.event_get);
-        self.kernel.look(&self.cpu, self.seat);
+        self.kernel.look(&self.cpu, self.slot);
         self.peek(eq)
     }
 
@@ -411,7 +411,7 @@ impl Ni {
         let result = self.with(|interface| interface.eq_get(eq));
         // A look that finds an event half written is no look.
         if result.is_ok() || !self.with(|interface| interface.is_writing(eq)) {
-            self.kernel.tell(&self.cpu, || Told::Looked { seat: self.seat.0, eq, result: &result });
+            self.kernel.tell(&self.cpu, || Told::Looked { slot: self.slot.0, eq, result: &result });
         }
         let next = result?;
         self.returned(&next.event);
@@ -435,7 +435,7 @@ impl Ni {
         loop {
             if self.on_nic.is_some() {
                 self.cpu.spend(self.kernel.config.costs.event_get * eqs.len() as u64);
-                self.kernel.look(&self.cpu, self.seat);
+                self.kernel.look(&self.cpu, self.slot);
                 if self.has_refused() {
                     return Err(Error::MdNoUpdate);
                 }
@@ -459,6 +459,6 @@ impl Ni {
     }
 
     fn returned(&self, event: &Event) {
-        self.kernel.mark(&self.cpu, event.message, Mark::EventReturned(event.kind));
+        self.kernel.mark(&self.cpu, event.message, TracePoint::EventReturned(event.kind));
     }
 }

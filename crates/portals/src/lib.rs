@@ -6,20 +6,20 @@
 mod api;
 mod kernel;
 pub mod library;
+mod mutant;
 mod nal;
-mod plant;
 
 pub use api::{Ni, Polled, Target};
 pub use kernel::{
-    Asked, Begun, Bridge, Config, Costs, Counters, Fate, Kernel, Mark, ObjectCall, Observer,
-    Reaction, Returned, Seat, System, Told, Unobserved,
+    Asked, Begun, Bridge, Config, Costs, Counters, Fate, Kernel, ObjectCall, Observer, Reaction,
+    Returned, Slot, System, Told, TracePoint, Unobserved,
 };
 pub use library::{
     option, AccessEntry, AckRequest, Atomic, Criteria, EqHandle, Error, Event, EventKind, IoVec,
     Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister,
     Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
-pub use nal::{messages, seastar, Nal, Run, Transmit};
 #[cfg(debug_assertions)]
-pub use plant::plant;
-pub use plant::Plant;
+pub use mutant::mutant;
+pub use mutant::Mutant;
+pub use nal::{messages, seastar, Nal, Run, Transmit};

@@ -5,7 +5,7 @@ use crate::core::{Core, Flow, Stop};
 use crate::exception::Exception;
 use crate::outside::probe::{Cause, Probe};
 use crate::registers::MSR_WE;
-use crate::timing::Place;
+use crate::timing::IssueSlot;
 use bus::Bus;
 
 impl Core {
@@ -95,7 +95,7 @@ impl Core {
 
     /// The loop must look up in `cycle`, or for a write before.
     fn set_limit(&mut self, cycle: u64) {
-        self.calm_limit = Place::first_of(cycle);
+        self.calm_limit = IssueSlot::first_of(cycle);
         self.limit = self.calm_limit;
         self.look_up_at(self.unit.gather.due);
     }
@@ -116,6 +116,6 @@ impl Core {
 
     /// The loop must look up in `cycle` at the latest.
     pub(crate) fn look_up_at(&mut self, cycle: u64) {
-        self.limit = self.limit.min(Place::first_of(cycle));
+        self.limit = self.limit.min(IssueSlot::first_of(cycle));
     }
 }

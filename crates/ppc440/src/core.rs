@@ -4,15 +4,15 @@ use crate::clock::{inverse, whole_period};
 use crate::code::Code;
 use crate::decode::Op;
 use crate::exception::Exception;
+use crate::idle_loop::IdleLoop;
 use crate::outside::probe::Account;
-use crate::park::Park;
 use crate::registers::{Registers, MSR_DS, MSR_MASK, MSR_PR, MSR_WE};
 use crate::special::Special;
 use crate::storage::arrays::{DataCache, InstructionCache};
 use crate::storage::tlb::Tlb;
 use crate::storage::unit::Unit;
 use crate::timing::predictor::Predictor;
-use crate::timing::{Pipeline, Place};
+use crate::timing::{IssueSlot, Pipeline};
 use crate::translate::HOT;
 use crate::{Fault, FaultKind, Timing};
 use des::{Clock, Time};
@@ -106,9 +106,9 @@ pub struct Core {
     /// Cycle at which `run` must return, and place from which on the loop must look up: for that,
     /// or an interrupt.
     pub(crate) until: u64,
-    pub(crate) limit: Place,
+    pub(crate) limit: IssueSlot,
     /// The same without a write that is held.
-    pub(crate) calm_limit: Place,
+    pub(crate) calm_limit: IssueSlot,
     /// Earliest issue time of the next instruction, which needs the bus; the horizon did not allow it.
     pub(crate) blocked: Time,
     /// Cycle in which the current instruction issues.
@@ -131,7 +131,7 @@ pub struct Core {
     pub(crate) hot: u32,
     /// Last exit from translated code.
     pub(crate) left: crate::translate::Stop,
-    pub(crate) park: Park,
+    pub(crate) idle_loop: IdleLoop,
     pub(crate) unit: Unit,
     pub(crate) tlb: Tlb,
     pub(crate) dcache: DataCache,
@@ -173,12 +173,12 @@ impl Core {
             interrupt: false,
             interrupt_at: 0,
             until: 0,
-            limit: Place::first_of(0),
-            calm_limit: Place::first_of(0),
+            limit: IssueSlot::first_of(0),
+            calm_limit: IssueSlot::first_of(0),
             started: 0,
             hot: HOT,
             left: Default::default(),
-            park: Park::new(false),
+            idle_loop: IdleLoop::new(false),
             account: Account::new(),
         }
     }

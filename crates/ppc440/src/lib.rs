@@ -20,9 +20,9 @@
 //! | `storage::coherence` | what others do to memory behind the data cache |
 //! | `storage::gather`, `slots` | stores that become one write; transactions under way |
 //! | `timing`, `timing::predictor` | when instructions issue; branch prediction |
-//! | `timing::stance` | pipeline state relative to the present cycle |
+//! | `timing::pipeline_state` | pipeline state relative to the present cycle |
 //! | `translate` | frequent code, translated to the host's; `untranslated` where there is none |
-//! | `park` | polling loops that are skipped instead of executed, exactly: their `turn` and its `analysis` |
+//! | `idle_loop` | polling loops that are skipped instead of executed, exactly: their `iteration` and its `analysis` |
 //! | `core`, `run`, `attend`, `clock` | state; main loop; events between instructions; cycles and time |
 //! | `outside::probe` | observers: the cause of every cycle |
 //! | `outside::debug` | what a debugger stops before, and how it sees memory |
@@ -80,9 +80,8 @@
 //! compiled here; docs/reference/ppc440-coverage.md says which instruction is judged by what.
 //! `tests/endian.rs` has byte order by example; `tests/timing.rs` is the table of small loops;
 //! `tests/horizon.rs` the contract with the bench; `tests/coherence.rs` has the faults of stale
-//! lines; `tests/parking.rs` compares parked loops with executed ones, `tests/translate.rs` translated code
-//! with interpreted. `cargo bench` prints the
-//! speed.
+//! lines; `tests/idle_loop.rs` compares fast-forwarded loops with executed ones, `tests/translate.rs`
+//! translated code with interpreted. `cargo bench` prints the speed.
 
 mod attend;
 mod clock;
@@ -92,9 +91,9 @@ mod decode;
 mod exception;
 mod fault;
 mod fetch;
+mod idle_loop;
 mod instructions;
 mod outside;
-mod park;
 mod registers;
 mod run;
 mod semantics;

@@ -5,7 +5,7 @@ use crate::core::{Core, Flow, State, Stop};
 use crate::decode::Op;
 use crate::instructions::execute;
 use crate::outside::probe::{Off, Probe};
-use crate::timing::Place;
+use crate::timing::IssueSlot;
 use crate::translate::{Ran, Translator};
 use bus::Bus;
 use des::Time;
@@ -59,7 +59,7 @@ impl Core {
         if stop == Stop::Fault {
             self.write_last(bus);
         }
-        // Whatever happens before the next call may disturb a turn.
+        // Whatever happens before the next call may disturb an iteration.
         self.forget_record();
         stop
     }
@@ -74,9 +74,9 @@ impl Core {
         text: &Text,
         probe: &mut P,
     ) -> Option<Stop> {
-        let up = self.is_looked_for_head()
+        let up = self.is_looked_for_loop_head()
             || self.pipeline.next() >= self.limit
-            || self.park.recording()
+            || self.idle_loop.recording()
             || self.fetched(text).is_none();
         let code = if up { None } else { self.left_at(own) };
         match self.go_through(bus, own, text, code?) {
@@ -103,7 +103,7 @@ impl Core {
         probe: &mut P,
     ) -> Stop {
         loop {
-            if self.look_for_head(bus, text, probe) {
+            if self.look_for_loop_head(bus, text, probe) {
                 return Stop::Until;
             }
             if self.pipeline.next() >= self.limit {
@@ -148,7 +148,7 @@ impl Core {
             if P::STEPS && self.halts(line.op(pc), probe) {
                 return Stop::Halted;
             }
-            let stop = if self.park.recording() {
+            let stop = if self.idle_loop.recording() {
                 self.run_lines_recorded(bus, text, line, probe)
             } else {
                 self.run_quickly(bus, text, at_hand, line, probe)
@@ -175,7 +175,7 @@ impl Core {
         };
         loop {
             let mut one = false;
-            let ran = self.run_pieces(bus, pieces, text);
+            let ran = self.run_blocks(bus, pieces, text);
             self.pipeline.settle();
             match ran {
                 Ran::Enough => return None,
@@ -201,7 +201,7 @@ impl Core {
         }
     }
 
-    /// The same as `run_lines`, and records the turn.
+    /// The same as `run_lines`, and records the iteration.
     #[inline(never)]
     fn run_lines_recorded<B: Bus, P: Probe>(
         &mut self,
@@ -230,7 +230,7 @@ impl Core {
             let start = self.registers.pc & !31;
             let mut ops = line.rest(self.registers.pc).iter();
             while let Some(op) = ops.next() {
-                if RECORD && self.park.recording() {
+                if RECORD && self.idle_loop.recording() {
                     self.record(op);
                 }
                 let place = self.pipeline.place(op, last);
@@ -266,8 +266,8 @@ impl Core {
                     let pc = start + 4 * (WORDS - 1 - ops.len()) as u32;
                     return self.leave(pc, op, place, flow, probe);
                 }
-                // The head of a turn that is recorded may be anywhere in a line.
-                let arrived = RECORD && self.registers.pc == self.park.head;
+                // The head of an iteration that is recorded may be anywhere in a line.
+                let arrived = RECORD && self.registers.pc == self.idle_loop.loop_head;
                 if P::STEPS || arrived || one || last >= self.limit {
                     return None;
                 }
@@ -282,16 +282,16 @@ impl Core {
     /// The line of the next instruction, another than before, unless there is something to do first.
     #[inline(always)]
     fn enter_line<'a>(&mut self, text: &'a Text) -> Option<&'a Line> {
-        if self.is_looked_for_head() {
+        if self.is_looked_for_loop_head() {
             return None;
         }
         let line = self.fetched(text)?;
-        self.park.lines -= 1;
+        self.idle_loop.lines -= 1;
         Some(line)
     }
 
     #[inline(always)]
-    fn complete<P: Probe>(&mut self, pc: u32, op: &Op, place: Place, probe: &mut P) {
+    fn complete<P: Probe>(&mut self, pc: u32, op: &Op, place: IssueSlot, probe: &mut P) {
         if P::ON {
             self.tell_issue(probe, pc, op, place);
         }
@@ -315,7 +315,7 @@ impl Core {
         &mut self,
         pc: u32,
         op: &Op,
-        place: Place,
+        place: IssueSlot,
         flow: Flow,
         probe: &mut P,
     ) -> Option<Stop> {

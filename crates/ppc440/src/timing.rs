@@ -12,10 +12,10 @@
 use crate::decode::Op;
 use std::hash::{Hash, Hasher};
 
+pub(crate) mod pipeline_state;
 pub(crate) mod predictor;
-pub(crate) mod stance;
 
-use stance::Stance;
+use pipeline_state::PipelineState;
 
 /// Parameters of the timing model, in core cycles unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct Timing {
     pub btac_entries: u8,
     /// Line fills that the data cache can have outstanding, 1 to 4.
     pub line_fills: u8,
-    /// Loads that can wait for the bus before the next one waits for its turn, 1 to 8.
+    /// Loads that can wait for the bus before the next one waits for its iteration, 1 to 8.
     pub load_slots: u8,
     /// Writes on the bus that can be outstanding before the next one waits, 1 to 8.
     pub write_slots: u8,
@@ -238,12 +238,12 @@ impl Latencies {
 
 /// A place in the stream of issue: an instruction's is the slot after it has issued.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place(pub Slot);
+pub(crate) struct IssueSlot(pub Slot);
 
-impl Place {
+impl IssueSlot {
     /// The first one of a cycle, or of the last one that can be represented (`u64::MAX`: never).
-    pub const fn first_of(cycle: u64) -> Place {
-        Place(if cycle >> 61 == 0 { slot(cycle) } else { Slot::MAX })
+    pub const fn first_of(cycle: u64) -> IssueSlot {
+        IssueSlot(if cycle >> 61 == 0 { slot(cycle) } else { Slot::MAX })
     }
     /// The cycle in which it issues.
     #[inline(always)]
@@ -289,7 +289,7 @@ pub(crate) struct Pipeline {
     /// Registers that may not be ready yet, a bit each: all others are.
     late: u64,
     /// Changes that `ready` and `late` do not contain yet: registers that are not ready as of this cycle.
-    owed: (u64, Stance),
+    owed: (u64, PipelineState),
     divide_busy: u8,
     /// Slot in which each register is ready (see `reg`). The array is as long as an index can be, so that
     /// no index needs a check.
@@ -310,12 +310,12 @@ impl Hash for Pipeline {
 impl Pipeline {
     pub fn new(t: &Timing) -> Pipeline {
         let divide_busy = t.divide_busy;
-        Pipeline { slot: 0, late: 0, ready: [0; 256], owed: (0, Stance::NONE), divide_busy }
+        Pipeline { slot: 0, late: 0, ready: [0; 256], owed: (0, PipelineState::NONE), divide_busy }
     }
     /// Another one, in which nothing has issued.
     pub fn empty(&self) -> Pipeline {
         let divide_busy = self.divide_busy;
-        Pipeline { slot: 0, late: 0, ready: [0; 256], owed: (0, Stance::NONE), divide_busy }
+        Pipeline { slot: 0, late: 0, ready: [0; 256], owed: (0, PipelineState::NONE), divide_busy }
     }
     /// Earliest cycle in which the next instruction can issue.
     #[inline(always)]
@@ -324,13 +324,13 @@ impl Pipeline {
     }
     /// The place of the next instruction, as far as is known before its operands are.
     #[inline(always)]
-    pub fn next(&self) -> Place {
-        Place(self.slot)
+    pub fn next(&self) -> IssueSlot {
+        IssueSlot(self.slot)
     }
     /// Place in which `op` would issue after `last`. Changes nothing, so that an instruction that must wait
     /// for the bench can be placed again.
     #[inline(always)]
-    pub fn place(&self, op: &Op, last: Place) -> Place {
+    pub fn place(&self, op: &Op, last: IssueSlot) -> IssueSlot {
         let (a, b) = (self.ready(op.source[0]), self.ready(op.source[1]));
         let c = self.ready(op.source[2]);
         let slot = last.0.max(a.max(b).max(c));
@@ -340,11 +340,11 @@ impl Pipeline {
         // No branches and no look into a table: which way they went would be unpredictable, and
         // each instruction waits for the place of the one before.
         let step = op.steps >> (4 * (slot & 7)) & 15;
-        Place(slot + u64::from(step))
+        IssueSlot(slot + u64::from(step))
     }
     /// The same for one that issues alone, or after registers and the divider.
     #[cold]
-    fn place_late(&self, op: &Op, mut slot: Slot) -> Place {
+    fn place_late(&self, op: &Op, mut slot: Slot) -> IssueSlot {
         if op.pipe as u8 >= Pipe::I as u8 {
             slot = slot.max(self.ready(reg::DIVIDER));
         }
@@ -352,7 +352,7 @@ impl Pipeline {
             slot = self.ready[..READ].iter().fold(slot, |latest, &ready| latest.max(ready));
         }
         let step = STEPS[op.pipe as usize] >> (4 * (slot & 7)) & 15;
-        Place(slot + u64::from(step))
+        IssueSlot(slot + u64::from(step))
     }
     #[inline(always)]
     fn ready(&self, register: u8) -> Slot {
@@ -368,7 +368,7 @@ impl Pipeline {
     }
     /// Issues `op` at its place.
     #[inline(always)]
-    pub fn issue(&mut self, op: &Op, place: Place) {
+    pub fn issue(&mut self, op: &Op, place: IssueSlot) {
         self.slot = place.0;
         let cycle = slot(place.cycle());
         let [first, second] = op.result;
@@ -425,13 +425,13 @@ impl Pipeline {
             self.slot = slot(cycle) + L;
         }
     }
-    /// Pipeline state as seen from the present cycle; `None` if it does not fit into a [`Stance`].
+    /// Pipeline state as seen from the present cycle; `None` if it does not fit into a [`PipelineState`].
     #[inline]
-    pub fn stance(&mut self) -> Option<Stance> {
+    pub fn pipeline_state(&mut self) -> Option<PipelineState> {
         let (now, ready) = (slot(self.cycle()), &self.ready);
         let late = |late, register: usize| late | u64::from(ready[register] > now) << register;
         self.late = bits(self.late & Self::AWAITED).fold(0, late);
-        Stance::new(self.slot & 7, self.late, |register| (ready[register] - now) >> 3)
+        PipelineState::new(self.slot & 7, self.late, |register| (ready[register] - now) >> 3)
     }
     /// Registers for which an instruction may wait.
     const AWAITED: u64 = (1 << READ) - 1;
@@ -442,27 +442,27 @@ impl Pipeline {
             self.ready[register] = 0;
         }
         self.late = 0;
-        self.owed.1 = Stance::NONE;
+        self.owed.1 = PipelineState::NONE;
     }
     /// Sets the state in `cycle`; nothing else is on its way. It takes effect with `settle`.
     #[inline]
-    pub fn assume_later(&mut self, cycle: u64, stance: Stance) {
-        self.slot = slot(cycle) + stance.pipes();
-        self.owed = (cycle, stance);
+    pub fn assume_later(&mut self, cycle: u64, pipeline_state: PipelineState) {
+        self.slot = slot(cycle) + pipeline_state.pipes();
+        self.owed = (cycle, pipeline_state);
     }
     /// Brings `ready` and `late` up to date, so that registers can be read.
     #[inline]
     pub fn settle(&mut self) {
-        let (cycle, stance) = std::mem::replace(&mut self.owed, (0, Stance::NONE));
-        self.late |= stance.late();
-        stance.each(|register, wait| self.ready[register] = slot(cycle + wait));
+        let (cycle, pipeline_state) = std::mem::replace(&mut self.owed, (0, PipelineState::NONE));
+        self.late |= pipeline_state.late();
+        pipeline_state.each(|register, wait| self.ready[register] = slot(cycle + wait));
     }
     /// Sets the state in `cycle`; nothing else is on its way.
     #[inline]
-    pub fn assume(&mut self, cycle: u64, stance: Stance) {
-        self.slot = slot(cycle) + stance.pipes();
-        self.late |= stance.late();
-        stance.each(|register, wait| self.ready[register] = slot(cycle + wait));
+    pub fn assume(&mut self, cycle: u64, pipeline_state: PipelineState) {
+        self.slot = slot(cycle) + pipeline_state.pipes();
+        self.late |= pipeline_state.late();
+        pipeline_state.each(|register, wait| self.ready[register] = slot(cycle + wait));
     }
     /// Nothing issues before `cycle`.
     #[inline(always)]

@@ -1,41 +1,42 @@
 //! Firmware as code of the host's own processor.
 //!
-//! What is executed often is translated, a *piece* at a time: instructions from an address on, up to a
-//! branch. A piece is made for one [`Stance`]: pipes that are taken, and registers that are not ready, as
-//! seen from its first cycle. So all of its timing is known when it is made, and it holds no more of it
-//! than how many cycles it takes. Its ends lead to other pieces, made for the stance that it leaves.
+//! What is executed often is translated, a *block* at a time: instructions from an address on, up to a
+//! branch. A block is made for one [`PipelineState`]: pipes that are taken, and registers that are not
+//! ready, as seen from its first cycle. So all of its timing is known when it is made, and it holds no more
+//! of it than how many cycles it takes. Its ends lead to other blocks, made for the pipeline state that it
+//! leaves.
 //!
-//! Pieces do what is fast in the interpreter as well: registers, branches that are predicted and teach
+//! Blocks do what is fast in the interpreter as well: registers, branches that are predicted and teach
 //! nothing, loads and stores that hit in the data cache. Everything else they leave to it, an instruction
 //! at a time (`Then::Interpret`), as they do at every point at which the interpreter would look up: at
-//! the limit, and where a line begins that is not in the instruction cache, or a turn (`park`). So nothing
-//! that can be seen depends on what has been translated; `tests/translate.rs` holds both against one
-//! another.
+//! the limit, and where a line begins that is not in the instruction cache, or an iteration (`idle_loop`).
+//! So nothing that can be seen depends on what has been translated; `tests/translate.rs` holds both against
+//! one another.
 //!
 //! Each thread has translations of its own; those of a thread serve all cores that share code. There are
-//! pieces for hosts of the architecture x86-64 that run Linux; elsewhere everything is interpreted.
+//! blocks for hosts of the architecture x86-64 that run Linux; elsewhere everything is interpreted.
 
 use crate::code::Text;
 use crate::core::{Core, Flow};
 use crate::decode::Op;
-use crate::timing::stance::Stance;
+use crate::timing::pipeline_state::PipelineState;
 use access::Visit;
 use arena::Arena;
 use bus::Bus;
 use emit::{Exit, Site, Then};
-use gate::Places;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use thunk::Places;
 
 mod access;
 mod arena;
 mod emit;
-mod gate;
+mod thunk;
 
-/// Outcome of a run of pieces.
+/// Outcome of a run of blocks.
 #[derive(Clone, Copy)]
 pub(crate) enum Ran {
     /// The next instruction must be interpreted.
@@ -44,16 +45,16 @@ pub(crate) enum Ran {
     With(*const Op, Flow),
     /// Something may be up.
     Enough,
-    /// There is no piece here.
+    /// There is no block here.
     Cold,
 }
 
-/// Requests for a piece before it is made.
+/// Requests for a block before it is made.
 pub(crate) const HOT: u32 = 16;
-/// Most starts and stances that are remembered: more than firmware has.
+/// Most starts and pipeline states that are remembered: more than firmware has.
 const MOST: usize = 1 << 16;
 
-/// Enters a piece, with so many slots left to the limit.
+/// Enters a block, with so many slots left to the limit.
 type Enter = extern "sysv64" fn(
     core: *mut Core,
     code: *const u8,
@@ -62,28 +63,28 @@ type Enter = extern "sysv64" fn(
     visit: *mut (),
 ) -> Left;
 
-/// Exit from pieces: its number, and the slots that were left to the limit.
+/// Exit from blocks: its number, and the slots that were left to the limit.
 #[repr(C)]
 struct Left {
     exit: u64,
     slots: u64,
 }
 
-/// Code that begins at an address, in a stance.
+/// Code that begins at an address, in a pipeline state.
 #[derive(Clone, Copy)]
 enum Start {
     /// Nothing yet; it has been requested so often.
     Asked(u32),
-    /// An instruction that pieces do not do.
+    /// An instruction that blocks do not do.
     Interpret,
-    Piece(*const u8),
+    Block(*const u8),
 }
 
-/// A piece that was begun lately, where returns find it.
+/// A block that was begun lately, where returns find it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Quick {
-    /// Number of the stance, address.
+    /// Number of the pipeline state, address.
     key: u64,
     code: *const u8,
 }
@@ -94,22 +95,22 @@ const QUICK: usize = 1 << 10;
 impl Quick {
     const NONE: Quick = Quick { key: u64::MAX, code: std::ptr::null() };
 
-    fn key(pc: u32, stance: u32) -> u64 {
-        u64::from(stance) << 32 | u64::from(pc)
+    fn key(pc: u32, pipeline_state: u32) -> u64 {
+        u64::from(pipeline_state) << 32 | u64::from(pc)
     }
-    /// Part of a stance's number that the index uses.
-    fn mix(stance: u32) -> u32 {
-        stance.wrapping_mul(0x2f1)
+    /// Part of a pipeline state's number that the index uses.
+    fn mix(pipeline_state: u32) -> u32 {
+        pipeline_state.wrapping_mul(0x2f1)
     }
-    fn place(pc: u32, stance: u32) -> usize {
-        (pc >> 2 ^ Quick::mix(stance)) as usize % QUICK
+    fn place(pc: u32, pipeline_state: u32) -> usize {
+        (pc >> 2 ^ Quick::mix(pipeline_state)) as usize % QUICK
     }
 }
 
-/// The same for those who know the stance, not its number.
+/// The same for those who know the pipeline state, not its number.
 #[derive(Clone, Copy)]
 struct Lately {
-    stance: Stance,
+    pipeline_state: PipelineState,
     pc: u32,
     start: Start,
 }
@@ -119,25 +120,26 @@ const LATELY: usize = 1 << 10;
 
 impl Lately {
     /// There is no instruction at that address.
-    const NONE: Lately = Lately { stance: Stance::NONE, pc: 1, start: Start::Interpret };
+    const NONE: Lately =
+        Lately { pipeline_state: PipelineState::NONE, pc: 1, start: Start::Interpret };
 
-    fn place(pc: u32, stance: Stance) -> usize {
-        (u64::from(pc >> 2) ^ stance.mixed()) as usize % LATELY
+    fn place(pc: u32, pipeline_state: PipelineState) -> usize {
+        (u64::from(pc >> 2) ^ pipeline_state.mixed()) as usize % LATELY
     }
 }
 
-/// Numbers of stances. One in which every register is ready has its pipes for a number.
+/// Numbers of pipeline states. One in which every register is ready has its pipes for a number.
 #[derive(Default)]
-struct Numbers(FxHashMap<Stance, u32>);
+struct Numbers(FxHashMap<PipelineState, u32>);
 
 impl Numbers {
-    fn of(&mut self, stance: Stance) -> u32 {
+    fn of(&mut self, pipeline_state: PipelineState) -> u32 {
         let next = 8 + self.0.len() as u32;
-        stance.ready().unwrap_or_else(|| *self.0.entry(stance).or_insert(next))
+        pipeline_state.ready().unwrap_or_else(|| *self.0.entry(pipeline_state).or_insert(next))
     }
 }
 
-/// Last exit of a core from pieces, and the core's state then.
+/// Last exit of a core from blocks, and the core's state then.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Stop {
     /// The translator's serial number.
@@ -155,14 +157,14 @@ fn next_serial() -> u64 {
 /// Translations that one thread has made of one text.
 pub(crate) struct Translator {
     text: Arc<Text>,
-    piece_bits: u32,
+    block_bits: u32,
     /// A number that no other one has or had.
     serial: u64,
     /// It must forget all before it is used again.
     full: bool,
     enter: Enter,
     /// Entry point, and addresses of its parts.
-    gate: *const u8,
+    thunk: *const u8,
     places: Places,
     /// Address at which an access goes on that leaves.
     left: *const u8,
@@ -242,20 +244,20 @@ impl Translator {
     }
     fn new(core: &Core, text: &Arc<Text>) -> Option<Translator> {
         let mut arena = Arena::new(ROOM.get())?;
-        let gate = gate::gate(arena.next(), core.tlb.piece_bits);
-        let enter = arena.put(&gate.code)?;
+        let thunk = thunk::thunk(arena.next(), core.tlb.block_bits);
+        let enter = arena.put(&thunk.code)?;
         Some(Translator {
             text: text.clone(),
-            piece_bits: core.tlb.piece_bits,
+            block_bits: core.tlb.block_bits,
             serial: next_serial(),
             full: false,
             begin: arena.next(),
             arena,
             // SAFETY: there is a function of this kind there.
             enter: unsafe { std::mem::transmute::<*const u8, Enter>(enter) },
-            gate: enter,
-            left: enter.wrapping_add(gate.places.left),
-            places: gate.places,
+            thunk: enter,
+            left: enter.wrapping_add(thunk.places.left),
+            places: thunk.places,
             exits: Vec::new(),
             numbers: Numbers::default(),
             starts: FxHashMap::default(),
@@ -264,24 +266,24 @@ impl Translator {
         })
     }
     fn serves(&self, core: &Core, text: &Arc<Text>) -> bool {
-        Arc::ptr_eq(&self.text, text) && self.piece_bits == core.tlb.piece_bits
+        Arc::ptr_eq(&self.text, text) && self.block_bits == core.tlb.block_bits
     }
     /// Code that begins at `pc`; made if it is often requested.
     #[inline]
-    fn start(&mut self, core: &Core, pc: u32, stance: Stance) -> Start {
-        let lately = &self.lately[Lately::place(pc, stance)];
-        if lately.pc == pc && lately.stance == stance {
+    fn start(&mut self, core: &Core, pc: u32, pipeline_state: PipelineState) -> Start {
+        let lately = &self.lately[Lately::place(pc, pipeline_state)];
+        if lately.pc == pc && lately.pipeline_state == pipeline_state {
             return lately.start;
         }
-        self.find(core, pc, stance)
+        self.find(core, pc, pipeline_state)
     }
     #[inline(never)]
-    fn find(&mut self, core: &Core, pc: u32, stance: Stance) -> Start {
+    fn find(&mut self, core: &Core, pc: u32, pipeline_state: PipelineState) -> Start {
         self.full |= self.starts.len() > MOST || self.numbers.0.len() > MOST;
         if self.full {
             return Start::Asked(0);
         }
-        let number = self.numbers.of(stance);
+        let number = self.numbers.of(pipeline_state);
         let key = Quick::key(pc, number);
         let start = self.starts.entry(key).or_insert(Start::Asked(0));
         if let Start::Asked(times) = start {
@@ -289,37 +291,37 @@ impl Translator {
             if *times < core.hot {
                 return *start;
             }
-            self.make(core, pc, stance, number);
+            self.make(core, pc, pipeline_state, number);
         }
         let start = self.starts.get(&key).copied().unwrap_or(Start::Asked(0));
         if !matches!(start, Start::Asked(_)) {
-            self.lately[Lately::place(pc, stance)] = Lately { stance, pc, start };
+            self.lately[Lately::place(pc, pipeline_state)] = Lately { pipeline_state, pc, start };
         }
-        if let Start::Piece(code) = start {
+        if let Start::Block(code) = start {
             self.quick[Quick::place(pc, number)] = Quick { key, code };
         }
         start
     }
     #[cold]
-    fn make(&mut self, core: &Core, pc: u32, stance: Stance, number: u32) {
+    fn make(&mut self, core: &Core, pc: u32, pipeline_state: PipelineState, number: u32) {
         let site = Site {
             at: self.arena.next(),
-            gate: self.gate,
+            thunk: self.thunk,
             places: self.places,
             quick: self.quick.as_ptr(),
             exits: &mut self.exits,
             numbers: &mut self.numbers,
         };
-        let start = match emit::translate(core, &self.text, pc, stance, site) {
+        let start = match emit::translate(core, &self.text, pc, pipeline_state, site) {
             None => Start::Interpret,
             Some(code) => match self.arena.put(&code) {
-                Some(code) => Start::Piece(code),
+                Some(code) => Start::Block(code),
                 None => return self.full = true,
             },
         };
         self.starts.insert(Quick::key(pc, number), start);
     }
-    /// Forgets all pieces. Not while one runs, which may request others.
+    /// Forgets all blocks. Not while one runs, which may request others.
     #[cold]
     fn forget(&mut self) {
         self.serial = next_serial();
@@ -331,7 +333,7 @@ impl Translator {
         self.quick.fill(Quick::NONE);
         self.lately.fill(Lately::NONE);
     }
-    /// The piece that follows an exit by which a core has left.
+    /// The block that follows an exit by which a core has left.
     #[cold]
     fn know(&mut self, left: Stop, code: *const u8) {
         if let Some(exit) = self.exits.get_mut(left.exit).filter(|_| left.of == self.serial) {
@@ -341,11 +343,11 @@ impl Translator {
             }
         }
     }
-    /// Lets an exit that was taken lead to the piece that begins there, if there is one.
+    /// Lets an exit that was taken lead to the block that begins there, if there is one.
     #[inline(never)]
     fn link(&mut self, core: &Core, exit: usize, jump: *const u8) {
-        let (pc, stance) = (core.registers.pc, self.exits[exit].stance);
-        if let Start::Piece(code) = self.start(core, pc, stance) {
+        let (pc, pipeline_state) = (core.registers.pc, self.exits[exit].pipeline_state);
+        if let Start::Block(code) = self.start(core, pc, pipeline_state) {
             if let Some(Exit { then: then @ Then::Next(Some(_)), .. }) = self.exits.get_mut(exit) {
                 *then = Then::Next(None);
                 self.arena.link(jump, code);
@@ -361,26 +363,26 @@ impl Core {
         self.hot = times;
     }
 
-    /// Runs pieces from the next instruction on, whose line is in the text and the cache.
-    pub(crate) fn run_pieces<B: Bus>(
+    /// Runs blocks from the next instruction on, whose line is in the text and the cache.
+    pub(crate) fn run_blocks<B: Bus>(
         &mut self,
         bus: &mut B,
         own: &mut Translator,
         text: &Text,
     ) -> Ran {
         let quiet = self.unit.replay.count == 0 && self.unit.filled <= self.pipeline.cycle();
-        if !quiet || own.piece_bits != self.tlb.piece_bits {
+        if !quiet || own.block_bits != self.tlb.block_bits {
             return Ran::Cold;
         }
         if let Some(code) = self.left_at(own) {
             return self.go_through(bus, own, text, code);
         }
         self.pipeline.settle();
-        let Some(stance) = self.pipeline.stance() else { return Ran::Cold };
-        match own.start(self, self.registers.pc, stance) {
+        let Some(pipeline_state) = self.pipeline.pipeline_state() else { return Ran::Cold };
+        match own.start(self, self.registers.pc, pipeline_state) {
             Start::Asked(_) => Ran::Cold,
             Start::Interpret => Ran::Up,
-            Start::Piece(code) => {
+            Start::Block(code) => {
                 if self.stands(own) {
                     own.know(self.left, code);
                 }
@@ -388,29 +390,29 @@ impl Core {
             }
         }
     }
-    /// True if it has left pieces where a line begins, because an observer needs to know of it.
+    /// True if it has left blocks where a line begins, because an observer needs to know of it.
     pub(crate) fn has_come_to_line(&self) -> bool {
         let Stop { pc, slot, .. } = self.left;
         let left = slot == self.pipeline.slot && pc == self.registers.pc;
         left && self.pipeline.next() < self.limit
     }
-    /// True if the core is where it left this translator's pieces.
+    /// True if the core is where it left this translator's blocks.
     #[inline]
     fn stands(&self, own: &Translator) -> bool {
         let Stop { of, pc, slot, .. } = self.left;
         slot == self.pipeline.slot && pc == self.registers.pc && of == own.serial
     }
-    /// The piece that goes on where the core is, if it has left pieces there and that is known.
+    /// The block that goes on where the core is, if it has left blocks there and that is known.
     #[inline]
     pub(crate) fn left_at(&self, own: &Translator) -> Option<*const u8> {
         let quiet = self.unit.replay.count == 0 && self.unit.filled <= self.pipeline.cycle();
-        if !quiet || !self.stands(own) || own.piece_bits != self.tlb.piece_bits {
+        if !quiet || !self.stands(own) || own.block_bits != self.tlb.block_bits {
             return None;
         }
         let code = own.exits[self.left.exit].code;
         (!code.is_null()).then_some(code)
     }
-    /// Runs pieces from `code` on, and what they leave to the load and store unit (`access`). The pipeline
+    /// Runs blocks from `code` on, and what they leave to the load and store unit (`access`). The pipeline
     /// is not updated meanwhile: it gets its state at the end.
     #[inline]
     pub(crate) fn go_through<B: Bus>(
@@ -441,7 +443,7 @@ impl Core {
         if let Some(pc) = exit.pc {
             self.registers.pc = pc;
         }
-        self.pipeline.assume_later(base + u64::from(exit.cycles), exit.stance);
+        self.pipeline.assume_later(base + u64::from(exit.cycles), exit.pipeline_state);
         let (pc, slot) = (self.registers.pc, self.pipeline.slot);
         self.left = Stop { of: own.serial, exit: number, pc, slot };
         match exit.then {

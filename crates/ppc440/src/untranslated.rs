@@ -44,7 +44,7 @@ impl Core {
     pub(crate) fn has_come_to_line(&self) -> bool {
         true
     }
-    pub(crate) fn run_pieces<B: Bus>(&mut self, _: &mut B, own: &mut Translator, _: &Text) -> Ran {
+    pub(crate) fn run_blocks<B: Bus>(&mut self, _: &mut B, own: &mut Translator, _: &Text) -> Ran {
         match *own {}
     }
     pub(crate) fn left_at(&self, own: &Translator) -> Option<*const u8> {

@@ -5,7 +5,7 @@
 //! built in, and its clocks precede the C library's. A preloaded library precedes all that the program names,
 //! so what the loader would have put before MPI's is preloaded before it, in the loader's order.
 
-use crate::inspect::{self, Kind, Links};
+use crate::inspect::{self, Links, ProgramKind};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 /// all of its own if it gets at MPI only while it runs. The compiler's libraries are not among them. Of a
 /// launcher, the program of MPI among its arguments counts, if one is.
 pub fn ahead_of_mpi(program: &Path, args: &[OsString], ours: &Path) -> io::Result<Vec<PathBuf>> {
-    let is_mpi = |path: &&Path| matches!(inspect::inspect(path), Ok(Kind::Mpi));
+    let is_mpi = |path: &&Path| matches!(inspect::inspect(path), Ok(ProgramKind::Mpi));
     let launched = || args.iter().map(Path::new).find(is_mpi);
     let program = if is_mpi(&program) { program } else { launched().unwrap_or(program) };
     let data = std::fs::read(program)?;

@@ -14,14 +14,14 @@ pub const PREFIX: &str = "builtin:";
 /// A workload with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    kind: &'static Kind,
+    kind: &'static WorkloadKind,
     bytes: u64,
     times: u32,
 }
 
 /// A kind of workload.
 #[derive(Debug)]
-struct Kind {
+struct WorkloadKind {
     name: &'static str,
     /// Bytes by default, none if it has none to choose.
     bytes: Option<u64>,
@@ -31,15 +31,15 @@ struct Kind {
     run: fn(&mut Task) -> Result<()>,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind { name: "pingpong", bytes: Some(8), ranks: 2, run: pingpong },
-    Kind { name: "barrier", bytes: None, ranks: 1, run: barrier },
-    Kind { name: "allreduce", bytes: Some(8), ranks: 1, run: allreduce },
-    Kind { name: "alltoall", bytes: Some(64), ranks: 1, run: alltoall },
-    Kind { name: "halo", bytes: Some(4096), ranks: 1, run: halo },
-    Kind { name: "exchange", bytes: Some(1 << 20), ranks: 2, run: exchange },
-    Kind { name: "traffic", bytes: Some(1 << 16), ranks: 1, run: traffic },
-    Kind { name: "incast", bytes: Some(0), ranks: 2, run: incast },
+const KINDS: [WorkloadKind; 8] = [
+    WorkloadKind { name: "pingpong", bytes: Some(8), ranks: 2, run: pingpong },
+    WorkloadKind { name: "barrier", bytes: None, ranks: 1, run: barrier },
+    WorkloadKind { name: "allreduce", bytes: Some(8), ranks: 1, run: allreduce },
+    WorkloadKind { name: "alltoall", bytes: Some(64), ranks: 1, run: alltoall },
+    WorkloadKind { name: "halo", bytes: Some(4096), ranks: 1, run: halo },
+    WorkloadKind { name: "exchange", bytes: Some(1 << 20), ranks: 2, run: exchange },
+    WorkloadKind { name: "traffic", bytes: Some(1 << 16), ranks: 1, run: traffic },
+    WorkloadKind { name: "incast", bytes: Some(0), ranks: 2, run: incast },
 ];
 
 /// Most bytes: a rank's buffers shall fit into its share of the simulator's memory.
@@ -121,7 +121,7 @@ impl Builtin {
         let mut text = String::new();
         if rank == 0 {
             let each = spent as f64 * 1e-6 / f64::from(self.times) / self.ways();
-            let Kind { name, bytes, .. } = self.kind;
+            let WorkloadKind { name, bytes, .. } = self.kind;
             let of = bytes.map_or(String::new(), |_| format!(" of {} bytes", self.bytes));
             let times = self.times;
             writeln!(text, "{name}{of}, {ranks} ranks, {times} times: {each:.3} us each")

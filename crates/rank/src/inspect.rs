@@ -30,7 +30,7 @@ const RUNTIME: [&str; 11] = [
 
 /// Kind of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProgramKind {
     /// It links the library of the MPI 5.0 ABI, and perhaps that of Portals.
     Mpi,
     /// It links only the library of Portals.
@@ -57,7 +57,7 @@ pub enum InspectError {
 }
 
 /// Looks at the program.
-pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
+pub fn inspect(path: &Path) -> Result<ProgramKind, InspectError> {
     let unreadable = |error| InspectError::Read(path.into(), error);
     let facts = std::fs::metadata(path).map_err(unreadable)?;
     if facts.is_dir() {
@@ -65,7 +65,7 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
     }
     let data = std::fs::read(path).map_err(unreadable)?;
     let kind = match data.starts_with(b"#!") {
-        true => Kind::Launcher,
+        true => ProgramKind::Launcher,
         false => kind_of(&data).map_err(|why| not_mpi(path, why))?,
     };
     use std::os::unix::fs::PermissionsExt;
@@ -76,18 +76,18 @@ pub fn inspect(path: &Path) -> Result<Kind, InspectError> {
 }
 
 /// Kind of an executable file. The error says why it cannot be run.
-fn kind_of(data: &[u8]) -> Result<Kind, String> {
+fn kind_of(data: &[u8]) -> Result<ProgramKind, String> {
     let Links { needed, loads, .. } = links(data)?;
     let needs = |library: &str| needed.iter().any(|name| name == library);
     let other = needed.iter().find(|name| name.starts_with("libmpi"));
     match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS), other) {
-        (true, _, _) => Ok(Kind::Mpi),
-        (false, true, _) => Ok(Kind::Portals),
+        (true, _, _) => Ok(ProgramKind::Mpi),
+        (false, true, _) => Ok(ProgramKind::Portals),
         (.., Some(other)) => Err(format!(
             "it needs {other}, another implementation's own library; build it with `sunstar cc`"
         )),
-        _ if loads || !needed.iter().all(|name| of_runtime(name)) => Ok(Kind::Indirect),
-        _ => Ok(Kind::Launcher),
+        _ if loads || !needed.iter().all(|name| of_runtime(name)) => Ok(ProgramKind::Indirect),
+        _ => Ok(ProgramKind::Launcher),
     }
 }
 

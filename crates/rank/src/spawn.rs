@@ -1,7 +1,7 @@
 //! Starts a rank's process: cheaply, with everything in place before its first instruction.
 
 use crate::compute::Compute;
-use crate::surroundings::{self, Place, Surroundings};
+use crate::surroundings::{self, RankPosition, Surroundings};
 use crate::template::Templates;
 use crate::{limits, processor};
 use des::{Duration, Time};
@@ -59,7 +59,7 @@ pub struct SpawnOptions {
     /// Templates of the run, which may have loaded the program already.
     pub templates: Option<Arc<Templates>>,
     /// Place among the other ranks.
-    pub place: Place,
+    pub place: RankPosition,
     /// Simulated time at which it begins.
     pub now: Time,
     /// Simulated time that reading a clock takes.

@@ -102,7 +102,7 @@ pub(crate) fn variables(options: &SpawnOptions) -> Vec<(&'static str, String)> {
 
 /// Place of a rank among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct RankPosition {
     /// Number of its node.
     pub node: u32,
     /// Nodes that have a rank.

@@ -98,7 +98,7 @@ impl LinkSide {
     /// What was asked for to be wrong from the beginning.
     fn with_mistakes(mut self) -> LinkSide {
         if self.params.has(Bug::EmptyFifo) && self.params.lanes > 1 {
-            self.rx.plant();
+            self.rx.mutant();
         }
         if self.params.has(Bug::NoWrapBits) {
             self.credits.forget_wrapping();

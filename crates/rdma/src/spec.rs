@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// A remote write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct RemoteWrite {
     /// Physical address at the receiver.
     pub addr: u32,
     /// Contents of its source when it was posted; the program leaves them so until it is sent.
@@ -20,7 +20,7 @@ pub struct Message {
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
     /// By source and flow.
-    waiting: HashMap<(u8, u8), VecDeque<Message>>,
+    waiting: HashMap<(u8, u8), VecDeque<RemoteWrite>>,
     /// By source: notifications asked for, and told.
     notifications: HashMap<u8, (u64, u64)>,
     arrived: u64,
@@ -33,7 +33,7 @@ impl Spec {
     }
 
     /// A host posts a message.
-    pub fn post(&mut self, source: u8, flow: u8, message: Message) {
+    pub fn post(&mut self, source: u8, flow: u8, message: RemoteWrite) {
         self.notifications.entry(source).or_default().0 += u64::from(message.notify);
         self.waiting.entry((source, flow)).or_default().push_back(message);
     }
@@ -46,7 +46,7 @@ impl Spec {
         addr: u32,
         words: u16,
         read: impl Fn(u64) -> u64,
-    ) -> Result<Message, String> {
+    ) -> Result<RemoteWrite, String> {
         let who = format!("from {source}, flow {flow}");
         let waiting = self.waiting.get_mut(&(source, flow));
         let message = waiting.and_then(VecDeque::pop_front);
@@ -113,11 +113,11 @@ impl Spec {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, Spec};
+    use super::{RemoteWrite, Spec};
 
     #[test]
     fn a_later_message_may_have_written_there_but_nothing_else() {
-        let message = |addr, data: &[u64]| Message {
+        let message = |addr, data: &[u64]| RemoteWrite {
             addr,
             data: data.into(),
             notify: false,

@@ -9,7 +9,7 @@ use bench::{Card, World, MEMORY_BYTES};
 use des::{Duration, Random};
 use pci::{Device, DeviceIn, DeviceOut};
 use rdma::{Arrival, Estimate, Nic, Params};
-use rtl::{NicDesign, Place};
+use rtl::{DesignPaths, NicDesign};
 use serial::{lane, lane_bytes, set_lane, ChannelParams, Credit, Fault, Symbol, Symbols, Word};
 use std::fs;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -352,7 +352,7 @@ fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
             let lanes = params.lanes.max(2).into();
             let (to, lane) = (program.random.below(2), program.random.below(lanes));
             let fault = Fault { nth, bits: 1 << program.random.below(32) };
-            world.fabric.plant(to as usize, lane as usize, fault);
+            world.fabric.mutant(to as usize, lane as usize, fault);
         }
         if world.nodes[1].nic.model.is_frozen() && act % 7 == 0 {
             world.nodes[1].set(register::STATUS, 7);
@@ -370,7 +370,7 @@ fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
 }
 
 fn built(params: Params) -> NicDesign {
-    NicDesign::build(&Place::of_tests(), &params).unwrap_or_else(|why| panic!("{why}"))
+    NicDesign::build(&DesignPaths::of_tests(), &params).unwrap_or_else(|why| panic!("{why}"))
 }
 
 fn check(params: Params, seeds: std::ops::Range<u64>, acts: u64) {
@@ -410,8 +410,8 @@ fn one_that_is_another_is_found_out() {
 
 #[test]
 #[ignore = "long: verilates the NIC for each of some forty bugs; make soak"]
-fn planted_bugs_are_found() {
-    let place = Place::of_tests();
+fn mutants_are_found() {
+    let place = DesignPaths::of_tests();
     let text = fs::read_to_string(place.root.join("crates/rdma/tests/rtl/bugs.toml")).unwrap();
     let bugs: toml::Table = toml::from_str(&text).unwrap();
     let mut missed = Vec::new();

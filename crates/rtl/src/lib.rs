@@ -11,4 +11,4 @@ mod unit;
 pub use nic::{Nic, NicDesign};
 pub use switch::{Switch, SwitchDesign};
 pub use unit::{Pins, Unit, UnitDesign};
-pub use verilated::{Place, Unbuilt};
+pub use verilated::{DesignPaths, Unbuilt};

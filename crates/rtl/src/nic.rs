@@ -4,7 +4,7 @@ use pci::{Device, DeviceIn, DeviceOut, Operation, Request};
 use rdma::{Arrival, Estimate, Header, HostCounters, LinkCounters, Params};
 use serial::{Symbol, Symbols};
 use std::ffi::c_void;
-use verilated::{Design, Library, Place, Unbuilt};
+use verilated::{Design, DesignPaths, Library, Unbuilt};
 
 /// Inputs of the chip from the bus, as declared in shim/nic.cpp.
 #[repr(C)]
@@ -82,12 +82,12 @@ pub struct NicDesign {
 
 impl NicDesign {
     /// Builds the design for `params`, whose source and estimate each NIC has for itself.
-    pub fn build(place: &Place, params: &Params) -> Result<NicDesign, Unbuilt> {
+    pub fn build(place: &DesignPaths, params: &Params) -> Result<NicDesign, Unbuilt> {
         NicDesign::of(place, "rtl/rdma", params)
     }
 
     /// Builds the design from sources in another folder below the place's root.
-    pub fn of(place: &Place, folder: &str, params: &Params) -> Result<NicDesign, Unbuilt> {
+    pub fn of(place: &DesignPaths, folder: &str, params: &Params) -> Result<NicDesign, Unbuilt> {
         let library = Library::build(
             place,
             &Design {

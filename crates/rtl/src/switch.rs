@@ -3,7 +3,7 @@
 use crossbar::{Counters, Params, PORTS_MAX};
 use serial::Symbol;
 use std::ffi::c_void;
-use verilated::{Design, Library, Place, Unbuilt};
+use verilated::{Design, DesignPaths, Library, Unbuilt};
 
 /// The symbols of an edge, as shim/switch.cpp has them.
 #[repr(C)]
@@ -35,7 +35,7 @@ pub struct SwitchDesign {
 
 impl SwitchDesign {
     /// Builds the design for `params`.
-    pub fn build(place: &Place, params: &Params) -> Result<SwitchDesign, Unbuilt> {
+    pub fn build(place: &DesignPaths, params: &Params) -> Result<SwitchDesign, Unbuilt> {
         let library = Library::build(
             place,
             &Design {

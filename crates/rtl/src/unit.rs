@@ -1,10 +1,10 @@
 //! A matching unit (`rtl/alpu`, or another with its ports).
 
-use alpu::{Command, Config, Inputs, Kind, Outputs, Response};
+use alpu::{Command, Config, Inputs, Outputs, QueueKind, Response};
 use std::ffi::{c_void, CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use verilated::{Design, Library, Place, Unbuilt};
+use verilated::{Design, DesignPaths, Library, Unbuilt};
 
 /// A cycle's inputs, as shim/unit.cpp has them.
 #[repr(C)]
@@ -98,7 +98,7 @@ impl UnitDesign {
     /// Builds a design from the sources in `folder`, `rtl/alpu` if none. `traced`: its units can write
     /// waveforms.
     pub fn build(
-        place: &Place,
+        place: &DesignPaths,
         folder: Option<&Path>,
         config: &Config,
         traced: bool,
@@ -115,7 +115,7 @@ impl UnitDesign {
                     ("TAG_WIDTH", config.tag_width.into()),
                     ("CELLS", config.cells as u64),
                     ("BLOCK", config.block as u64),
-                    ("UNEXPECTED", (config.kind == Kind::Unexpected).into()),
+                    ("UNEXPECTED", (config.kind == QueueKind::Unexpected).into()),
                     ("RESOLVE_CYCLES", config.resolve_cycles.into()),
                     ("OVERLAP", config.overlap.into()),
                     ("HDR_DEPTH", config.header_depth as u64),

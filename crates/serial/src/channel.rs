@@ -230,7 +230,7 @@ impl Channel {
     }
 
     /// Plants a fault.
-    pub fn plant(&mut self, fault: Fault) {
+    pub fn mutant(&mut self, fault: Fault) {
         self.fault = Some(fault);
     }
     /// Idle symbols that clock correction has dropped, and repeated.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 impl Judge {
     /// The kernel begins an atomic operation on a process's memory, which is as it has been.
-    pub fn performs(&mut self, at: u64, seat: usize, message: MessageId) {
-        self.judge(at, self.about(seat, Some(message)), |judge| {
-            let space = judge.space(seat);
-            let key = (seat, Key { role: Role::Target, message });
+    pub fn performs(&mut self, at: u64, slot: usize, message: MessageId) {
+        self.judge(at, self.about(slot, Some(message)), |judge| {
+            let space = judge.space(slot);
+            let key = (slot, Key { role: Role::Target, message });
             if let Some(open) = judge.open.get_mut(&key) {
                 open.found = read(&*judge.memory, space, &open.grant.pieces).unwrap_or_default();
             }
@@ -25,12 +25,12 @@ impl Judge {
     pub fn performed(
         &mut self,
         at: u64,
-        seat: usize,
+        slot: usize,
         message: MessageId,
         (found, left): (&[u8], &[u8]),
     ) {
-        self.judge(at, self.about(seat, Some(message)), |judge| {
-            let key = (seat, Key { role: Role::Target, message });
+        self.judge(at, self.about(slot, Some(message)), |judge| {
+            let key = (slot, Key { role: Role::Target, message });
             if let Some(open) = judge.open.get_mut(&key) {
                 (open.found, open.left) = (found.to_vec(), Some(left.to_vec()));
             }
@@ -38,36 +38,36 @@ impl Judge {
         })
     }
 
-    /// The process in `seat` answers a request, perhaps that it `failed`.
+    /// The process in `slot` answers a request, perhaps that it `failed`.
     pub fn answered(
         &mut self,
         at: u64,
-        seat: usize,
+        slot: usize,
         request: MessageId,
         answer: &Answer,
         failed: bool,
     ) {
-        let about = self.about(seat, Some(request));
-        self.judge(at, about, |judge| judge.answer(at, seat, request, answer, failed))
+        let about = self.about(slot, Some(request));
+        self.judge(at, about, |judge| judge.answer(at, slot, request, answer, failed))
     }
 
     fn answer(
         &mut self,
         at: u64,
-        seat: usize,
+        slot: usize,
         request: MessageId,
         answer: &Answer,
         failed: bool,
     ) -> Result<(), Wrong> {
         const CLAUSE: &str = "Portals 3.3 s3.13 (acknowledgements and replies)";
-        let key = (seat, Key { role: Role::Target, message: request });
+        let key = (slot, Key { role: Role::Target, message: request });
         let not_due = |got: &str| Wrong {
             clause: CLAUSE,
             what: "answer to a request".to_owned(),
             expected: "none: none is due".to_owned(),
             got: got.to_owned(),
         };
-        let uid = self.process(seat)?.uid();
+        let uid = self.process(slot)?.uid();
         let open = self.open.get_mut(&key).ok_or_else(|| not_due("one"))?;
         let asked = *open.message.request().expect("only requests are answered");
         let put = asked.kind == Kind::Put;
@@ -97,10 +97,10 @@ impl Judge {
         let (found, left) = (std::mem::take(&mut open.found), open.left.take());
         let grant = open.grant.clone();
         if failed {
-            self.check_failure(seat, &message, &grant.pieces)?;
+            self.check_failure(slot, &message, &grant.pieces)?;
             message.state().poisoned = true;
         } else if let Kind::Atomic(atomic) = asked.kind {
-            self.check_memory(seat, atomic, &message, &grant, (&found, left))?;
+            self.check_memory(slot, atomic, &message, &grant, (&found, left))?;
         }
         let facts = Facts {
             id: response.message,
@@ -130,7 +130,7 @@ impl Judge {
             Answer::Local(fate) => {
                 let pieces = (asked.kind == Kind::Get).then_some(&grant.pieces[..]);
                 let bytes = match pieces {
-                    Some(pieces) => read(&*self.memory, self.space(seat), pieces),
+                    Some(pieces) => read(&*self.memory, self.space(slot), pieces),
                     None => (!failed).then_some(found),
                 };
                 let reply = Message::local(facts, bytes);
@@ -142,13 +142,13 @@ impl Judge {
     /// An atomic operation has left what it should.
     fn check_memory(
         &mut self,
-        seat: usize,
+        slot: usize,
         atomic: Atomic,
         message: &Message,
         grant: &Grant,
         (found, left): (&[u8], Option<Vec<u8>>),
     ) -> Result<(), Wrong> {
-        let now = left.or_else(|| read(&*self.memory, self.space(seat), &grant.pieces));
+        let now = left.or_else(|| read(&*self.memory, self.space(slot), &grant.pieces));
         let Some(now) = now else { return Ok(()) };
         let request = message.request().expect("atomic operations are requests");
         let state = message.state();

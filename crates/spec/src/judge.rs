@@ -36,7 +36,7 @@ pub enum Fate {
     /// It was handed to the process in this seat.
     Handed {
         /// The process.
-        seat: usize,
+        slot: usize,
         /// Descriptor that takes it; an acknowledgement needs none.
         grant: Option<Grant>,
         /// Events that were posted.
@@ -47,10 +47,10 @@ pub enum Fate {
 }
 
 impl Fate {
-    fn seat(&self) -> usize {
+    fn slot(&self) -> usize {
         match self {
             Fate::Nobody => usize::MAX,
-            Fate::Handed { seat, .. } => *seat,
+            Fate::Handed { slot, .. } => *slot,
         }
     }
 }
@@ -64,7 +64,7 @@ pub enum Answer {
     Local(Fate),
 }
 
-pub(crate) struct Seat {
+pub(crate) struct Slot {
     process: Process,
     space: u32,
     /// Its match lists are on the network interface.
@@ -98,7 +98,7 @@ pub struct Judge {
     pub(crate) nid: u32,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) memory: Box<dyn Memory>,
-    pub(crate) seats: Vec<Option<Seat>>,
+    pub(crate) slots: Vec<Option<Slot>>,
     pub(crate) going: VecDeque<Going>,
     pub(crate) coming: Vec<Coming>,
     pub(crate) open: BTreeMap<(usize, Key), Open>,
@@ -133,7 +133,7 @@ impl Judge {
             nid,
             ledger,
             memory,
-            seats: Vec::new(),
+            slots: Vec::new(),
             going: VecDeque::new(),
             coming: Vec::new(),
             open: BTreeMap::new(),
@@ -179,18 +179,18 @@ impl Judge {
         Ok(())
     }
 
-    pub(crate) fn about(&self, seat: usize, message: Option<MessageId>) -> About {
-        let seat = self.seats.get(seat).and_then(Option::as_ref);
-        About { pid: seat.map(|seat| seat.process.id().pid), message }
+    pub(crate) fn about(&self, slot: usize, message: Option<MessageId>) -> About {
+        let slot = self.slots.get(slot).and_then(Option::as_ref);
+        About { pid: slot.map(|slot| slot.process.id().pid), message }
     }
 
-    pub(crate) fn space(&self, seat: usize) -> u32 {
-        self.seats[seat].as_ref().map_or(0, |seat| seat.space)
+    pub(crate) fn space(&self, slot: usize) -> u32 {
+        self.slots[slot].as_ref().map_or(0, |slot| slot.space)
     }
 
-    pub(crate) fn process(&mut self, seat: usize) -> Result<&mut Process, Wrong> {
-        let there = self.seats.get_mut(seat).and_then(Option::as_mut);
-        there.map(|seat| &mut seat.process).ok_or_else(|| Wrong {
+    pub(crate) fn process(&mut self, slot: usize) -> Result<&mut Process, Wrong> {
+        let there = self.slots.get_mut(slot).and_then(Option::as_mut);
+        there.map(|slot| &mut slot.process).ok_or_else(|| Wrong {
             clause: "Portals 3.3 s3.5 (PtlNIFini)",
             what: "use of an interface".to_owned(),
             expected: "none: it is closed".to_owned(),
@@ -199,14 +199,14 @@ impl Judge {
     }
 
     fn find(&self, pid: u32) -> Option<usize> {
-        self.seats
+        self.slots
             .iter()
-            .position(|seat| seat.as_ref().is_some_and(|seat| seat.process.id().pid == pid))
+            .position(|slot| slot.as_ref().is_some_and(|slot| slot.process.id().pid == pid))
     }
 
-    fn posted(&mut self, seat: usize, events: u32) -> Result<(), Wrong> {
-        let expected = self.process(seat)?.take_posted();
-        if self.on_nic(seat) {
+    fn posted(&mut self, slot: usize, events: u32) -> Result<(), Wrong> {
+        let expected = self.process(slot)?.take_posted();
+        if self.on_nic(slot) {
             // The library will post them later; it is held against each when the process takes it.
             return Ok(());
         }
@@ -220,68 +220,68 @@ impl Judge {
     /// `on_nic`: its match lists are on the network interface.
     pub fn opened(
         &mut self,
-        seat: usize,
+        slot: usize,
         space: u32,
         id: Id,
         user: [u32; 2],
         limits: Limits,
         on_nic: bool,
     ) {
-        if self.seats.len() <= seat {
-            self.seats.resize_with(seat + 1, || None);
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
         }
         let process = Process::new(id, user[0], user[1], limits);
-        self.seats[seat] = Some(Seat { process, space, on_nic });
+        self.slots[slot] = Some(Slot { process, space, on_nic });
     }
 
     /// A process leaves (PtlNIFini).
-    pub fn leaves(&mut self, at: u64, seat: usize) {
-        self.judge(at, self.about(seat, None), |judge| {
-            judge.process(seat)?.leave();
+    pub fn leaves(&mut self, at: u64, slot: usize) {
+        self.judge(at, self.about(slot, None), |judge| {
+            judge.process(slot)?.leave();
             Ok(())
         })
     }
 
     /// A process has left.
-    pub fn closed(&mut self, at: u64, seat: usize) {
-        self.judge(at, self.about(seat, None), |judge| {
-            let busy = judge.process(seat)?.is_busy();
-            judge.seats[seat] = None;
+    pub fn closed(&mut self, at: u64, slot: usize) {
+        self.judge(at, self.about(slot, None), |judge| {
+            let busy = judge.process(slot)?.is_busy();
+            judge.slots[slot] = None;
             let what = || "an operation is under way when PtlNIFini returns".to_owned();
             same("Portals 3.3 s3.5 (PtlNIFini)", what, &false, &busy)
         })
     }
 
     /// A process has made a call that concerns objects, and it returned this.
-    pub fn called(&mut self, at: u64, seat: usize, call: &Call, result: Result<&Value, Code>) {
+    pub fn called(&mut self, at: u64, slot: usize, call: &Call, result: Result<&Value, Code>) {
         self.tally.calls += 1;
-        self.judge(at, self.about(seat, None), |judge| judge.process(seat)?.called(call, result))
+        self.judge(at, self.about(slot, None), |judge| judge.process(slot)?.called(call, result))
     }
 
     /// A process has asked for its next event, and got this.
-    pub fn next_event(&mut self, at: u64, seat: usize, eq: u32, got: Result<(&Event, bool), Code>) {
+    pub fn next_event(&mut self, at: u64, slot: usize, eq: u32, got: Result<(&Event, bool), Code>) {
         self.tally.events += u64::from(got.is_ok());
-        self.judge(at, self.about(seat, None), |judge| judge.process(seat)?.next_event(eq, got))
+        self.judge(at, self.about(slot, None), |judge| judge.process(slot)?.next_event(eq, got))
     }
 
     /// A process has asked for an operation: what the library made of it, and how many events it posted.
     pub fn issued(
         &mut self,
         at: u64,
-        seat: usize,
+        slot: usize,
         issue: &Issue,
         result: Result<&Grant, Code>,
         events: u32,
     ) {
         self.tally.calls += 1;
-        let about = self.about(seat, Some(issue.request.message));
-        self.judge(at, about, |judge| judge.issue(at, seat, issue, result, events))
+        let about = self.about(slot, Some(issue.request.message));
+        self.judge(at, about, |judge| judge.issue(at, slot, issue, result, events))
     }
 
     fn issue(
         &mut self,
         at: u64,
-        seat: usize,
+        slot: usize,
         issue: &Issue,
         result: Result<&Grant, Code>,
         events: u32,
@@ -289,10 +289,10 @@ impl Judge {
         const CLAUSE: &str = "Portals 3.3 s3.13 (PtlPut, PtlGet, PtlGetPut)";
         let nid = self.nid;
         let to = self.find(issue.request.to.pid);
-        let kernels = !self.on_nic(seat) && !to.is_some_and(|to| self.on_nic(to));
+        let kernels = !self.on_nic(slot) && !to.is_some_and(|to| self.on_nic(to));
         let local = issue.request.to.nid == self.nid && kernels;
         let nodes = self.ledger.nodes();
-        let process = self.process(seat)?;
+        let process = self.process(slot)?;
         let reasons = process.refusals(issue, nodes);
         let what = || format!("result of a {}", issue.request.kind.name());
         let grant = match result {
@@ -310,7 +310,7 @@ impl Judge {
         let kind = issue.request.kind;
         let request = Request { length: expected.mlength, from: process.id(), ..issue.request };
         compare_grants(CLAUSE, &format!("the {}", kind.name()), Some(&expected), Some(grant))?;
-        self.posted(seat, events)?;
+        self.posted(slot, events)?;
         let get = kind == Kind::Get;
         let facts = Facts {
             id: request.message,
@@ -328,7 +328,7 @@ impl Judge {
         debug_assert_eq!(u32::from(message.id.source_nid), nid);
         if local {
             message.state().stage = Stage::Commanded;
-            self.fetch(seat, &message);
+            self.fetch(slot, &message);
         }
         Ok(())
     }
@@ -344,8 +344,8 @@ impl Judge {
     }
 
     /// The kernel has written the header of a request that was issued.
-    pub fn sent(&mut self, at: u64, seat: usize, header: &Header) {
-        self.judge(at, self.about(seat, Some(header.message)), |judge| {
+    pub fn sent(&mut self, at: u64, slot: usize, header: &Header) {
+        self.judge(at, self.about(slot, Some(header.message)), |judge| {
             let message = judge.ledger.find(header.message).ok_or_else(|| unknown(header))?;
             check_header(&message, header, "header that the kernel writes")
         })
@@ -355,7 +355,7 @@ impl Judge {
 
     /// The kernel has got a message, and this is what it made of it.
     pub fn taken(&mut self, at: u64, header: &Header, fate: &Fate) {
-        let about = self.about(fate.seat(), Some(header.message));
+        let about = self.about(fate.slot(), Some(header.message));
         self.judge(at, about, |judge| judge.take(header, fate))
     }
 
@@ -392,17 +392,17 @@ impl Judge {
         let expected = self.find(message.to.pid);
         let got = match fate {
             Fate::Nobody => None,
-            Fate::Handed { seat, .. } => Some(*seat),
+            Fate::Handed { slot, .. } => Some(*slot),
         };
         let what = || format!("process that gets {} (seat)", message.describe());
         same(CLAUSE, what, &expected, &got)?;
         self.tally.messages += 1;
-        let Fate::Handed { seat, grant, events, visits } = fate else {
+        let Fate::Handed { slot, grant, events, visits } = fate else {
             self.ledger.target_done(message);
             return Ok(());
         };
-        let on_nic = self.on_nic(*seat);
-        let process = self.process(*seat)?;
+        let on_nic = self.on_nic(*slot);
+        let process = self.process(*slot)?;
         process.take_visits();
         process.keep(on_nic);
         let (expected, role) = match &message.what {
@@ -417,9 +417,9 @@ impl Judge {
         let looked = process.take_visits();
         compare_grants(CLAUSE, &message.describe(), expected.as_ref(), grant.as_ref())?;
         same(CLAUSE, || "match entries looked at".to_owned(), &looked, visits)?;
-        self.posted(*seat, *events)?;
+        self.posted(*slot, *events)?;
         match expected {
-            Some(grant) => self.open(*seat, Key { role, message: message.id }, message, grant),
+            Some(grant) => self.open(*slot, Key { role, message: message.id }, message, grant),
             None => self.ledger.target_done(message),
         }
         Ok(())
@@ -427,7 +427,7 @@ impl Judge {
 
     /// A request to a process of this node has come to its target without a message.
     pub fn delivered(&mut self, at: u64, message: MessageId, fate: &Fate) {
-        let about = self.about(fate.seat(), Some(message));
+        let about = self.about(fate.slot(), Some(message));
         self.judge(at, about, |judge| match judge.ledger.find(message) {
             Some(message) => judge.hand(&message, fate),
             None => Err(never_sent("a request on the same node", message)),
@@ -440,14 +440,14 @@ impl Judge {
     pub fn ended(
         &mut self,
         at: u64,
-        seat: usize,
+        slot: usize,
         (kind, message): (EventKind, MessageId),
         failed: bool,
         events: u32,
     ) {
-        self.judge(at, self.about(seat, Some(message)), |judge| {
-            let on_nic = judge.on_nic(seat);
-            let process = judge.process(seat)?;
+        self.judge(at, self.about(slot, Some(message)), |judge| {
+            let on_nic = judge.on_nic(slot);
+            let process = judge.process(slot)?;
             let key = process.ending(kind, message);
             process.keep(on_nic);
             let ended = process.complete(key, failed);
@@ -460,14 +460,14 @@ impl Judge {
                     got: "one".to_owned(),
                 });
             }
-            judge.posted(seat, events)?;
+            judge.posted(slot, events)?;
             match key.role {
-                Role::Sender | Role::Getter => judge.left(seat, message, failed),
+                Role::Sender | Role::Getter => judge.left(slot, message, failed),
                 Role::Target | Role::Replied if on_nic => {
-                    judge.process(seat)?.keep_end(key, failed);
+                    judge.process(slot)?.keep_end(key, failed);
                     Ok(())
                 }
-                Role::Target | Role::Replied => judge.arrived(seat, key, failed),
+                Role::Target | Role::Replied => judge.arrived(slot, key, failed),
             }
         })
     }

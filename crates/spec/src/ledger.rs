@@ -128,7 +128,7 @@ fn counter(serial: u32) -> u32 {
 
 /// The messages of one source node.
 #[derive(Debug, Default)]
-struct Shelf {
+struct SourceLedger {
     messages: BTreeMap<u32, Arc<Message>>,
     /// By target process, and who counts: serials in the order in which they were asked for, which is that of
     /// their arrival. Of two processes of a node one may be the kernel's, which takes messages when it comes
@@ -141,7 +141,7 @@ struct Shelf {
 /// The messages of the whole machine.
 #[derive(Debug)]
 pub struct Ledger {
-    shelves: Vec<Mutex<Shelf>>,
+    sources: Vec<Mutex<SourceLedger>>,
     lossy: bool,
     stalls: bool,
     repeats: bool,
@@ -158,13 +158,13 @@ pub(crate) enum Untakable {
 impl Ledger {
     /// The ledger of a machine. `lossy`: messages may be lost or damaged on links.
     pub fn new(nodes: u32, lossy: bool) -> Ledger {
-        let shelves = (0..nodes).map(|_| Mutex::default()).collect();
-        Ledger { shelves, lossy, stalls: false, repeats: false }
+        let sources = (0..nodes).map(|_| Mutex::default()).collect();
+        Ledger { sources, lossy, stalls: false, repeats: false }
     }
 
     /// Nodes of the machine.
     pub fn nodes(&self) -> u32 {
-        self.shelves.len() as u32
+        self.sources.len() as u32
     }
 
     /// Messages may stay on their way for ever, if `stalls`.
@@ -188,44 +188,44 @@ impl Ledger {
         self.lossy
     }
 
-    fn shelf(&self, nid: u32) -> Option<MutexGuard<'_, Shelf>> {
-        let shelf = self.shelves.get(nid as usize)?;
-        Some(shelf.lock().expect("nobody panics while holding a shelf"))
+    fn source(&self, nid: u32) -> Option<MutexGuard<'_, SourceLedger>> {
+        let source = self.sources.get(nid as usize)?;
+        Some(source.lock().expect("nobody panics while holding a shelf"))
     }
 
     /// A message begins. `None` if its id is not new.
     pub(crate) fn begin(&self, facts: Facts) -> Option<Arc<Message>> {
-        let mut shelf = self.shelf(facts.id.source_nid.into())?;
+        let mut source = self.source(facts.id.source_nid.into())?;
         let serial = facts.id.serial;
         let whose = counter(serial);
-        let fresh = serial > shelf.last[whose as usize];
+        let fresh = serial > source.last[whose as usize];
         if !fresh {
             return None;
         }
-        shelf.last[whose as usize] = serial;
+        source.last[whose as usize] = serial;
         if facts.travels {
-            shelf.ways.entry((facts.to, whose)).or_default().push_back(serial);
+            source.ways.entry((facts.to, whose)).or_default().push_back(serial);
         }
         let message = Arc::new(Message::new(facts));
-        shelf.messages.insert(serial, message.clone());
+        source.messages.insert(serial, message.clone());
         Some(message)
     }
 
     /// A message that has begun and not ended at both ends.
     pub(crate) fn find(&self, id: MessageId) -> Option<Arc<Message>> {
-        self.shelf(id.source_nid.into())?.messages.get(&id.serial).cloned()
+        self.source(id.source_nid.into())?.messages.get(&id.serial).cloned()
     }
 
     /// Node `nid` has got a message.
     pub(crate) fn take(&self, id: MessageId, nid: u32) -> Result<Arc<Message>, Untakable> {
-        let mut shelf = self.shelf(id.source_nid.into()).ok_or(Untakable::Unknown)?;
-        let message = shelf.messages.get(&id.serial).cloned();
+        let mut source = self.source(id.source_nid.into()).ok_or(Untakable::Unknown)?;
+        let message = source.messages.get(&id.serial).cloned();
         let whose = counter(id.serial);
         let to = message.as_ref().map(|message| message.to).filter(|to| to.nid == nid);
-        let way = to.map(|to| shelf.ways.entry((to, whose)).or_default());
+        let way = to.map(|to| source.ways.entry((to, whose)).or_default());
         let found = way.and_then(|way| Some((way.iter().position(|own| *own == id.serial)?, way)));
         let Some((at, way)) = found else {
-            let again = message.is_some() || shelf.last[whose as usize] >= id.serial;
+            let again = message.is_some() || source.last[whose as usize] >= id.serial;
             return Err(if again { Untakable::Again } else { Untakable::Unknown });
         };
         if self.lossy {
@@ -235,7 +235,7 @@ impl Ledger {
         }
         let first = way.front().copied().filter(|_| at > 0 && !self.lossy);
         let message = message.ok_or(Untakable::Unknown)?;
-        if let Some(first) = first.and_then(|first| shelf.messages.get(&first)) {
+        if let Some(first) = first.and_then(|first| source.messages.get(&first)) {
             return Err(Untakable::Overtook(first.clone()));
         }
         message.state().stage = Stage::Taken;
@@ -253,12 +253,12 @@ impl Ledger {
     }
 
     fn done(&self, message: &Message, change: impl FnOnce(&mut State)) {
-        let shelf = self.shelf(message.id.source_nid.into());
-        let mut shelf = shelf.expect("the message stands there");
+        let source = self.source(message.id.source_nid.into());
+        let mut source = source.expect("the message stands there");
         let mut state = message.state();
         change(&mut state);
         if message.listed && state.source_done && state.stage == Stage::Done {
-            shelf.messages.remove(&message.id.serial);
+            source.messages.remove(&message.id.serial);
         }
     }
 
@@ -268,10 +268,10 @@ impl Ledger {
         if self.lossy || self.stalls {
             return all;
         }
-        for shelf in &self.shelves {
-            let shelf = shelf.lock().expect("nobody panics while holding a shelf");
+        for source in &self.sources {
+            let source = source.lock().expect("nobody panics while holding a shelf");
             all.extend(
-                shelf.messages.values().map(|message| Disagreement::unsettled(message, now)),
+                source.messages.values().map(|message| Disagreement::unsettled(message, now)),
             );
         }
         all.sort_by_key(|found| (found.since, found.message));

@@ -14,7 +14,7 @@ const CLAUSE: &str =
 
 /// A payload that a DMA engine writes.
 pub(crate) struct Coming {
-    seat: usize,
+    slot: usize,
     key: Key,
     space: u32,
     message: Arc<Message>,
@@ -61,12 +61,12 @@ impl Judge {
     pub fn commanded(
         &mut self,
         at: u64,
-        seat: usize,
+        slot: usize,
         message: MessageId,
         inline: bool,
         failed: bool,
     ) {
-        self.judge(at, self.about(seat, Some(message)), |judge| {
+        self.judge(at, self.about(slot, Some(message)), |judge| {
             let Some(message) = judge.ledger.find(message) else {
                 return Err(Wrong {
                     clause: "Portals 3.3 s2.2: what is sent was asked for",
@@ -83,7 +83,7 @@ impl Judge {
                 state.inline = inline;
             }
             if failed {
-                judge.check_failure(seat, &message, &message.pieces)?;
+                judge.check_failure(slot, &message, &message.pieces)?;
                 let mut state = message.state();
                 (state.unsent, state.poisoned) = (true, true);
                 return Ok(());
@@ -92,9 +92,9 @@ impl Judge {
                 return Ok(());
             }
             if inline || !judge.watched {
-                judge.fetch(seat, &message);
+                judge.fetch(slot, &message);
             } else {
-                let space = judge.space(seat);
+                let space = judge.space(slot);
                 judge.going.push_back(Going { space, message, read: 0, again: false });
             }
             Ok(())
@@ -102,8 +102,8 @@ impl Judge {
     }
 
     /// The kernel reads a payload now.
-    pub(crate) fn fetch(&mut self, seat: usize, message: &Message) {
-        let bytes = read(&*self.memory, self.space(seat), &message.pieces);
+    pub(crate) fn fetch(&mut self, slot: usize, message: &Message) {
+        let bytes = read(&*self.memory, self.space(slot), &message.pieces);
         let mut state = message.state();
         state.poisoned |= bytes.is_none();
         state.bytes = bytes.unwrap_or_default();
@@ -173,7 +173,7 @@ impl Judge {
         });
         let about = match found {
             Some(found) => {
-                self.about(self.coming[found].seat, Some(self.coming[found].key.message))
+                self.about(self.coming[found].slot, Some(self.coming[found].key.message))
             }
             None => About::default(),
         };
@@ -228,20 +228,20 @@ impl Judge {
     }
 
     /// A process takes a message.
-    pub(crate) fn open(&mut self, seat: usize, key: Key, message: &Arc<Message>, grant: Grant) {
+    pub(crate) fn open(&mut self, slot: usize, key: Key, message: &Arc<Message>, grant: Grant) {
         // An atomic operation's operand goes to the kernel.
         let operand =
             matches!(message.request().map(|r| r.kind), Some(Kind::Atomic(_) | Kind::Get));
         let local = message.from.nid == self.nid && !message.travels;
-        if local && read(&*self.memory, self.space(seat), &grant.pieces).is_none() {
+        if local && read(&*self.memory, self.space(slot), &grant.pieces).is_none() {
             message.state().poisoned = true;
         }
         let inline = message.state().inline || local;
         if self.watched && !inline && !operand && grant.mlength > 0 {
             self.coming.push(Coming {
-                seat,
+                slot,
                 key,
-                space: self.space(seat),
+                space: self.space(slot),
                 message: message.clone(),
                 pieces: grant.pieces.clone(),
                 length: grant.mlength,
@@ -252,19 +252,19 @@ impl Judge {
         let message = message.clone();
         let open =
             Open { message, grant, answer: None, answered: false, found: Vec::new(), left: None };
-        self.open.insert((seat, key), open);
+        self.open.insert((slot, key), open);
     }
 
     /// The operation of a message's sender has ended.
-    pub(crate) fn left(&mut self, seat: usize, id: MessageId, failed: bool) -> Result<(), Wrong> {
+    pub(crate) fn left(&mut self, slot: usize, id: MessageId, failed: bool) -> Result<(), Wrong> {
         let Some(message) = self.ledger.find(id) else { return Ok(()) };
-        self.sent_whole(seat, &message, failed)?;
+        self.sent_whole(slot, &message, failed)?;
         self.ledger.source_done(&message);
         Ok(())
     }
 
     /// A message has left, or could not.
-    fn sent_whole(&mut self, seat: usize, message: &Message, failed: bool) -> Result<(), Wrong> {
+    fn sent_whole(&mut self, slot: usize, message: &Message, failed: bool) -> Result<(), Wrong> {
         let (stage, read, poisoned) = {
             let state = message.state();
             (state.stage, state.bytes.len() as u64, state.poisoned)
@@ -273,7 +273,7 @@ impl Judge {
             self.going.retain(|going| going.message.id != message.id);
         }
         if failed {
-            return self.check_failure(seat, message, &message.pieces);
+            return self.check_failure(slot, message, &message.pieces);
         }
         let what = |what: &str| format!("{what} of {} when its sending ends", message.describe());
         let left = stage != Stage::Called;
@@ -286,9 +286,9 @@ impl Judge {
     }
 
     /// The operation of a message's taker has ended.
-    pub(crate) fn arrived(&mut self, seat: usize, key: Key, failed: bool) -> Result<(), Wrong> {
-        let Some(open) = self.open.remove(&(seat, key)) else { return Ok(()) };
-        let at = self.coming.iter().position(|coming| (coming.seat, coming.key) == (seat, key));
+    pub(crate) fn arrived(&mut self, slot: usize, key: Key, failed: bool) -> Result<(), Wrong> {
+        let Some(open) = self.open.remove(&(slot, key)) else { return Ok(()) };
+        let at = self.coming.iter().position(|coming| (coming.slot, coming.key) == (slot, key));
         let coming = at.map(|at| self.coming.remove(at));
         let kind = open.message.request().map(|request| request.kind);
         let answer_due = match kind {
@@ -300,12 +300,12 @@ impl Judge {
         let clause = "Portals 3.3 s3.13 (acknowledgements and replies)";
         same(clause, what, &answer_due, &open.answered)?;
         if failed {
-            self.check_failure(seat, &open.message, &open.grant.pieces)?;
+            self.check_failure(slot, &open.message, &open.grant.pieces)?;
         } else if matches!(kind, Some(Kind::Put) | None) {
-            self.is_there(seat, &open, coming)?;
+            self.is_there(slot, &open, coming)?;
         }
         if let Some(reply) = &open.answer {
-            self.sent_whole(seat, reply, failed)?;
+            self.sent_whole(slot, reply, failed)?;
             self.ledger.source_done(reply);
         }
         self.ledger.target_done(&open.message);
@@ -313,7 +313,7 @@ impl Judge {
     }
 
     /// The payload of a put or reply is where it should be.
-    fn is_there(&mut self, seat: usize, open: &Open, coming: Option<Coming>) -> Result<(), Wrong> {
+    fn is_there(&mut self, slot: usize, open: &Open, coming: Option<Coming>) -> Result<(), Wrong> {
         if open.message.state().unsent {
             let what = || format!("ni_fail_type of {}", open.message.describe());
             same("Portals 3.3 s3.11 (ni_fail_type)", what, &"PTL_NI_FAIL", &"PTL_NI_OK")?;
@@ -323,7 +323,7 @@ impl Judge {
             same("Portals 3.3 s3.11 (PUT_END, REPLY_END)", what, &length, &filled)?;
             return wrong.map_or(Ok(()), Err);
         }
-        let Some(there) = read(&*self.memory, self.space(seat), &open.grant.pieces) else {
+        let Some(there) = read(&*self.memory, self.space(slot), &open.grant.pieces) else {
             return Ok(());
         };
         self.tally.bytes += there.len() as u64;

@@ -41,19 +41,19 @@ unsafe impl Sync for Library {}
 
 /// Folders of sources, and of libraries built from them.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct DesignPaths {
     /// The folder with `rtl/` and the shims.
     pub root: PathBuf,
     /// Folder of libraries, which may be thrown away at any time.
     pub built: PathBuf,
 }
 
-impl Place {
+impl DesignPaths {
     /// The repository, for tests.
-    pub fn of_tests() -> Place {
+    pub fn of_tests() -> DesignPaths {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = folder.ancestors().nth(2).expect("the crate lies two folders below").to_owned();
-        Place { built: root.join("build/verilated"), root }
+        DesignPaths { built: root.join("build/verilated"), root }
     }
 }
 
@@ -88,11 +88,11 @@ impl Library {
     /// # Panics
     /// If Verilator is not there, or does not like the design.
     pub fn load(design: &Design<'_>) -> Library {
-        Library::build(&Place::of_tests(), design).unwrap_or_else(|why| panic!("{why}"))
+        Library::build(&DesignPaths::of_tests(), design).unwrap_or_else(|why| panic!("{why}"))
     }
 
     /// The same somewhere else.
-    pub fn build(place: &Place, design: &Design<'_>) -> Result<Library, Unbuilt> {
+    pub fn build(place: &DesignPaths, design: &Design<'_>) -> Result<Library, Unbuilt> {
         let path = build(place, design)?;
         let name = CString::new(path.as_os_str().as_bytes()).expect("a path has no zero byte");
         // SAFETY: the library was made here, of a shim of ours; it has no constructors but the C++ library's.
@@ -131,7 +131,7 @@ fn failed(path: &Path, why: std::io::Error) -> Unbuilt {
 }
 
 /// SystemVerilog in the design's folders, packages first.
-fn sources(place: &Place, design: &Design<'_>) -> Result<Vec<PathBuf>, Unbuilt> {
+fn sources(place: &DesignPaths, design: &Design<'_>) -> Result<Vec<PathBuf>, Unbuilt> {
     let mut sources = Vec::new();
     for folder in design.folders.iter().map(|folder| place.root.join(folder)) {
         for entry in fs::read_dir(&folder).map_err(|why| failed(&folder, why))? {
@@ -148,7 +148,7 @@ fn sources(place: &Place, design: &Design<'_>) -> Result<Vec<PathBuf>, Unbuilt> 
 }
 
 /// SystemVerilog in folders below the design's, which its sources may include: each by its path from there.
-fn included(place: &Place, design: &Design<'_>) -> Result<Vec<(PathBuf, PathBuf)>, Unbuilt> {
+fn included(place: &DesignPaths, design: &Design<'_>) -> Result<Vec<(PathBuf, PathBuf)>, Unbuilt> {
     let mut found = Vec::new();
     for top in design.folders.iter().map(|folder| place.root.join(folder)) {
         let mut folders = vec![(top.clone(), 0)];
@@ -177,7 +177,7 @@ fn is_verilog(path: &Path) -> bool {
 }
 
 /// The library's path.
-fn build(place: &Place, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
+fn build(place: &DesignPaths, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
     // One build at a time: each is a compiler run or two, and the tests are threads of one process.
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock().unwrap_or_else(|poison| poison.into_inner());
@@ -258,7 +258,7 @@ fn copy_objects(from: &Path, to: &Path) {
 }
 
 fn verilate(
-    place: &Place,
+    place: &DesignPaths,
     design: &Design<'_>,
     sources: &[PathBuf],
     shim: &Path,

@@ -6,7 +6,7 @@
 // Each test program uses its part of this.
 #![allow(dead_code)]
 
-use alpu::{Command, Config, Inputs, Kind, Outputs, Response};
+use alpu::{Command, Config, Inputs, Outputs, QueueKind, Response};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{c_void, CString};
 use std::fs;
@@ -240,7 +240,7 @@ fn verilate(config: &Config, rtl: &Path, shim: &Path, work: &Path) {
         ("CMD_DEPTH", config.command_depth),
         ("RSP_DEPTH", config.result_depth),
     ];
-    let bits = [("UNEXPECTED", config.kind == Kind::Unexpected), ("OVERLAP", config.overlap)];
+    let bits = [("UNEXPECTED", config.kind == QueueKind::Unexpected), ("OVERLAP", config.overlap)];
     let output = Process::new("verilator")
         .args(["--cc", "--build", "--exe", "-O3", "--assert", "--top-module", "alpu"])
         .args(["--prefix", "Valpu", "-CFLAGS", "-fPIC -fvisibility=hidden", "-LDFLAGS", "-shared"])

@@ -69,7 +69,7 @@ fn fuzz_command_lines() {
                 let said = Arguments::try_parse_from(&words).map_err(|why| why.to_string());
                 assert!(said.is_ok() || !said.unwrap_err().is_empty());
             }
-            Err(mistake) => assert!(!mistake.to_string().is_empty()),
+            Err(usage_error) => assert!(!usage_error.to_string().is_empty()),
         }
     });
 }

@@ -3,7 +3,7 @@
 use super::spelling::{is_option, Plain};
 use super::value::whole;
 use super::{Processes, RunOptions};
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use clap::{CommandFactory, Parser};
 use machine::console;
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ struct Before {
 
 impl Part {
     /// Takes the words between two separators apart.
-    fn of(words: &[OsString]) -> Result<Part, Mistake> {
+    fn of(words: &[OsString]) -> Result<Part, UsageError> {
         let mut verb = Before::command();
         verb.build();
         let (mut plain, mut words) = (Plain::default(), words.iter().cloned().peekable());
@@ -42,7 +42,7 @@ impl Part {
             let only = "behind ':' only -n N, --env, --wdir and --server stand before the program";
             let text = word.to_string_lossy().into_owned();
             let taken = plain.take(&verb, word, &mut words);
-            taken.map_err(|_| Mistake(format!("{only}; {text} holds for all programs")))?;
+            taken.map_err(|_| UsageError(format!("{only}; {text} holds for all programs")))?;
         }
         if !plain.ignored.is_empty() {
             console::say(&format!("{}: ignored", plain.ignored.join(", ")));
@@ -51,7 +51,7 @@ impl Part {
             let said = error.to_string();
             let text = said.lines().next().unwrap_or_default();
             let text = text.strip_prefix("error: ").unwrap_or(text);
-            Mistake(format!("behind ':' -n N is at least 1: {text}"))
+            UsageError(format!("behind ':' -n N is at least 1: {text}"))
         })?;
         let Before { ranks, processes } = before;
         Ok(Part { ranks, processes, command: words.collect() })
@@ -66,7 +66,7 @@ impl Part {
 
 impl RunOptions {
     /// Takes apart what follows the first program; from then on `ranks` are those of all programs.
-    pub fn separate(&mut self) -> Result<(), Mistake> {
+    pub fn separate(&mut self) -> Result<(), UsageError> {
         if !self.command.iter().any(|word| word == BETWEEN) {
             return Ok(());
         }
@@ -74,12 +74,14 @@ impl RunOptions {
         let first = groups.next().unwrap_or_default().to_vec();
         self.others = groups.map(Part::of).collect::<Result<_, _>>()?;
         if first.is_empty() || self.others.iter().any(|part| part.command.is_empty()) {
-            return Err(Mistake("':' stands between two programs, one of them is missing".into()));
+            return Err(UsageError(
+                "':' stands between two programs, one of them is missing".into(),
+            ));
         }
         self.command = first;
         let all = self.others.iter().try_fold(self.ranks, |sum, part| sum.checked_add(part.ranks));
         self.ranks =
-            all.ok_or_else(|| Mistake("there are more ranks than can be counted".into()))?;
+            all.ok_or_else(|| UsageError("there are more ranks than can be counted".into()))?;
         Ok(())
     }
 
@@ -107,9 +109,9 @@ impl RunOptions {
 }
 
 /// Refuses several programs where only one is run.
-pub fn only_one(command: &[OsString]) -> Result<(), Mistake> {
+pub fn only_one(command: &[OsString]) -> Result<(), UsageError> {
     match command.iter().any(|word| word == BETWEEN) {
-        true => Err(Mistake("':' separates programs, but a sweep runs one".into())),
+        true => Err(UsageError("':' separates programs, but a sweep runs one".into())),
         false => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! Environment, folder and output of the processes of a program, as options say them.
 
 use super::RunOptions;
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub struct AllProcesses {
 }
 
 /// Variables of the environment that were asked for; one without a value has that of the command itself.
-pub fn variables(words: &[OsString]) -> Result<Vec<(OsString, OsString)>, Mistake> {
+pub fn variables(words: &[OsString]) -> Result<Vec<(OsString, OsString)>, UsageError> {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut all = Vec::new();
     for word in words {
@@ -54,7 +54,7 @@ pub fn variables(words: &[OsString]) -> Result<Vec<(OsString, OsString)>, Mistak
         };
         if name.is_empty() {
             let word = word.to_string_lossy();
-            return Err(Mistake(format!("--env {word}: a variable is NAME=VALUE, or NAME")));
+            return Err(UsageError(format!("--env {word}: a variable is NAME=VALUE, or NAME")));
         }
         all.extend(value.map(|value| (OsString::from_vec(name.to_vec()), value)));
     }
@@ -63,7 +63,7 @@ pub fn variables(words: &[OsString]) -> Result<Vec<(OsString, OsString)>, Mistak
 
 impl RunOptions {
     /// The environment that the ranks of each program have beside the command's.
-    pub fn environments(&self) -> Result<Vec<Vec<(OsString, OsString)>>, Mistake> {
+    pub fn environments(&self) -> Result<Vec<Vec<(OsString, OsString)>>, UsageError> {
         let global = variables(&self.all.genv)?;
         let of = |part: &super::Part| {
             let own = variables(&part.processes.env)?;

@@ -2,14 +2,14 @@
 //! anything.
 
 use super::{habits, Arguments};
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use clap::{Arg, Command, CommandFactory};
 use std::ffi::OsString;
 
 /// The words of a command line as clap takes them: `mpirun` and its like spell `-n` also `-np`, and a value
 /// may stand right behind its letter (`-n2`). What follows the program is the program's, and stays as it is.
 /// A word before it that is no option is a mistake: clap would take it for the program.
-pub fn plain(words: impl Iterator<Item = OsString>) -> Result<Plain, Mistake> {
+pub fn plain(words: impl Iterator<Item = OsString>) -> Result<Plain, UsageError> {
     let mut words = words.peekable();
     let mut plain = Plain { words: words.by_ref().take(2).collect(), ignored: Vec::new() };
     let mut all = Arguments::command();
@@ -46,7 +46,7 @@ impl Plain {
         verb: &Command,
         word: OsString,
         rest: &mut impl Iterator<Item = OsString>,
-    ) -> Result<bool, Mistake> {
+    ) -> Result<bool, UsageError> {
         if let Some(habit) = habits::of(verb, &word, rest) {
             self.words.extend(habit.words);
             self.ignored.extend(habit.ignored);
@@ -65,11 +65,11 @@ pub fn is_option(word: &OsString) -> bool {
 }
 
 /// Puts a word before the program as clap takes it. True if its value follows.
-fn put(verb: &Command, word: OsString, plain: &mut Vec<OsString>) -> Result<bool, Mistake> {
+fn put(verb: &Command, word: OsString, plain: &mut Vec<OsString>) -> Result<bool, UsageError> {
     let takes_value = |arg: &Arg| arg.get_action().takes_values();
     let unknown = |name: &str| {
         let verb = verb.get_name();
-        Mistake(format!("there is no option {name}; `sunstar {verb} --help` lists them"))
+        UsageError(format!("there is no option {name}; `sunstar {verb} --help` lists them"))
     };
     let text = word.to_string_lossy().into_owned();
     if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {
@@ -135,9 +135,9 @@ mod tests {
     fn words_that_are_no_options() {
         for word in ["--nosuch", "--nosuch=3", "-z", "-qz"] {
             let words = ["sunstar", "trace", "-n", "2", word, "x"].map(OsString::from);
-            let mistake = plain(words.into_iter()).err().unwrap().to_string();
+            let usage_error = plain(words.into_iter()).err().unwrap().to_string();
             let said = format!("there is no option {word}; `sunstar trace --help` lists them");
-            assert_eq!(mistake, said);
+            assert_eq!(usage_error, said);
         }
     }
 }

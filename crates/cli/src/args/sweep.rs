@@ -2,7 +2,7 @@
 
 use super::value::{time, whole};
 use super::{Arguments, MachineOptions};
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Error};
 use des::Duration;
@@ -97,14 +97,14 @@ pub struct DiffOptions {
 
 /// Explains a mistake that clap does not: in `diff --json A.json B.json` the word behind `--json` is its
 /// file.
-pub fn run_taken_by_json(error: &Error, words: &[OsString]) -> Option<Mistake> {
+pub fn run_taken_by_json(error: &Error, words: &[OsString]) -> Option<UsageError> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return None;
     }
     let found = Arguments::command().ignore_errors(true).try_get_matches_from(words).ok()?;
     let diff = found.subcommand_matches("diff")?;
     let file = diff.get_one::<PathBuf>("json").filter(|file| file.as_os_str() != "-")?.display();
-    Some(Mistake(format!(
+    Some(UsageError(format!(
         "diff needs two runs, A.json and B.json; --json took {file} for the file that it writes"
     )))
 }

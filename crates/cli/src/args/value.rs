@@ -1,9 +1,9 @@
 //! Values of options: whole numbers, times, and what is said of values that cannot be taken.
 
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use clap::error::{ContextKind, ErrorKind};
 use des::Duration;
-use machine::parameters::quantity::{Kind, Value};
+use machine::parameters::quantity::{Value, ValueKind};
 use std::error::Error;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -23,7 +23,7 @@ pub fn whole<T: FromStr + PartialOrd + Display + Clone>(
 
 /// A simulated time.
 pub fn time(text: &str) -> Result<Duration, String> {
-    match Kind::Duration.parse(text)? {
+    match ValueKind::Duration.parse(text)? {
         Value::Duration(time) if time > Duration::ZERO => Ok(time),
         _ => Err("it must be more than nothing".into()),
     }
@@ -53,13 +53,13 @@ pub fn size(text: &str) -> Result<u64, String> {
 }
 
 /// Usage error for a value that clap refused, in our own words.
-pub fn refused(error: &clap::Error) -> Option<Mistake> {
+pub fn refused(error: &clap::Error) -> Option<UsageError> {
     if error.kind() != ErrorKind::ValueValidation {
         return None;
     }
     let option = error.get(ContextKind::InvalidArg)?.to_string();
     let (name, value) = (option.split(' ').next()?, error.get(ContextKind::InvalidValue)?);
-    Some(Mistake(format!("{name} {value}: {}", error.source()?)))
+    Some(UsageError(format!("{name} {value}: {}", error.source()?)))
 }
 
 /// Node that gdb debugs, and the port for it; 0 takes any free port.

@@ -7,14 +7,18 @@ use super::validate::tell;
 use super::writes::account::{Account, ARBITRATION};
 use super::writes::{job, Combining};
 use crate::args::LadderOptions;
-use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::usage_error::UsageError;
 use machine::console;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 
 /// Runs the workloads of the published results and prints both; returns the exit status.
-pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> Result<u8, Mistake> {
+pub fn validate(
+    root: &Root,
+    options: &LadderOptions,
+    machine: &Parameters,
+) -> Result<u8, UsageError> {
     let published = Published::of_machine(root, machine)?;
     let measured = match measurements(root, options, machine) {
         Ok(measured) => measured,

@@ -8,9 +8,9 @@ use super::validate::tell;
 use super::{check_json, write_json};
 use crate::args::{DpOptions, LadderOptions, MachineOptions};
 use crate::machines;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use machine::console;
 use machine::parameters::Parameters;
 use serde::Serialize;
@@ -73,7 +73,7 @@ struct Table<'a> {
 struct Plan(Vec<(&'static str, Job)>);
 
 impl Plan {
-    fn new(root: &Root, machine: &MachineOptions) -> Result<Plan, Mistake> {
+    fn new(root: &Root, machine: &MachineOptions) -> Result<Plan, UsageError> {
         let ethernet = machines::chosen(
             root,
             &MachineOptions { machine: ETHERNET.into(), overrides: Vec::new() },
@@ -141,12 +141,12 @@ impl Plan {
 }
 
 /// Runs it, prints the table, and gives the exit status.
-pub fn table(root: &Root, options: &DpOptions) -> Result<u8, Mistake> {
+pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
     let chosen =
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
     let machine = machines::chosen(root, &chosen)?;
     if !has_cards(&machine) {
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "machine {} has no Myrinet cards; amata has them (--machine amata)",
             machine.name()
         )));
@@ -177,7 +177,11 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, Mistake> {
 }
 
 /// `sunstar validate` on such a machine; gives the exit status.
-pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> Result<u8, Mistake> {
+pub fn validate(
+    root: &Root,
+    options: &LadderOptions,
+    machine: &Parameters,
+) -> Result<u8, UsageError> {
     let published = Published::of_machine(root, machine)?;
     let plan = Plan::new(root, &options.machine)?;
     match plan.measure(root, options.jobs) {

@@ -6,9 +6,9 @@ use super::published::{compare, Comparison, Published};
 use super::rungs::{Rung, ASIDE, CLIMB, FULL};
 use super::{check_json, table, write_json};
 use crate::args::LadderOptions;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use abi::seastar::TRACE_COUNT;
 use indicatif::ProgressBar;
@@ -88,7 +88,7 @@ pub struct Ladder {
 }
 
 /// Runs the ladder and prints it; returns the exit status.
-pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
+pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> {
     let mut published = Published::of_paper(root, "pedretti2005")?;
     // Only what the ladder measures.
     published.retain(|result| result.measurement.is_some());
@@ -125,11 +125,11 @@ pub struct Plan {
 
 impl Plan {
     /// Reads the machine and builds its firmware, once for each rung.
-    pub fn new(root: &Root, options: &LadderOptions) -> Result<Plan, Mistake> {
+    pub fn new(root: &Root, options: &LadderOptions) -> Result<Plan, UsageError> {
         let machine = machines::chosen(root, &options.machine)?;
         check_json(options.json.as_deref(), &machine)?;
         if let Some(set) = machine.overrides().iter().find(|set| set.starts_with("firmware.")) {
-            return Err(Mistake(format!("--set {set}: the ladder chooses the firmware itself")));
+            return Err(UsageError(format!("--set {set}: the ladder chooses the firmware itself")));
         }
         let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
         let images = build(root, &machine, &rungs)?;
@@ -140,7 +140,7 @@ impl Plan {
     }
 
     /// Ladder from the runs, one for each job; still without published results.
-    pub fn ladder(&self, measured: &[Measured]) -> Result<Ladder, Mistake> {
+    pub fn ladder(&self, measured: &[Measured]) -> Result<Ladder, UsageError> {
         let Plan { machine, rungs, images, .. } = self;
         let (runs, traces) = measured.split_at(rungs.len());
         let steps: Vec<Step> = rungs
@@ -155,7 +155,7 @@ impl Plan {
             .collect();
         let (aside, climb) = steps.split_at(ASIDE.len());
         let cycle_ns = machine.clock("ppc440.clock").cycles(1).as_ns();
-        let reads = probe::read_times(machine).map_err(|why| Mistake(why.to_string()))?;
+        let reads = probe::read_times(machine).map_err(|why| UsageError(why.to_string()))?;
         let roles = machine.roles().map(|(role, count)| (role.to_string(), count));
         Ok(Ladder {
             sunstar: env!("CARGO_PKG_VERSION"),
@@ -174,16 +174,20 @@ impl Plan {
 }
 
 /// Builds the firmware of every rung, so that no run waits for it or fails by it.
-fn build(root: &Root, machine: &Parameters, rungs: &[Rung]) -> Result<Vec<FirmwareImage>, Mistake> {
+fn build(
+    root: &Root,
+    machine: &Parameters,
+    rungs: &[Rung],
+) -> Result<Vec<FirmwareImage>, UsageError> {
     let bar = ProgressBar::new(rungs.len() as u64).with_message("firmware");
     let images = rungs.iter().map(|rung| {
         let mut machine = machine.clone();
         for setting in rung.settings() {
-            machine.set(&setting).map_err(|why| Mistake(why.to_string()))?;
+            machine.set(&setting).map_err(|why| UsageError(why.to_string()))?;
         }
         bar.inc(1);
         let folder = firmware::folder(root, &machine)?;
-        FirmwareImage::load(&folder).map_err(|why| Mistake(why.to_string()))
+        FirmwareImage::load(&folder).map_err(|why| UsageError(why.to_string()))
     });
     let images = images.collect();
     bar.finish_and_clear();
@@ -220,9 +224,9 @@ fn trace_point(without: &Measured, with: &Measured, cycle_ns: f64) -> Option<Tra
     Some(TracePoint { ns: cycles * cycle_ns / a_message, a_message, between_ns })
 }
 
-fn sizes(image: &FirmwareImage) -> Result<Sizes, Mistake> {
-    let elf =
-        std::fs::metadata(&image.elf).map_err(|why| Mistake::with_file("read", &image.elf, why))?;
+fn sizes(image: &FirmwareImage) -> Result<Sizes, UsageError> {
+    let elf = std::fs::metadata(&image.elf)
+        .map_err(|why| UsageError::with_file("read", &image.elf, why))?;
     let budget = &image.budget;
     Ok(Sizes {
         elf_bytes: elf.len(),

@@ -3,9 +3,9 @@
 use super::measure::{self, Broken, Job, Point, Program};
 use super::{check_json, table, write_json};
 use crate::args::{LatencyOptions, MachineOptions};
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use machine::console;
 use serde::Serialize;
@@ -19,7 +19,7 @@ struct Column<'a> {
 }
 
 /// Runs the ping-pong on each machine and prints the table; returns the exit status.
-pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, Mistake> {
+pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, UsageError> {
     let mut jobs = Vec::new();
     for name in &options.machines {
         let chosen = MachineOptions { machine: name.clone(), overrides: options.overrides.clone() };

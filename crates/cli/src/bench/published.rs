@@ -1,7 +1,7 @@
 //! Published results, as data (published/*.toml), and the measured results beside them.
 
-use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::usage_error::UsageError;
 use machine::input;
 use machine::parameters::Parameters;
 use serde::{Deserialize, Serialize};
@@ -77,10 +77,10 @@ struct File {
 
 impl Published {
     /// All results with which a machine is compared, paper by paper in the order of their keys.
-    pub fn of_machine(root: &Root, machine: &Parameters) -> Result<Vec<Published>, Mistake> {
+    pub fn of_machine(root: &Root, machine: &Parameters) -> Result<Vec<Published>, UsageError> {
         let folder = root.path().join("published");
-        let entries =
-            std::fs::read_dir(&folder).map_err(|why| Mistake::with_file("read", &folder, why))?;
+        let entries = std::fs::read_dir(&folder)
+            .map_err(|why| UsageError::with_file("read", &folder, why))?;
         let paths = entries.flatten().map(|entry| entry.path());
         let mut files: Vec<PathBuf> = paths
             .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
@@ -93,7 +93,7 @@ impl Published {
     }
 
     /// All results of one paper.
-    pub fn of_paper(root: &Root, paper: &str) -> Result<Vec<Published>, Mistake> {
+    pub fn of_paper(root: &Root, paper: &str) -> Result<Vec<Published>, UsageError> {
         of_file(&root.path().join(format!("published/{paper}.toml"))).map(|paper| paper.result)
     }
 
@@ -225,9 +225,9 @@ pub fn compare(
     wanted.filter_map(|result| result.compare(measured, machine)).collect()
 }
 
-fn of_file(file: &Path) -> Result<File, Mistake> {
-    let text = input::text(file).map_err(|why| Mistake::with_file("read", file, why))?;
-    parse(&text).map_err(|why| Mistake::with_file("use", file, why))
+fn of_file(file: &Path) -> Result<File, UsageError> {
+    let text = input::text(file).map_err(|why| UsageError::with_file("read", file, why))?;
+    parse(&text).map_err(|why| UsageError::with_file("use", file, why))
 }
 
 fn parse(text: &str) -> Result<File, String> {

@@ -11,9 +11,9 @@ use super::validate::tell;
 use super::{check_json, write_json};
 use crate::args::queues::{BenchQueuesOptions, LONGEST_MAX};
 use crate::args::{LadderOptions, MachineOptions};
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use crate::{firmware, machines, outputs, run};
 use machine::console;
 use machine::parameters::Parameters;
@@ -163,12 +163,12 @@ impl Plan {
 }
 
 /// Runs it, prints tables, and returns the exit status.
-pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, Mistake> {
+pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageError> {
     let chosen =
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
     let machine = machines::chosen(root, &chosen)?;
     if !machine.model().processes {
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "machine {} runs no MPI programs, and so has none of MPI's queues",
             machine.name()
         )));
@@ -202,7 +202,11 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, Mistake> 
 
 /// `sunstar validate` on a machine with matching units: statements of brightwell2005 about its figures;
 /// returns the exit status.
-pub fn validate(root: &Root, options: &LadderOptions, machine: &Parameters) -> Result<u8, Mistake> {
+pub fn validate(
+    root: &Root,
+    options: &LadderOptions,
+    machine: &Parameters,
+) -> Result<u8, UsageError> {
     let published = Published::of_machine(root, machine)?;
     let overrides = &options.machine.overrides;
     let variants = Variant::of(machine, overrides);

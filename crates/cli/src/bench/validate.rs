@@ -10,16 +10,16 @@ use super::rungs::{Rung, FULL};
 use super::{table, write_json};
 use crate::args::LadderOptions;
 use crate::machines;
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use machine::console;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 
 /// Runs the workloads of the published results and prints both; returns the exit status. A miss is a result,
 /// not a failure.
-pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, Mistake> {
+pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> {
     let machine = machines::chosen(root, &options.machine)?;
     if dp::has_cards(&machine) {
         return dp::validate(root, options, &machine);
@@ -68,7 +68,7 @@ pub(super) fn tell(
     options: &LadderOptions,
     machine: &Parameters,
     (published, measured): (&[Published], &BTreeMap<String, f64>),
-) -> Result<(), Mistake> {
+) -> Result<(), UsageError> {
     let results = compare(published, measured, machine);
     if let Some(file) = &options.json {
         write_json(file, &results)?;

@@ -8,9 +8,9 @@ mod page;
 use super::measure::{self, Broken, Job, Measured, Program};
 use super::{check_json, write_json};
 use crate::args::{MachineOptions, RdmaOptions};
-use crate::mistake::Mistake;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
 use crate::{machines, outputs, run};
 use account::Account;
 use machine::console;
@@ -98,12 +98,12 @@ struct Figures<'a> {
 }
 
 /// Runs it, prints tables, and returns the exit status.
-pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, Mistake> {
+pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, UsageError> {
     let chosen =
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
     let machine = machines::chosen(root, &chosen)?;
     if !machine.model().workloads.iter().any(|kind| kind.name == "rdma-latency") {
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "machine {} has no RDMA NICs; forth and forth-switch have them (--machine forth)",
             machine.name()
         )));

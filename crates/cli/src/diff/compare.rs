@@ -28,7 +28,7 @@ pub struct Diff {
     pub messages: Pair,
     /// Time of the messages that both runs sent, class by class; the class with the greatest difference
     /// first.
-    pub journeys: Vec<Journey>,
+    pub journeys: Vec<MessageTrace>,
     /// Messages that only one of the runs sent: their steps are compared with nothing.
     pub unlike: Vec<Unlike>,
     /// Time of the hosts' processors by kind, all nodes together, in picoseconds; what differs.
@@ -108,7 +108,7 @@ pub struct Named {
 
 /// The mean way of the messages of a class, all times in picoseconds.
 #[derive(Debug, Serialize)]
-pub struct Journey {
+pub struct MessageTrace {
     /// Properties that these messages share.
     #[serde(flatten)]
     pub like: Like,
@@ -319,7 +319,7 @@ fn verdict(a: &Run, b: &Run, Pair { a: in_a, b: in_b, .. }: Pair) -> String {
 }
 
 /// The classes that both runs have, step by step, and those that only one has.
-fn journeys(a: &Run, b: &Run) -> (Vec<Journey>, Vec<Unlike>) {
+fn journeys(a: &Run, b: &Run) -> (Vec<MessageTrace>, Vec<Unlike>) {
     let (a, b) = (by_like(a), by_like(b));
     let all: BTreeSet<&Like> = a.keys().chain(b.keys()).copied().collect();
     let (mut journeys, mut unlike) = (Vec::new(), Vec::new());
@@ -328,15 +328,15 @@ fn journeys(a: &Run, b: &Run) -> (Vec<Journey>, Vec<Unlike>) {
         let (in_a, in_b) = (a.get(like), b.get(like));
         let messages = Pair::new(of(in_a), of(in_b));
         match in_a.zip(in_b) {
-            Some((in_a, in_b)) => journeys.push(journey(like, messages, in_a, in_b)),
+            Some((in_a, in_b)) => journeys.push(message_trace(like, messages, in_a, in_b)),
             None => unlike.push(Unlike { like: like.clone(), messages }),
         }
     }
-    let weight = |journey: &Journey| {
-        let messages = u128::from(journey.messages.a.max(journey.messages.b));
-        messages * u128::from(journey.total.difference.unsigned_abs())
+    let weight = |message_trace: &MessageTrace| {
+        let messages = u128::from(message_trace.messages.a.max(message_trace.messages.b));
+        messages * u128::from(message_trace.total.difference.unsigned_abs())
     };
-    journeys.sort_by_key(|journey| std::cmp::Reverse(weight(journey)));
+    journeys.sort_by_key(|message_trace| std::cmp::Reverse(weight(message_trace)));
     (journeys, unlike)
 }
 
@@ -346,7 +346,7 @@ fn by_like(run: &Run) -> BTreeMap<&Like, &Class> {
 }
 
 /// Messages of one class in both runs.
-fn journey(like: &Like, messages: Pair, a: &Class, b: &Class) -> Journey {
+fn message_trace(like: &Like, messages: Pair, a: &Class, b: &Class) -> MessageTrace {
     // In the order of a message's way, for those that differ as much.
     let mut seen = BTreeSet::new();
     let all = a.steps.iter().chain(&b.steps).map(|step| &step.name);
@@ -361,7 +361,7 @@ fn journey(like: &Like, messages: Pair, a: &Class, b: &Class) -> Journey {
     steps.sort_by_key(|step| std::cmp::Reverse(step.pair.difference.unsigned_abs()));
     let total = |sums: &BTreeMap<String, u64>| sums.values().fold(0, |x, y| y.saturating_add(x));
     let total = Pair::new(total(&in_a), total(&in_b));
-    Journey { like: like.clone(), messages, total, steps }
+    MessageTrace { like: like.clone(), messages, total, steps }
 }
 
 /// The mean time of each step. Instants are rounded, not steps, so that steps add up.

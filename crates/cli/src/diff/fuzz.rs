@@ -111,7 +111,9 @@ fn fuzz_files_of_runs() {
                 compared(&run, &beside);
                 compared(&beside, &run);
             }
-            Err(mistake) => assert!(mistake.to_string().starts_with("file "), "{mistake}"),
+            Err(usage_error) => {
+                assert!(usage_error.to_string().starts_with("file "), "{usage_error}")
+            }
         }
     });
 }

@@ -1,7 +1,7 @@
 //! Reader of files that `sunstar run --json` and `sunstar sweep` wrote.
 
-use crate::mistake::Mistake;
 use crate::run::FORMAT;
+use crate::usage_error::UsageError;
 use machine::input;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,15 +125,15 @@ pub struct Node {
 }
 
 /// Reads a run.
-pub fn read(file: &Path) -> Result<Run, Mistake> {
+pub fn read(file: &Path) -> Result<Run, UsageError> {
     let text = input::read(file, input::WRITTEN_MAX)
-        .map_err(|why| Mistake::with_file("read", file, why))?;
+        .map_err(|why| UsageError::with_file("read", file, why))?;
     parse(file.display().to_string(), &text)
 }
 
 /// Reads the text of the file of this name.
-pub(super) fn parse(name: String, text: &[u8]) -> Result<Run, Mistake> {
-    let wrong = |why: String| Mistake(format!("{name} {why}"));
+pub(super) fn parse(name: String, text: &[u8]) -> Result<Run, UsageError> {
+    let wrong = |why: String| UsageError(format!("{name} {why}"));
     let value: Value = serde_json::from_slice(text)
         .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
     let report = report_of(value).map_err(wrong)?;

@@ -1,6 +1,6 @@
 //! The differences, for people.
 
-use super::compare::{Diff, Journey, Pair, Unlike};
+use super::compare::{Diff, MessageTrace, Pair, Unlike};
 use super::read::Like;
 use crate::summary::{grouped, row, time_of};
 use crate::terminal::Terminal;
@@ -48,9 +48,9 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     pair(out, "simulated time", diff.simulated_ps, time, share)?;
     pair(out, "messages sent and received", diff.messages, grouped, share)?;
     let (differ, equal): (Vec<_>, Vec<_>) =
-        diff.journeys.iter().partition(|journey| journey.total.difference != 0);
-    for journey in differ.iter().take(CLASSES_MAX) {
-        steps(out, journey, terminal)?;
+        diff.journeys.iter().partition(|message_trace| message_trace.total.difference != 0);
+    for message_trace in differ.iter().take(CLASSES_MAX) {
+        steps(out, message_trace, terminal)?;
     }
     classes(out, diff, differ.len().saturating_sub(CLASSES_MAX), equal.len())?;
     if !diff.host.is_empty() {
@@ -94,15 +94,15 @@ fn parameters(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Result
     Ok(())
 }
 
-fn steps(out: &mut String, journey: &Journey, terminal: &Terminal) -> fmt::Result {
-    let Pair { a, b, .. } = journey.messages;
+fn steps(out: &mut String, message_trace: &MessageTrace, terminal: &Terminal) -> fmt::Result {
+    let Pair { a, b, .. } = message_trace.messages;
     let of = if a == b { format!("{a}") } else { format!("{a} in A, {b} in B") };
     writeln!(out)?;
-    let title = format!("Where the time of a message went, {}", words(&journey.like));
+    let title = format!("Where the time of a message went, {}", words(&message_trace.like));
     writeln!(out, "{} {}", terminal.bold(title), terminal.dim(format!("(mean of {of})")))?;
     row(out, "", 0, &["A", "B", "difference"].map(String::from))?;
     let (differ, equal): (Vec<_>, Vec<_>) =
-        journey.steps.iter().partition(|step| step.pair.difference != 0);
+        message_trace.steps.iter().partition(|step| step.pair.difference != 0);
     for step in &differ {
         pair(out, &step.name, step.pair, time, |_| String::new())?;
     }
@@ -112,7 +112,7 @@ fn steps(out: &mut String, journey: &Journey, terminal: &Terminal) -> fmt::Resul
         let name = if differ.is_empty() { "all steps, equal" } else { "the other steps, equal" };
         pair(out, name, rest, time, |_| String::new())?;
     }
-    pair(out, "total", journey.total, time, share)
+    pair(out, "total", message_trace.total, time, share)
 }
 
 /// Prints the messages whose steps are not listed: `more` classes that differ, and `equal` ones that do not;

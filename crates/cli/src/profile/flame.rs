@@ -1,12 +1,12 @@
 //! The flame graph: one SVG file with its script inside, which a browser opens without a network.
 
-use crate::mistake::Mistake;
 use crate::summary::grouped;
+use crate::usage_error::UsageError;
 use inferno::flamegraph;
 use machine::firmware::profile::Summary;
 
 /// Work by call path, without the idle polling. Equal profiles give equal images.
-pub fn svg(summary: &Summary, title: &str) -> Result<String, Mistake> {
+pub fn svg(summary: &Summary, title: &str) -> Result<String, UsageError> {
     let mut options = flamegraph::Options::default();
     options.title = title.to_string();
     options.subtitle = Some(format!(
@@ -31,6 +31,7 @@ pub fn svg(summary: &Summary, title: &str) -> Result<String, Mistake> {
     } else {
         flamegraph::from_lines(&mut options, lines, &mut image)
     };
-    drawn.map_err(|why| Mistake(format!("cannot draw the flame graph: {why}")))?;
-    String::from_utf8(image).map_err(|why| Mistake(format!("cannot draw the flame graph: {why}")))
+    drawn.map_err(|why| UsageError(format!("cannot draw the flame graph: {why}")))?;
+    String::from_utf8(image)
+        .map_err(|why| UsageError(format!("cannot draw the flame graph: {why}")))
 }

@@ -1,10 +1,10 @@
 //! Numbers about queues, taken from a run's account.
 
 use crate::bench::queues::{has_units, UNITS};
-use crate::mistake::Mistake;
 use crate::profile::WALKERS;
 use crate::run::{self, Run};
 use crate::summary::account::{walkers, Walkers};
+use crate::usage_error::UsageError;
 use machine::instruments::account::Rank;
 use machine::report::NodeReport;
 use serde_json::Value;
@@ -83,7 +83,7 @@ pub struct Figures {
 
 impl Figures {
     /// Numbers of a run in this process.
-    pub fn of_run(setting: Option<String>, run: &Run) -> Result<Figures, Mistake> {
+    pub fn of_run(setting: Option<String>, run: &Run) -> Result<Figures, UsageError> {
         let report = &run.outcome.report;
         let walkers = walkers(report);
         let firmware = match walkers.timed {
@@ -129,11 +129,12 @@ impl Figures {
     }
 
     /// Numbers of a run that has written its JSON.
-    pub fn of_file(setting: &str, file: &Path) -> Result<Figures, Mistake> {
-        let text = std::fs::read(file).map_err(|why| Mistake::with_file("read", file, why))?;
+    pub fn of_file(setting: &str, file: &Path) -> Result<Figures, UsageError> {
+        let text = std::fs::read(file).map_err(|why| UsageError::with_file("read", file, why))?;
         let report: Value = serde_json::from_slice(&text).unwrap_or_default();
-        Figures::of_json(setting, &report)
-            .ok_or_else(|| Mistake(format!("with {setting}: the run told nothing of its queues")))
+        Figures::of_json(setting, &report).ok_or_else(|| {
+            UsageError(format!("with {setting}: the run told nothing of its queues"))
+        })
     }
 
     fn of_json(setting: &str, report: &Value) -> Option<Figures> {
@@ -224,7 +225,7 @@ impl Figures {
 }
 
 /// The firmware's time in functions that walk, on all nodes.
-fn walking_ns(run: &Run) -> Result<Option<f64>, Mistake> {
+fn walking_ns(run: &Run) -> Result<Option<f64>, UsageError> {
     let cycle = 1e9 / run.parameters.clock("ppc440.clock").hz() as f64;
     let cycles = run::cycles_of(run, &WALKERS)?;
     Ok(cycles.map(|cycles| cycles as f64 * cycle))

@@ -6,7 +6,7 @@ use super::units::{share, time};
 use super::{matrix, part_of};
 use crate::summary::account::{by_call, costs, waits_of, walkers, whole, Walkers};
 use machine::instruments::account::{Call, Collective, Rank, WaitsFor};
-use machine::instruments::journey::Slow;
+use machine::instruments::message_trace::Slow;
 use machine::report::Report;
 use maud::{html, Markup};
 

@@ -6,7 +6,7 @@ use super::units::{plain, share, short, size, time};
 use crate::bench::measure::Point;
 use crate::bench::published::{Comparison, Number, MISS};
 use abi::seastar::INLINE_MAX;
-use machine::instruments::journey::Breakdown;
+use machine::instruments::message_trace::Breakdown;
 use maud::{html, Markup};
 
 /// Largest small message: the firmware decides its time, not the rates of links.

@@ -24,7 +24,7 @@ pub struct Bin {
 
 /// Depth or use over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Course {
+pub struct Series {
     /// Bins of `width` from the launch on; missing ones are 0.
     pub bins: Vec<Bin>,
     /// Width of a bin, in picoseconds.
@@ -35,13 +35,13 @@ pub struct Course {
     last: (u64, u32),
 }
 
-impl Default for Course {
-    fn default() -> Course {
-        Course { bins: Vec::new(), width: NARROWEST, used: 0, last: (0, 0) }
+impl Default for Series {
+    fn default() -> Series {
+        Series { bins: Vec::new(), width: NARROWEST, used: 0, last: (0, 0) }
     }
 }
 
-impl Course {
+impl Series {
     /// The greatest depth of all.
     pub fn most(&self) -> u32 {
         self.bins.iter().map(|bin| bin.most).max().unwrap_or(0)
@@ -121,11 +121,11 @@ pub struct Node {
     /// Its number.
     pub nid: u32,
     /// Queues that were ever used.
-    pub queues: BTreeMap<Gauge, Course>,
+    pub queues: BTreeMap<Gauge, Series>,
     /// Links that were ever used, by the neighbour behind them.
-    pub links: BTreeMap<u32, Course>,
+    pub links: BTreeMap<u32, Series>,
     /// Use of parts other than links.
-    pub uses: BTreeMap<Use, Course>,
+    pub uses: BTreeMap<Use, Series>,
     /// Cores of the host, and nodes to which links lead.
     pub cores: u32,
     pub neighbours: u32,
@@ -184,8 +184,8 @@ impl Sink for Gatherer {
                 let link = self.about.neighbours.get(usize::from(output)).copied().flatten();
                 if let Some(link) = link {
                     let Duration(busy) = load.busy;
-                    let course = self.node.links.entry(link).or_default();
-                    course.busy(since(at), since(until), busy);
+                    let series = self.node.links.entry(link).or_default();
+                    series.busy(since(at), since(until), busy);
                 }
             }
             What::Begin { track, name, .. } => self.uses.begin(since(at), track, name),
@@ -196,8 +196,8 @@ impl Sink for Gatherer {
 
     fn finish(mut self: Box<Self>, at: Time) {
         let span = at.since(self.launch.unwrap_or(at)).0;
-        for course in self.node.queues.values_mut() {
-            course.set(span, 0);
+        for series in self.node.queues.values_mut() {
+            series.set(span, 0);
         }
         self.node.uses = self.uses.finish(span);
         self.node.span = span;
@@ -211,37 +211,37 @@ mod tests {
 
     #[test]
     fn depths_add_up_however_often_bins_are_joined() {
-        let mut course = Course::default();
+        let mut series = Series::default();
         let (mut at, mut sum, mut used, mut depth) = (0, 0, 0, 0);
         for step in 0..3000_u64 {
             let next = at + 1 + step * 7919 % (3 * NARROWEST);
             (sum, used) = (sum + depth * (next - at), used + if depth > 0 { next - at } else { 0 });
             (at, depth) = (next, step % 5);
-            course.set(at, depth as u32);
+            series.set(at, depth as u32);
         }
-        course.set(at, 0);
-        assert_eq!((course.sum(), course.used, course.most()), (sum, used, 4));
-        assert!(course.bins.len() <= BINS && course.bins.len() >= BINS / 2);
-        assert!(course.width > NARROWEST && course.width.is_power_of_two());
+        series.set(at, 0);
+        assert_eq!((series.sum(), series.used, series.most()), (sum, used, 4));
+        assert!(series.bins.len() <= BINS && series.bins.len() >= BINS / 2);
+        assert!(series.width > NARROWEST && series.width.is_power_of_two());
     }
 
     #[test]
     fn a_depth_of_no_duration_is_the_greatest_all_the_same() {
-        let mut course = Course::default();
-        course.set(10, 1);
-        course.set(20, 9);
-        course.set(20, 1);
-        course.set(30, 0);
-        assert_eq!((course.most(), course.sum(), course.used), (9, 20, 20));
+        let mut series = Series::default();
+        series.set(10, 1);
+        series.set(20, 9);
+        series.set(20, 1);
+        series.set(30, 0);
+        assert_eq!((series.most(), series.sum(), series.used), (9, 20, 20));
     }
 
     #[test]
     fn links_are_busy_in_the_bins_between() {
-        let mut course = Course::default();
-        course.busy(NARROWEST / 2, NARROWEST * 5 / 2, NARROWEST);
-        let sums: Vec<u64> = course.bins.iter().map(|bin| bin.sum).collect();
+        let mut series = Series::default();
+        series.busy(NARROWEST / 2, NARROWEST * 5 / 2, NARROWEST);
+        let sums: Vec<u64> = series.bins.iter().map(|bin| bin.sum).collect();
         assert_eq!(sums, [NARROWEST / 4, NARROWEST / 2, NARROWEST / 4]);
-        course.busy(5, 5, 7);
-        assert_eq!((course.sum(), course.used), (NARROWEST + 7, NARROWEST + 7));
+        series.busy(5, 5, 7);
+        assert_eq!((series.sum(), series.used), (NARROWEST + 7, NARROWEST + 7));
     }
 }

@@ -1,6 +1,6 @@
 //! Loads of links.
 
-use super::depths::{Course, Node};
+use super::depths::{Node, Series};
 use super::queues::time_ticks;
 use super::svg::{self, Chart, Scale};
 use super::units::{count, plain, rate, share, time};
@@ -23,8 +23,8 @@ type Directed<'a> = (u32, &'a Link);
 /// Links whose loads are drawn over time, the busiest ones.
 const DRAWN: usize = 4;
 
-/// The section about a run of `run_ns`; `courses` are the nodes over time.
-pub fn section(nodes: &[NodeReport], run_ns: f64, courses: &[Node]) -> Markup {
+/// The section about a run of `run_ns`; `all_series` are the nodes over time.
+pub fn section(nodes: &[NodeReport], run_ns: f64, all_series: &[Node]) -> Markup {
     let mut links: Vec<Directed> =
         nodes.iter().flat_map(|node| node.links.iter().map(|link| (node.nid, link))).collect();
     links.sort_by(|a, b| b.1.busy_ns.total_cmp(&a.1.busy_ns).then(a.0.cmp(&b.0)));
@@ -45,7 +45,7 @@ pub fn section(nodes: &[NodeReport], run_ns: f64, courses: &[Node]) -> Markup {
                 }
                 @if links.len() > LISTED { (histogram(&links, run_ns)) }
                 @if nodes.len() <= MAPPED && nodes.len() > 2 { (map(nodes, run_ns)) }
-                (over_time(&links, courses))
+                (over_time(&links, all_series))
                 (list(&links, run_ns))
             }
         }
@@ -55,32 +55,32 @@ pub fn section(nodes: &[NodeReport], run_ns: f64, courses: &[Node]) -> Markup {
 const SIZE: (f64, f64) = (760.0, 240.0);
 
 /// The share of each span of time in which the busiest links were busy.
-fn over_time(links: &[Directed], courses: &[Node]) -> Markup {
-    let course = |(from, link): &Directed| {
-        let node = courses.iter().find(|node| node.nid == *from)?;
+fn over_time(links: &[Directed], all_series: &[Node]) -> Markup {
+    let series = |(from, link): &Directed| {
+        let node = all_series.iter().find(|node| node.nid == *from)?;
         Some((*from, link.to, node.links.get(&link.to)?, node.span))
     };
-    let drawn: Vec<_> = links.iter().take(DRAWN).filter_map(course).collect();
+    let drawn: Vec<_> = links.iter().take(DRAWN).filter_map(series).collect();
     let Some(span) = drawn.iter().map(|(.., span)| *span).max().filter(|span| *span > 0) else {
         return html! {};
     };
     let x = Scale::linear((0.0, span as f64), Chart::across(SIZE));
-    let percent = |course: &Course, sum: u64| 100.0 * sum as f64 / course.width as f64;
+    let percent = |series: &Series, sum: u64| 100.0 * sum as f64 / series.width as f64;
     let bins = drawn
         .iter()
-        .flat_map(|(_, _, course, _)| course.bins.iter().map(move |bin| percent(course, bin.sum)));
+        .flat_map(|(_, _, series, _)| series.bins.iter().map(move |bin| percent(series, bin.sum)));
     let ticks = svg::round_steps(bins.fold(0.0, f64::max), 4);
     let top = ticks.last().copied().unwrap_or(100.0);
     let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
-    let points = |course: &Course| -> Vec<(f64, f64)> {
-        let middle = |index: usize| ((index as f64 + 0.5) * course.width as f64).min(span as f64);
-        let bins = course.bins.iter().enumerate();
-        bins.map(|(index, bin)| (x.at(middle(index)), y.at(percent(course, bin.sum)))).collect()
+    let points = |series: &Series| -> Vec<(f64, f64)> {
+        let middle = |index: usize| ((index as f64 + 0.5) * series.width as f64).min(span as f64);
+        let bins = series.bins.iter().enumerate();
+        bins.map(|(index, bin)| (x.at(middle(index)), y.at(percent(series, bin.sum)))).collect()
     };
     let body = html! {
-        @for (look, (from, to, course, _)) in drawn.iter().enumerate().rev() {
-            g data-from=(from) data-to=(to) data-busy-ps=(course.sum()) {
-                (svg::line(look, &points(course)))
+        @for (look, (from, to, series, _)) in drawn.iter().enumerate().rev() {
+            g data-from=(from) data-to=(to) data-busy-ps=(series.sum()) {
+                (svg::line(look, &points(series)))
             }
         }
     };

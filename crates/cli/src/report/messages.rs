@@ -4,7 +4,7 @@
 use super::units::{count, share, size, time};
 use super::waterfall::{class_of, sizes_of};
 use crate::summary::grouped;
-use machine::instruments::journey::{Breakdown, Slow};
+use machine::instruments::message_trace::{Breakdown, Slow};
 use machine::report::Report;
 use maud::{html, Markup};
 use models::MODELS;

@@ -1,6 +1,6 @@
 //! Depths of queues: over time, at the node with the deepest, and the greatest of every node.
 
-use super::depths::{Course, Node};
+use super::depths::{Node, Series};
 use super::svg::{self, path, Chart, Scale};
 use super::units::{plain, share, short};
 use crate::summary::grouped;
@@ -93,21 +93,21 @@ pub fn section(report: &Report, machine: &Parameters, nodes: &[Node]) -> Markup 
 }
 
 /// The node at which a queue was deepest, and if there are several, fullest.
-fn deepest(nodes: &[Node], which: Gauge) -> Option<(&Node, &Course)> {
-    let of = |node| courses(node, which).map(move |course| (node, course));
+fn deepest(nodes: &[Node], which: Gauge) -> Option<(&Node, &Series)> {
+    let of = |node| all_series(node, which).map(move |series| (node, series));
     let used: Vec<_> = nodes.iter().flat_map(of).collect();
-    used.into_iter().rev().max_by_key(|(_, course)| (course.most(), course.sum()))
+    used.into_iter().rev().max_by_key(|(_, series)| (series.most(), series.sum()))
 }
 
 /// The courses of a queue on a node, of which it may have several.
-fn courses(node: &Node, which: Gauge) -> impl Iterator<Item = &Course> {
-    node.queues.iter().filter(move |(gauge, _)| is(which, **gauge)).map(|(_, course)| course)
+fn all_series(node: &Node, which: Gauge) -> impl Iterator<Item = &Series> {
+    node.queues.iter().filter(move |(gauge, _)| is(which, **gauge)).map(|(_, series)| series)
 }
 
 const SIZE: (f64, f64) = (430.0, 190.0);
 
 fn over_time((which, id, name, room): &Queue, nodes: &[Node]) -> Markup {
-    let Some((node, course)) = deepest(nodes, *which) else {
+    let Some((node, series)) = deepest(nodes, *which) else {
         return html! {
             figure class="queue" id={ "queue-" (id) } data-most="0" {
                 h3 { (name) }
@@ -115,9 +115,9 @@ fn over_time((which, id, name, room): &Queue, nodes: &[Node]) -> Markup {
             }
         };
     };
-    let most = course.most();
+    let most = series.most();
     let mean = |node: &Node| {
-        let sum: u64 = courses(node, *which).map(Course::sum).sum();
+        let sum: u64 = all_series(node, *which).map(Series::sum).sum();
         if node.span > 0 {
             sum as f64 / node.span as f64
         } else {
@@ -128,11 +128,11 @@ fn over_time((which, id, name, room): &Queue, nodes: &[Node]) -> Markup {
     html! {
         figure class="queue" id={ "queue-" (id) } data-most=(most) data-node=(node.nid) {
             h3 { (name) }
-            (drawing(course, node, name))
+            (drawing(series, node, name))
             figcaption {
                 "Most " strong { (grouped(most.into())) } (room) " at node " (node.nid)
                 "; mean " (short(mean(node))) ", in use "
-                (share(course.used as f64, node.span as f64)) " of the time."
+                (share(series.used as f64, node.span as f64)) " of the time."
                 @if nodes.len() > 1 {
                     @let all = nodes.iter().map(mean).sum::<f64>() / nodes.len() as f64;
                     " Mean of all nodes " (short(all)) "."
@@ -143,23 +143,23 @@ fn over_time((which, id, name, room): &Queue, nodes: &[Node]) -> Markup {
 }
 
 /// Greatest depths as an area, means as a line.
-fn drawing(course: &Course, node: &Node, name: &str) -> Markup {
+fn drawing(series: &Series, node: &Node, name: &str) -> Markup {
     let span = node.span.max(1) as f64;
-    let ticks = svg::round_steps(f64::from(course.most()), 4);
+    let ticks = svg::round_steps(f64::from(series.most()), 4);
     let ticks: Vec<f64> = ticks.into_iter().filter(|tick| tick.fract() == 0.0).collect();
-    let top = ticks.last().copied().unwrap_or(1.0).max(f64::from(course.most()));
+    let top = ticks.last().copied().unwrap_or(1.0).max(f64::from(series.most()));
     let x = Scale::linear((0.0, span), Chart::across(SIZE));
     let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
     let ends = |index: usize| {
-        let at = |index: usize| x.at((index as f64 * course.width as f64).min(span));
+        let at = |index: usize| x.at((index as f64 * series.width as f64).min(span));
         (at(index), at(index + 1))
     };
     let (mut most, mut mean) = (vec![(x.at(0.0), y.at(0.0))], Vec::new());
-    for (index, bin) in course.bins.iter().enumerate() {
+    for (index, bin) in series.bins.iter().enumerate() {
         let (left, right) = ends(index);
         let height = y.at(f64::from(bin.most));
         most.extend([(left, height), (right, height)]);
-        mean.push(((left + right) / 2.0, y.at(bin.sum as f64 / course.width as f64)));
+        mean.push(((left + right) / 2.0, y.at(bin.sum as f64 / series.width as f64)));
     }
     let end = most.last().map_or(0.0, |last| last.0);
     most.push((end, y.at(0.0)));

@@ -5,8 +5,8 @@ use crate::args::{MachineOptions, ReportOptions};
 use crate::bench::measure::{self, gb_per_s, saving_us, Broken, Job, Point, Program};
 use crate::bench::published::{compare, Comparison, Published};
 use crate::bench::rungs::{Rung, ASIDE, CLIMB};
-use crate::mistake::Mistake;
 use crate::root::Root;
+use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ pub struct Plan {
 
 impl Plan {
     /// Plan for these options; `compared`: with the published builds.
-    pub fn new(root: &Root, options: &ReportOptions, compared: bool) -> Result<Plan, Mistake> {
+    pub fn new(root: &Root, options: &ReportOptions, compared: bool) -> Result<Plan, UsageError> {
         // Two nodes, whatever the program's ranks are placed like.
         let mut chosen = options.run.machine.clone();
         chosen.overrides.retain(|set| !set.starts_with("host.ranks_per_node"));

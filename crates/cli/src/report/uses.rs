@@ -1,7 +1,7 @@
 //! Use of hosts, network interfaces and links over time: the share of each span of time in which a part of
 //! the machine worked, of all nodes together and of the node where it worked most.
 
-use super::depths::{Bin, Course, Node};
+use super::depths::{Bin, Node, Series};
 use super::queues::time_ticks;
 use super::svg::{self, Chart, Scale};
 use super::units::share;
@@ -61,7 +61,7 @@ pub struct Uses {
     open: BTreeMap<Track, Vec<Option<Use>>>,
     /// Number of slices of each part that are open.
     working: BTreeMap<Use, u32>,
-    courses: BTreeMap<Use, Course>,
+    all_series: BTreeMap<Use, Series>,
 }
 
 impl Uses {
@@ -87,13 +87,13 @@ impl Uses {
         // Several lanes of an engine are one engine; of cores each works by itself.
         let counts = matches!(what, Use::Program | Use::Kernel);
         let depth = if counts { *working } else { (*working).min(1) };
-        self.courses.entry(what).or_default().set(at, depth);
+        self.all_series.entry(what).or_default().set(at, depth);
     }
 
     /// Ends the node.
-    pub fn finish(mut self, span: u64) -> BTreeMap<Use, Course> {
-        self.courses.values_mut().for_each(|course| course.set(span, 0));
-        self.courses
+    pub fn finish(mut self, span: u64) -> BTreeMap<Use, Series> {
+        self.all_series.values_mut().for_each(|series| series.set(span, 0));
+        self.all_series
     }
 }
 
@@ -107,13 +107,13 @@ fn parts(what: Use, node: &Node) -> u64 {
 }
 
 /// Courses of several nodes as one.
-fn sum<'a>(courses: impl Iterator<Item = &'a Course> + Clone) -> Option<Course> {
-    let width = courses.clone().map(|course| course.width).max()?;
-    let mut all = Course::default();
+fn sum<'a>(all_series: impl Iterator<Item = &'a Series> + Clone) -> Option<Series> {
+    let width = all_series.clone().map(|series| series.width).max()?;
+    let mut all = Series::default();
     all.width = width;
-    for course in courses {
-        for (index, bin) in course.bins.iter().enumerate() {
-            let place = (index as u64 * course.width / width) as usize;
+    for series in all_series {
+        for (index, bin) in series.bins.iter().enumerate() {
+            let place = (index as u64 * series.width / width) as usize;
             if place >= all.bins.len() {
                 all.bins.resize(place + 1, Bin::default());
             }
@@ -127,7 +127,7 @@ fn sum<'a>(courses: impl Iterator<Item = &'a Course> + Clone) -> Option<Course> 
 struct Line {
     what: Use,
     name: &'static str,
-    course: Course,
+    series: Series,
     /// Number of such parts on all nodes, and their time.
     parts: u64,
     time: u64,
@@ -137,24 +137,24 @@ struct Line {
 
 fn lines(nodes: &[Node]) -> Vec<Line> {
     let line = |(what, name): (Use, &'static str)| {
-        let of = |node: &'_ Node| -> Vec<Course> {
+        let of = |node: &'_ Node| -> Vec<Series> {
             match what {
                 Use::Links => node.links.values().cloned().collect(),
                 _ => node.uses.get(&what).cloned().into_iter().collect(),
             }
         };
-        let courses: Vec<(&Node, Vec<Course>)> =
+        let all_series: Vec<(&Node, Vec<Series>)> =
             nodes.iter().map(|node| (node, of(node))).collect();
-        let course = sum(courses.iter().flat_map(|(_, courses)| courses))?;
-        let share_of = |(node, courses): &(&Node, Vec<Course>)| {
-            let busy: u64 = courses.iter().map(Course::sum).sum();
+        let series = sum(all_series.iter().flat_map(|(_, all_series)| all_series))?;
+        let share_of = |(node, all_series): &(&Node, Vec<Series>)| {
+            let busy: u64 = all_series.iter().map(Series::sum).sum();
             let time = parts(what, node).max(1) * node.span.max(1);
             (node.nid, busy as f64 / time as f64)
         };
-        let most = courses.iter().map(share_of).max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let most = all_series.iter().map(share_of).max_by(|a, b| a.1.total_cmp(&b.1))?;
         let number = nodes.iter().map(|node| parts(what, node)).sum::<u64>().max(1);
         let time = nodes.iter().map(|node| parts(what, node) * node.span).sum::<u64>().max(1);
-        Some(Line { what, name, course, parts: number, time, most })
+        Some(Line { what, name, series, parts: number, time, most })
     };
     Use::ALL.into_iter().filter_map(line).collect()
 }
@@ -187,19 +187,19 @@ fn chart(lines: &[Line], span: u64) -> Markup {
     let x = Scale::linear((0.0, span as f64), Chart::across(SIZE));
     let percent = |line: &Line, bin: &Bin, index: usize| {
         // The last span may be cut by the end.
-        let begins = index as u64 * line.course.width;
-        let width = line.course.width.min(span.saturating_sub(begins)).max(1);
+        let begins = index as u64 * line.series.width;
+        let width = line.series.width.min(span.saturating_sub(begins)).max(1);
         (100.0 * bin.sum as f64 / (line.parts as f64 * width as f64)).min(100.0)
     };
     let all = |line: &Line| -> Vec<f64> {
-        let bins = line.course.bins.iter().enumerate();
+        let bins = line.series.bins.iter().enumerate();
         bins.map(|(index, bin)| percent(line, bin, index)).collect()
     };
     let most = lines.iter().flat_map(all).fold(0.0, f64::max);
     let ticks = svg::round_steps(most, 4);
     let y = Scale::linear((0.0, *ticks.last().expect("an axis has marks")), Chart::upwards(SIZE));
     let points = |line: &Line| -> Vec<(f64, f64)> {
-        let width = line.course.width as f64;
+        let width = line.series.width as f64;
         let middle = |index: usize| ((index as f64 + 0.5) * width).min(span as f64);
         let shares = all(line).into_iter().enumerate();
         shares.map(|(index, share)| (x.at(middle(index)), y.at(share))).collect()
@@ -207,7 +207,7 @@ fn chart(lines: &[Line], span: u64) -> Markup {
     let body = html! {
         @for (look, line) in lines.iter().enumerate().rev() {
             g data-use=(format!("{:?}", line.what).to_lowercase())
-                data-busy-ps=(line.course.sum()) data-time-ps=(line.time) {
+                data-busy-ps=(line.series.sum()) data-time-ps=(line.time) {
                 (svg::line(look, &points(line)))
             }
         }
@@ -243,7 +243,7 @@ fn table(lines: &[Line]) -> Markup {
                 } }
                 tbody {
                     @for line in lines {
-                        @let part = line.course.sum() as f64 / line.time as f64;
+                        @let part = line.series.sum() as f64 / line.time as f64;
                         @let (node, most) = line.most;
                         tr {
                             td { (line.name) }
@@ -280,24 +280,24 @@ mod tests {
             uses.begin(5 + u64::from(lane), Track::Transmit(lane), None);
         }
         (0..2).for_each(|lane| uses.end(9, Track::Transmit(lane)));
-        let courses = uses.finish(50);
-        let sums: Vec<_> = courses.iter().map(|(what, course)| (*what, course.sum())).collect();
+        let all_series = uses.finish(50);
+        let sums: Vec<_> = all_series.iter().map(|(what, series)| (*what, series.sum())).collect();
         assert_eq!(sums, [(Use::Kernel, 40), (Use::Transmit, 4)]);
     }
 
     /// Courses of nodes with different lengths, whose bins differ in width, add up.
     #[test]
     fn courses_of_several_widths_add_up() {
-        let mut long = Course::default();
+        let mut long = Series::default();
         long.set(0, 1);
         long.set(1 << 30, 0);
-        let mut short = Course::default();
+        let mut short = Series::default();
         short.set(0, 1);
         short.set(1 << 20, 0);
         let all = sum([&long, &short].into_iter()).unwrap();
         assert_eq!(all.sum(), (1 << 30) + (1 << 20));
         assert_eq!(all.width, long.width);
-        assert_eq!(sum([&Course::default()].into_iter()).unwrap().sum(), 0);
+        assert_eq!(sum([&Series::default()].into_iter()).unwrap().sum(), 0);
         assert!(sum(std::iter::empty()).is_none());
     }
 }

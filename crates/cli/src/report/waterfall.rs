@@ -3,19 +3,19 @@
 use super::svg::{self, n, Scale};
 use super::units::{count, plain, share, size, time};
 use crate::summary::untold;
-use machine::instruments::journey::{Breakdown, Place, Segment};
+use machine::instruments::message_trace::{Breakdown, Layer, Segment};
 use machine::report::Report;
 use maud::{html, Markup};
 
 /// Places in the order of the legend, with their names.
-const PLACES: [(Place, &str, &str); 7] = [
-    (Place::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
-    (Place::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
-    (Place::Bus, "bus", "the bus between host and NIC"),
-    (Place::Firmware, "firmware", "firmware on the NIC's processor"),
-    (Place::Dma, "dma", "the NIC's DMA engines, with all that a payload passes while it streams"),
-    (Place::Unit, "unit", "units that match"),
-    (Place::Network, "network", "routers and links"),
+const PLACES: [(Layer, &str, &str); 7] = [
+    (Layer::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
+    (Layer::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
+    (Layer::Bus, "bus", "the bus between host and NIC"),
+    (Layer::Firmware, "firmware", "firmware on the NIC's processor"),
+    (Layer::Dma, "dma", "the NIC's DMA engines, with all that a payload passes while it streams"),
+    (Layer::Unit, "unit", "units that match"),
+    (Layer::Network, "network", "routers and links"),
 ];
 
 /// Sizes that are shown step by step.
@@ -56,12 +56,12 @@ pub fn section(report: &Report, what: &str) -> Markup {
 }
 
 /// Places of the legend; only some machines have matching units.
-fn places(report: &Report) -> impl Iterator<Item = (Place, &'static str, &'static str)> {
+fn places(report: &Report) -> impl Iterator<Item = (Layer, &'static str, &'static str)> {
     let units = report.machine.values.contains_key("nic.alpu");
-    PLACES.into_iter().filter(move |(place, ..)| units || *place != Place::Unit)
+    PLACES.into_iter().filter(move |(place, ..)| units || *place != Layer::Unit)
 }
 
-pub fn class_of(place: Place) -> &'static str {
+pub fn class_of(place: Layer) -> &'static str {
     PLACES.iter().find(|(known, ..)| *known == place).map_or("", |(_, class, _)| class)
 }
 
@@ -105,7 +105,7 @@ pub fn sizes_of(class: &Breakdown) -> String {
 
 /// Sum of the time at each place.
 fn shares(size: &Breakdown) -> Markup {
-    let sum = |place: Place| -> f64 {
+    let sum = |place: Layer| -> f64 {
         let there = size.segments.iter().filter(|segment| segment.place == place);
         there.map(|segment| segment.ns).sum()
     };
@@ -237,12 +237,12 @@ fn step(segment: &Segment, total: f64, x: &Scale, start: f64, y: f64) -> Markup 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::instruments::journey::{Kind, Protocol};
+    use machine::instruments::message_trace::{MessageKind, Protocol};
 
     #[test]
     fn sizes_that_pass_other_steps_are_shown() {
         let size = |bytes, names: &[&'static str]| Breakdown {
-            kind: Kind::Send,
+            kind: MessageKind::Send,
             protocol: Protocol::Eager,
             bytes,
             bytes_least: bytes,
@@ -260,7 +260,7 @@ mod tests {
             entries_most: 0,
             segments: names
                 .iter()
-                .map(|name| Segment { name: (*name).into(), place: Place::Host, ns: 1.0 })
+                .map(|name| Segment { name: (*name).into(), place: Layer::Host, ns: 1.0 })
                 .collect(),
             steps: Vec::new(),
             kept: Vec::new(),

@@ -1,7 +1,7 @@
 //! `--rtl`, `--rtl-dir` and `--rtl-wave`.
 
 use crate::args::{RtlMode, RunOptions};
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use machine::{Rtl, Wave};
 
@@ -12,7 +12,7 @@ const SWITCHES: [&str; 2] = ["nic.rtl", "switch.rtl"];
 const UNITS: &str = "alpu.rtl";
 
 /// Chooses all that a machine has as RTL.
-pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, Mistake> {
+pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, UsageError> {
     let Some(mode) = options.rtl else { return Ok(Rtl::default()) };
     let has = |key: &str| parameters.iter().any(|parameter| parameter.key == key);
     let switches = SWITCHES.map(|key| has(key).then_some(key));
@@ -21,7 +21,7 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
     if has(UNITS) {
         sets.push(format!("{UNITS}={mode}"));
     } else if switches.iter().all(Option::is_none) {
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "--rtl: model {model} has no RTL; machines alpu, forth and forth-switch have"
         )));
     } else {
@@ -31,23 +31,23 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
             (options.rtl_wave.is_some(), "--rtl-wave shows".into()),
         ];
         if let Some((_, what)) = asked.into_iter().find(|(asked, _)| *asked) {
-            return Err(Mistake(format!(
+            return Err(UsageError(format!(
                 "{what} matching units, and machine {machine} has none; machine alpu has"
             )));
         }
         sets.extend(switches.iter().flatten().map(|key| format!("{key}=on")));
     }
     for set in sets {
-        parameters.set(&set).map_err(|why| Mistake(why.to_string()))?;
+        parameters.set(&set).map_err(|why| UsageError(why.to_string()))?;
     }
     let folder = options.rtl_dir.as_ref().map(std::path::absolute).transpose();
-    let folder = folder.map_err(|why| Mistake(format!("--rtl-dir: {why}")))?;
+    let folder = folder.map_err(|why| UsageError(format!("--rtl-dir: {why}")))?;
     if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(Mistake(format!("--rtl-dir {}: there is no such folder", folder.display())));
+        return Err(UsageError(format!("--rtl-dir {}: there is no such folder", folder.display())));
     }
     let wave = options.rtl_wave.as_ref();
     if wave.is_some_and(|wave| wave.message.is_none()) && mode == RtlMode::On {
-        return Err(Mistake(
+        return Err(UsageError(
             "--rtl-wave FILE shows the first cycle that is wrong, which --rtl=check looks for; \
              name a message, as FILE@0:17, to see its header"
                 .into(),

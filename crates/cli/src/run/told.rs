@@ -1,7 +1,7 @@
 //! Files that a run writes while it goes on.
 
 use crate::args::RunOptions;
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use machine::instruments::perfetto::Trace;
 use machine::instruments::tables::Tables;
 use machine::instruments::timeline::Watcher;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub fn tables(
     options: &RunOptions,
     parameters: &Parameters,
-) -> Result<Option<Arc<Tables>>, Mistake> {
+) -> Result<Option<Arc<Tables>>, UsageError> {
     let (messages, calls) = (options.messages.as_deref(), options.calls.as_deref());
     let asked = match (messages, calls) {
         (Some(_), _) => "--messages",
@@ -22,12 +22,12 @@ pub fn tables(
     };
     let Some(way) = parameters.model().messages else {
         let model = parameters.model().name;
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "{asked}: model {model} tells neither of messages nor of calls"
         )));
     };
     let about = description(options, parameters);
-    let tables = Tables::to(messages, calls, way, about).map_err(Mistake)?;
+    let tables = Tables::to(messages, calls, way, about).map_err(UsageError)?;
     Ok(Some(Arc::new(tables)))
 }
 
@@ -36,9 +36,9 @@ pub fn trace(
     options: &RunOptions,
     parameters: &Parameters,
     file: &Path,
-) -> Result<Arc<dyn Watcher>, Mistake> {
+) -> Result<Arc<dyn Watcher>, UsageError> {
     let text = description(options, parameters);
-    Ok(Arc::new(Trace::to(file, text).map_err(Mistake)?))
+    Ok(Arc::new(Trace::to(file, text).map_err(UsageError)?))
 }
 
 /// Description of a run, for these files.

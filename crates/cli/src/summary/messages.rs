@@ -2,7 +2,7 @@
 
 use super::{grouped, heading, time_of};
 use crate::terminal::Terminal;
-use machine::instruments::journey::{Breakdown, Messages};
+use machine::instruments::message_trace::{Breakdown, Messages};
 use std::fmt::{self, Write};
 
 /// Classes of messages that have a line.

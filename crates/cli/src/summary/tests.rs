@@ -1,7 +1,9 @@
 //! Summaries of made-up reports.
 
 use super::*;
-use machine::instruments::journey::{Breakdown, Kind, Messages, Place, Protocol, Segment};
+use machine::instruments::message_trace::{
+    Breakdown, Layer, MessageKind, Messages, Protocol, Segment,
+};
 use machine::report::{Firmware, Machine};
 use std::collections::BTreeMap;
 
@@ -39,7 +41,7 @@ fn report(nodes: u32) -> Report {
         messages: Some(Messages { ended: 31, ..Messages::default() }),
         breakdown: None,
         breakdowns: vec![Breakdown {
-            kind: Kind::Send,
+            kind: MessageKind::Send,
             protocol: Protocol::Header,
             bytes: 0,
             bytes_least: 0,
@@ -56,9 +58,9 @@ fn report(nodes: u32) -> Report {
             entries: 31,
             entries_most: 1,
             segments: vec![
-                Segment { name: "kernel entry".into(), place: Place::Host, ns: 250.0 },
-                Segment { name: "firmware TX".into(), place: Place::Firmware, ns: 0.5 },
-                Segment { name: "wire".into(), place: Place::Network, ns: 749.5 },
+                Segment { name: "kernel entry".into(), place: Layer::Host, ns: 250.0 },
+                Segment { name: "firmware TX".into(), place: Layer::Firmware, ns: 0.5 },
+                Segment { name: "wire".into(), place: Layer::Network, ns: 749.5 },
             ],
             steps: Vec::new(),
             kept: Vec::new(),
@@ -111,7 +113,7 @@ fn a_screenful_is_not_longer() {
     let mut long = report(64);
     let step = |number: u32| Segment {
         name: format!("step {number}").into(),
-        place: Place::Host,
+        place: Layer::Host,
         ns: 10.0 + f64::from(number),
     };
     long.breakdowns[0].segments = (0..25).map(step).collect();

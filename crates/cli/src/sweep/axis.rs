@@ -5,8 +5,8 @@
 //! NAME=...; NAME=...        go in step: the first values of all, the second ones, and so on
 //! ```
 
-use crate::mistake::Mistake;
-use machine::parameters::quantity::Kind;
+use crate::usage_error::UsageError;
+use machine::parameters::quantity::ValueKind;
 use machine::parameters::Row;
 use models::MODELS;
 
@@ -121,8 +121,8 @@ pub struct Axis {
 
 impl Axis {
     /// Parses a value of `--vary`.
-    pub fn parse(text: &str) -> Result<Axis, Mistake> {
-        let wrong = |why: String| Mistake(format!("--vary {text}: {why}"));
+    pub fn parse(text: &str) -> Result<Axis, UsageError> {
+        let wrong = |why: String| UsageError(format!("--vary {text}: {why}"));
         let variables: Result<Vec<Variable>, String> =
             text.split(';').map(Variable::parse).collect();
         Axis::of(variables.map_err(wrong)?).map_err(wrong)
@@ -158,7 +158,7 @@ fn target_of(name: &str) -> Option<Target> {
 #[derive(Clone, Copy)]
 enum Numbers {
     /// A quantity, of a parameter if there is a row.
-    Quantity(Kind, Option<&'static Row>),
+    Quantity(ValueKind, Option<&'static Row>),
     /// Any words, and ranges if both ends are numbers.
     Free,
     /// Words only.
@@ -171,7 +171,7 @@ fn numbers_of(name: &str) -> Result<Numbers, String> {
             let row = MODELS.row(key).expect("the target was made from it");
             Ok(Numbers::Quantity(row.kind, Some(row)))
         }
-        Some(Target::Ranks | Target::Seed) => Ok(Numbers::Quantity(Kind::Count, None)),
+        Some(Target::Ranks | Target::Seed) => Ok(Numbers::Quantity(ValueKind::Count, None)),
         Some(Target::Argument) => {
             let word = &name[ARGUMENT.len()..];
             let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -254,8 +254,8 @@ enum Step {
     Times(f64),
 }
 
-fn step_of(kind: Kind, text: &str) -> Result<u64, String> {
-    let kind = if kind == Kind::PowerOfTwo { Kind::Count } else { kind };
+fn step_of(kind: ValueKind, text: &str) -> Result<u64, String> {
+    let kind = if kind == ValueKind::PowerOfTwo { ValueKind::Count } else { kind };
     let value = kind.parse(text).map_err(|why| format!("the step \"{text}\": {why}"))?;
     value.number().ok_or_else(|| format!("a range needs numbers; allowed is {kind}"))
 }
@@ -266,7 +266,7 @@ fn factor_of(text: &str) -> Result<f64, String> {
 }
 
 /// A number with its unit, so that it can be parsed again: in `unit` if that takes few digits.
-fn written(kind: Kind, number: u64, unit: &str) -> String {
+fn written(kind: ValueKind, number: u64, unit: &str) -> String {
     const DIGITS: usize = 9;
     let text = kind.in_unit(number, unit);
     let digits = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());

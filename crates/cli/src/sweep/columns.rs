@@ -2,7 +2,7 @@
 
 use super::axis::{Value, Variable};
 use super::plan::filled;
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value as Json;
 
@@ -16,15 +16,15 @@ pub struct Take {
 
 impl Take {
     /// `NAME=REGEX`; `values` are those of any point.
-    pub fn parse(text: &str, values: &[(&Variable, &Value)]) -> Result<Take, Mistake> {
+    pub fn parse(text: &str, values: &[(&Variable, &Value)]) -> Result<Take, UsageError> {
         let parts = text.split_once('=').filter(|(name, _)| !name.trim().is_empty());
         let (name, expression) = parts.ok_or_else(|| {
-            Mistake(format!("--take {text}: it must read NAME=REGEX, as in 'us=([0-9.]+) us'"))
+            UsageError(format!("--take {text}: it must read NAME=REGEX, as in 'us=([0-9.]+) us'"))
         })?;
         let take = Take { name: name.trim().to_string(), expression: expression.to_string() };
         match take.regex(values) {
             Ok(_) => Ok(take),
-            Err(why) => Err(Mistake(format!("--take {text}: {}", one_line(&why.to_string())))),
+            Err(why) => Err(UsageError(format!("--take {text}: {}", one_line(&why.to_string())))),
         }
     }
 
@@ -68,8 +68,8 @@ pub struct Column {
 
 impl Column {
     /// Parses `KEY`, `FOLD(KEY)`, or either of them behind `NAME=`.
-    pub fn parse(text: &str) -> Result<Column, Mistake> {
-        let wrong = |why: &str| Mistake(format!("--column {text}: {why}"));
+    pub fn parse(text: &str) -> Result<Column, UsageError> {
+        let wrong = |why: &str| UsageError(format!("--column {text}: {why}"));
         let named = text.split_once('=').filter(|(name, _)| !name.contains(['(', '[']));
         let (name, what) = named.unwrap_or((text, text));
         let (name, what) = (name.trim(), what.trim());

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Target, Value, Variable, POINTS_MAX};
 use crate::args::{MachineOptions, SweepOptions};
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use machine::input;
 use std::ffi::OsString;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub struct Point {
 
 impl Plan {
     /// Reads the axes and columns, and checks them.
-    pub fn of(options: &SweepOptions) -> Result<Plan, Mistake> {
+    pub fn of(options: &SweepOptions) -> Result<Plan, UsageError> {
         let file = match &options.plan {
             Some(path) => read(path)?,
             None => File::default(),
@@ -62,7 +62,7 @@ impl Plan {
         if let Some(path) = &options.plan {
             for table in &file.vary {
                 let axis = axis_of(table);
-                axes.push(axis.map_err(|why| Mistake(format!("{}: {why}", path.display())))?);
+                axes.push(axis.map_err(|why| UsageError(format!("{}: {why}", path.display())))?);
             }
         }
         for text in &options.vary {
@@ -138,22 +138,22 @@ impl Plan {
         point
     }
 
-    fn check(&self, options: &SweepOptions) -> Result<(), Mistake> {
+    fn check(&self, options: &SweepOptions) -> Result<(), UsageError> {
         if self.axes.is_empty() {
-            return Err(Mistake(
+            return Err(UsageError(
                 "nothing is varied; say what, as in --vary host.interrupt_entry=1us..5us:1us"
                     .into(),
             ));
         }
         let points = self.axes.iter().try_fold(1_usize, |n, axis| n.checked_mul(axis.len()));
         if points.is_none_or(|points| points > POINTS_MAX) {
-            return Err(Mistake(format!("the sweep has more than {POINTS_MAX} points")));
+            return Err(UsageError(format!("the sweep has more than {POINTS_MAX} points")));
         }
         let command = words(&options.command);
         let variables: Vec<&Variable> = self.variables().collect();
         for (at, variable) in variables.iter().enumerate() {
             let name = &variable.name;
-            let twice = |other: &str| Mistake(format!("{name} is varied, and {other}"));
+            let twice = |other: &str| UsageError(format!("{name} is varied, and {other}"));
             if variables[..at].iter().any(|other| other.name == *name) {
                 return Err(twice("varied once more"));
             }
@@ -186,7 +186,7 @@ impl Plan {
             left.into_iter().find(|name| variables.iter().all(|v| v.placeholder() != *name))
         });
         match unfilled {
-            Some(name) => Err(Mistake(format!(
+            Some(name) => Err(UsageError(format!(
                 "{{{name}}} stands in the program's arguments, but no arg.{name} is varied"
             ))),
             None => Ok(()),
@@ -195,7 +195,7 @@ impl Plan {
 }
 
 /// Checks values that otherwise only a run's own command line would check.
-fn check_words(variable: &Variable) -> Result<(), Mistake> {
+fn check_words(variable: &Variable) -> Result<(), UsageError> {
     for Value { text, .. } in &variable.values {
         let why = match variable.target {
             Target::Ranks => {
@@ -209,18 +209,18 @@ fn check_words(variable: &Variable) -> Result<(), Mistake> {
             _ => None,
         };
         if let Some(why) = why {
-            return Err(Mistake(format!("{} is \"{text}\": {why}", variable.name)));
+            return Err(UsageError(format!("{} is \"{text}\": {why}", variable.name)));
         }
     }
     Ok(())
 }
 
-fn read(path: &Path) -> Result<File, Mistake> {
-    let text = input::text(path).map_err(|why| Mistake::with_file("read", path, why))?;
+fn read(path: &Path) -> Result<File, UsageError> {
+    let text = input::text(path).map_err(|why| UsageError::with_file("read", path, why))?;
     toml::from_str(&text).map_err(|why| {
         let line = why.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         let why = why.message().replace('\n', ", ");
-        Mistake(format!("{}:{line}: {why}", path.display()))
+        UsageError(format!("{}:{line}: {why}", path.display()))
     })
 }
 

@@ -4,10 +4,10 @@
 use super::plan::Point;
 use crate::args::{MachineOptions, SweepOptions};
 use crate::firmware::variant_if_any;
-use crate::mistake::Mistake;
 use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::scratch::Scratch;
+use crate::usage_error::UsageError;
 use crate::{firmware, machines, program, run};
 use machine::parameters::Parameters;
 use models::MODELS;
@@ -37,7 +37,7 @@ pub struct Prepared {
     /// Machines by the name that the user gave: their files, and the contents.
     machines: BTreeMap<String, (PathBuf, Parameters)>,
     /// Digests of the images, by variant, or the error.
-    firmware: BTreeMap<String, Result<String, Mistake>>,
+    firmware: BTreeMap<String, Result<String, UsageError>>,
     programs: BTreeMap<String, Program>,
     /// Digests of the simulator and its libraries.
     sunstar: Value,
@@ -45,7 +45,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Prepares the parts that all points share.
-    pub fn new(root: &Root) -> Result<Prepared, Mistake> {
+    pub fn new(root: &Root) -> Result<Prepared, UsageError> {
         let folder = Scratch::new("sweep-")?;
         let copy = folder.path().join("root");
         let header = root.include().join("mpi.h");
@@ -86,7 +86,7 @@ impl Prepared {
 
     /// Prepares the files that a point needs and no other did; returns its machine. The error concerns more
     /// than this point.
-    pub fn add(&mut self, root: &Root, point: &Point) -> Result<Parameters, Mistake> {
+    pub fn add(&mut self, root: &Root, point: &Point) -> Result<Parameters, UsageError> {
         let name = &point.machine.machine;
         if !self.machines.contains_key(name) {
             let number = self.machines.len().to_string();
@@ -97,9 +97,9 @@ impl Prepared {
         }
         let mut parameters = self.machines[name].1.clone();
         for assignment in &point.machine.overrides {
-            parameters.set(assignment).map_err(|why| Mistake(why.to_string()))?;
+            parameters.set(assignment).map_err(|why| UsageError(why.to_string()))?;
         }
-        machine::faults::set(&mut parameters, &point.faults).map_err(Mistake)?;
+        machine::faults::set(&mut parameters, &point.faults).map_err(UsageError)?;
         let variant = variant_if_any(&parameters);
         if let Some(variant) = variant.filter(|variant| !self.firmware.contains_key(variant)) {
             let digests = match firmware::folder_if_any(root, &parameters) {
@@ -119,24 +119,24 @@ impl Prepared {
     }
 
     /// The digests of the images of a machine that was added, if it has firmware.
-    fn images_of(&self, parameters: &Parameters) -> Option<&Result<String, Mistake>> {
+    fn images_of(&self, parameters: &Parameters) -> Option<&Result<String, UsageError>> {
         Some(&self.firmware[&variant_if_any(parameters)?])
     }
 
     /// Copies the images of a variant, and returns their digests.
-    fn images(&self, built: &Path, variant: &str, names: &[&str]) -> Result<String, Mistake> {
+    fn images(&self, built: &Path, variant: &str, names: &[&str]) -> Result<String, UsageError> {
         let copy = self.root().join("build/firmware").join(variant);
         for name in names {
             copy_file(&built.join(name), &copy.join(name))?;
         }
         // What is executed; the rest tells about it.
         let executed = names.iter().filter(|name| !name.ends_with(".elf"));
-        let digests: Result<Vec<String>, Mistake> =
+        let digests: Result<Vec<String>, UsageError> =
             executed.map(|name| run::digest_of(&copy.join(name))).collect();
         Ok(digests?.join("-"))
     }
 
-    fn program(&self, root: &Root, word: &str) -> Result<Program, Mistake> {
+    fn program(&self, root: &Root, word: &str) -> Result<Program, UsageError> {
         let folder = self.folder.path().join(format!("program-{}", self.programs.len()));
         make_folder(&folder)?;
         let program =
@@ -149,7 +149,7 @@ impl Prepared {
         let named = program::file(Path::new(word))?.unwrap_or_default();
         let word = path
             .to_str()
-            .ok_or_else(|| Mistake(format!("the path of {word} is not text")))?
+            .ok_or_else(|| UsageError(format!("the path of {word} is not text")))?
             .to_string();
         Ok(Program { named, word, digest: run::digest_of(path)?, own })
     }
@@ -171,17 +171,18 @@ impl Prepared {
     }
 
     /// Checks whether a point can be run, without running it.
-    pub fn check(&self, point: &Point, parameters: &Parameters) -> Result<(), Mistake> {
+    pub fn check(&self, point: &Point, parameters: &Parameters) -> Result<(), UsageError> {
         if let Some(Err(why)) = self.images_of(parameters) {
             return Err(why.clone());
         }
         let (name, arguments) = (&point.command[0], &point.command[1..]);
         if let Some(name) = name.strip_prefix(rank::BUILTIN_PREFIX) {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            machine::Program::builtin(&MODELS, name, &arguments, point.ranks).map_err(Mistake)?;
+            machine::Program::builtin(&MODELS, name, &arguments, point.ranks)
+                .map_err(UsageError)?;
         }
         machine::check(parameters, point.ranks, &point.faults, point.seed)
-            .map_err(|why| Mistake(why.to_string()))
+            .map_err(|why| UsageError(why.to_string()))
     }
 
     /// All that a point's result depends on.
@@ -219,7 +220,7 @@ impl Prepared {
 }
 
 /// Copies a machine file, and the one that it builds on.
-fn copy_machine(machine: &Parameters, folder: &Path) -> Result<PathBuf, Mistake> {
+fn copy_machine(machine: &Parameters, folder: &Path) -> Result<PathBuf, UsageError> {
     let copy = |file: &Path| {
         let copy = folder.join(file.file_name().unwrap_or_default());
         copy_file(file, &copy).map(|()| copy)
@@ -229,8 +230,8 @@ fn copy_machine(machine: &Parameters, folder: &Path) -> Result<PathBuf, Mistake>
     copy(machine.file())
 }
 
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Mistake> {
-    let failed = |why| Mistake::with_file("read", folder, why);
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, UsageError> {
+    let failed = |why| UsageError::with_file("read", folder, why);
     let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(failed)?.collect();
     let paths = entries.map_err(failed)?.into_iter().map(|entry| entry.path());
     let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
@@ -238,11 +239,11 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Mistake> {
     Ok(files)
 }
 
-fn copy_file(from: &Path, to: &Path) -> Result<(), Mistake> {
+fn copy_file(from: &Path, to: &Path) -> Result<(), UsageError> {
     make_folder(to.parent().unwrap_or(to))?;
-    std::fs::copy(from, to).map(drop).map_err(|why| Mistake::with_file("copy", from, why))
+    std::fs::copy(from, to).map(drop).map_err(|why| UsageError::with_file("copy", from, why))
 }
 
-fn make_folder(folder: &Path) -> Result<(), Mistake> {
-    std::fs::create_dir_all(folder).map_err(|why| Mistake::with_file("make", folder, why))
+fn make_folder(folder: &Path) -> Result<(), UsageError> {
+    std::fs::create_dir_all(folder).map_err(|why| UsageError::with_file("make", folder, why))
 }

@@ -1,7 +1,7 @@
 //! Records of a sweep's points: a file for each, in a folder beside the table. The file exists once its run
 //! is over, even if the sweep fails later, and is found again by the inputs of its run.
 
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use machine::{console, input};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -35,8 +35,8 @@ impl Record {
     pub fn is_final(&self, possible: bool) -> bool {
         let from_outside = [libc::SIGHUP, libc::SIGINT, libc::SIGKILL, libc::SIGTERM];
         let ended = from_outside.iter().any(|signal| self.exit == 128 + signal);
-        let mistake = self.exit == i32::from(crate::EXIT_MISTAKE) && !possible;
-        let told = !self.report.is_null() || mistake;
+        let usage_error = self.exit == i32::from(crate::EXIT_USAGE) && !possible;
+        let told = !self.report.is_null() || usage_error;
         told && !ended
     }
 }
@@ -60,23 +60,25 @@ impl Drop for Records {
 
 impl Records {
     /// Opens the folder for a table; it is made if it is not there.
-    pub fn beside(table: &Path) -> Result<Records, Mistake> {
+    pub fn beside(table: &Path) -> Result<Records, UsageError> {
         let folder = folder_of(table);
         let found = table.metadata().is_ok_and(|found| found.len() > 0);
         if found && !folder.is_dir() {
             let (table, folder) = (table.display(), folder.display());
-            return Err(Mistake(format!(
+            return Err(UsageError(format!(
                 "{table} is there already, but is not of a sweep (there is no {folder}); \
                  remove it or name another file"
             )));
         }
-        let failed = |why| Mistake::with_file("write", &folder, why);
+        let failed = |why| UsageError::with_file("write", &folder, why);
         std::fs::create_dir_all(&folder).map_err(failed)?;
         let lock = File::open(&folder).map_err(failed)?;
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             let folder = folder.display();
-            return Err(Mistake(format!("another sweep is writing to {folder}; wait for its end")));
+            return Err(UsageError(format!(
+                "another sweep is writing to {folder}; wait for its end"
+            )));
         }
         Ok(Records { table: table.to_owned(), folder, _lock: lock })
     }
@@ -99,7 +101,7 @@ impl Records {
     }
 
     /// Writes a record: all of it or nothing.
-    pub fn keep(&self, id: &str, record: &Record) -> Result<(), Mistake> {
+    pub fn keep(&self, id: &str, record: &Record) -> Result<(), UsageError> {
         replace(&self.file(id), sealed(record).as_bytes())
     }
 
@@ -134,8 +136,8 @@ fn folder_of(table: &Path) -> PathBuf {
 }
 
 /// Writes a file and moves it to its place, so that nobody ever sees a part of it.
-pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), Mistake> {
-    let failed = |why| Mistake::with_file("write", file, why);
+pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), UsageError> {
+    let failed = |why| UsageError::with_file("write", file, why);
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     let part = file.with_file_name(name);

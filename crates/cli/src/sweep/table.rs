@@ -4,7 +4,7 @@ use super::axis::{Value, Variable};
 use super::columns::{Column, Take};
 use super::plan::Plan;
 use super::record::{replace, Record};
-use crate::mistake::Mistake;
+use crate::usage_error::UsageError;
 use std::path::Path;
 
 /// Columns after those that the user chose.
@@ -27,7 +27,7 @@ pub enum Absent {
 
 impl Columns {
     /// Columns of a plan.
-    pub fn of(plan: &Plan) -> Result<Columns, Mistake> {
+    pub fn of(plan: &Plan) -> Result<Columns, UsageError> {
         let values = plan.values(0);
         let take = plan.take.iter().map(|text| Take::parse(text, &values));
         let columns = plan.columns.iter().map(|text| Column::parse(text));
@@ -38,7 +38,7 @@ impl Columns {
         let header = all.header(plan);
         let twice = header.iter().enumerate().find(|(at, name)| header[..*at].contains(name));
         match twice {
-            Some((_, name)) => Err(Mistake(format!("two columns are named {name}; rename one"))),
+            Some((_, name)) => Err(UsageError(format!("two columns are named {name}; rename one"))),
             None => Ok(all),
         }
     }
@@ -106,7 +106,7 @@ impl Columns {
         plan: &Plan,
         rows: &[Option<Vec<String>>],
         file: &Path,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), UsageError> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         let header = self.header(plan);
         for row in std::iter::once(&header).chain(rows.iter().flatten()) {

@@ -193,7 +193,7 @@ fn a_cut_cable_is_noticed_at_both_ends_and_named() {
 }
 
 /// An installation whose control program was built with a planted bug (firmware/lanai/core/plant.h).
-pub fn faulty(plant: u32) -> tempfile::TempDir {
+pub fn faulty(mutant: u32) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap();
     let images = folder.path().join("build/firmware/lanai");
@@ -204,7 +204,7 @@ pub fn faulty(plant: u32) -> tempfile::TempDir {
     let make = Command::new("make")
         .args(["--silent", "-C"])
         .arg(here.join("firmware/lanai"))
-        .arg(format!("PLANT={plant}"))
+        .arg(format!("PLANT={mutant}"))
         .arg(format!("BUILD={}", images.display()))
         .output()
         .unwrap();
@@ -218,8 +218,8 @@ pub fn faulty(plant: u32) -> tempfile::TempDir {
 fn a_fault_of_the_control_program_names_function_and_line() {
     let guard = ["node 1: the control program", "guard region", "receive_step", "port.h:"];
     let chain = ["node 1: the card", "no terminal bit", "its processor was in"];
-    for (plant, words) in [(7, guard.as_slice()), (1, &chain)] {
-        let folder = faulty(plant);
+    for (mutant, words) in [(7, guard.as_slice()), (1, &chain)] {
+        let folder = faulty(mutant);
         let line = "run -q -n 2 -m amata builtin:myrinet-pingpong";
         ended(command().env("SUNSTAR_ROOT", folder.path()).args(line.split(' '))).said(1, words);
     }

@@ -38,21 +38,21 @@ impl Confusion {
         let run = bring_up(bug, seed);
         let found = found(&run);
         let right: Vec<_> = bug.iter().map(|(bug, node)| (*node, (*bug).to_string())).collect();
-        let planted = bug.map_or("nothing", |(bug, _)| bug).to_string();
+        let mutants = bug.map_or("nothing", |(bug, _)| bug).to_string();
         let name = match &found[..] {
             [] if run.code == 0 => "nothing".to_string(),
             [] => format!("(exit {})", run.code),
             [(_, bug), ..] => bug.clone(),
         };
-        *self.counts.entry((planted, name)).or_default() += 1;
+        *self.counts.entry((mutants, name)).or_default() += 1;
         if found != right || run.code != i32::from(bug.is_some()) {
             self.wrong
                 .push(format!("{bug:?}, seed {seed}: {found:?}\n{}{}", run.stdout, run.stderr));
         }
     }
     fn print(&self) {
-        for ((planted, found), count) in &self.counts {
-            println!("{planted:18} found as {found:18} {count:3} times");
+        for ((mutants, found), count) in &self.counts {
+            println!("{mutants:18} found as {found:18} {count:3} times");
         }
     }
 }

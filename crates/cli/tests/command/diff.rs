@@ -29,11 +29,11 @@ fn json(a: &Path, b: &Path) -> Value {
 
 /// The step that differs most, after a check that all add up.
 fn first_step(value: &Value) -> (&str, i64) {
-    let journey = &value["journeys"][0];
-    let steps = journey["steps"].as_array().unwrap();
+    let message_trace = &value["journeys"][0];
+    let steps = message_trace["steps"].as_array().unwrap();
     for key in ["a", "b", "difference"] {
         let sum: i64 = steps.iter().map(|step| step[key].as_i64().unwrap()).sum();
-        assert_eq!(sum, journey["total"][key].as_i64().unwrap(), "{key}");
+        assert_eq!(sum, message_trace["total"][key].as_i64().unwrap(), "{key}");
     }
     (steps[0]["name"].as_str().unwrap(), steps[0]["difference"].as_i64().unwrap())
 }

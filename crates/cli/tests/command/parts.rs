@@ -102,21 +102,21 @@ fn every_part_is_named() {
 
 #[test]
 fn mistakes_are_told_in_a_sentence() {
-    let mistake = |line: &str, words: &[&str]| {
+    let usage_error = |line: &str, words: &[&str]| {
         run(line).said(2, words);
     };
     for line in [": a", "-n 2 a :", "a : : b", "a : -n 2", ": ", "a : -n 2 : b"] {
-        mistake(line, &["':' stands between two programs"]);
+        usage_error(line, &["':' stands between two programs"]);
     }
     let file = root().join(SOURCE);
     let file = file.display();
-    mistake(&format!("{file} : --seed 3 {file}"), &["only -n N", "--seed"]);
+    usage_error(&format!("{file} : --seed 3 {file}"), &["only -n N", "--seed"]);
     for number in ["0", "-1", "many", "4294967296"] {
-        mistake(&format!("{file} : -n {number} {file}"), &["-n", "at least 1"]);
+        usage_error(&format!("{file} : -n {number} {file}"), &["-n", "at least 1"]);
     }
-    mistake(&format!("-n 4294967295 {file} : {file}"), &["more ranks"]);
-    mistake(&format!("{file} : none"), &["there is no program none"]);
-    mistake(&format!("{file} : builtin:barrier"), &["builtin:barrier", "beside"]);
+    usage_error(&format!("-n 4294967295 {file} : {file}"), &["more ranks"]);
+    usage_error(&format!("{file} : none"), &["there is no program none"]);
+    usage_error(&format!("{file} : builtin:barrier"), &["builtin:barrier", "beside"]);
     let table = ["sweep", "--out", "none.csv", &file.to_string(), ":", &file.to_string()];
     ended(command().args(table)).said(2, &["a sweep runs one"]);
 }

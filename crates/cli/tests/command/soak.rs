@@ -8,7 +8,7 @@
 
 use crate::runner::{ended, root, sunstar, Ended};
 use des::Random;
-use machine::faults::{Form, Kind, Scope, KINDS};
+use machine::faults::{FaultKind, Form, Scope, KINDS};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,7 +26,7 @@ struct Case {
     options: Vec<String>,
     /// Index in [`PROGRAMS`].
     program: usize,
-    kinds: Vec<&'static Kind>,
+    kinds: Vec<&'static FaultKind>,
 }
 
 /// Result of a run.
@@ -71,7 +71,7 @@ impl Case {
             let kind = had[below(had.len() as u64) as usize];
             let fault = fault(kind, nodes, &options, &mut below);
             // Two of one kind may contradict one another, which is a mistake.
-            let again = kinds.iter().any(|other: &&Kind| other.name == kind.name);
+            let again = kinds.iter().any(|other: &&FaultKind| other.name == kind.name);
             if let Some(fault) = fault.filter(|_| !again || may_be_repeated(kind)) {
                 kinds.push(kind);
                 options.push(format!("--fault {fault}"));
@@ -156,20 +156,20 @@ fn hash(ended: &Ended) -> Option<&str> {
 }
 
 /// True if several faults of a kind can be combined.
-fn may_be_repeated(kind: &Kind) -> bool {
+fn may_be_repeated(kind: &FaultKind) -> bool {
     matches!(kind.value, Form::Share | Form::ShareTime | Form::Link)
 }
 
 /// The kinds of faults of machines with links: they have neither cables nor lanes, nor cards with bugs.
-pub fn kinds_here() -> Vec<&'static Kind> {
-    let apart = |kind: &Kind| matches!(kind.value, Form::Node | Form::Seed);
-    let has = |kind: &&Kind| !apart(kind) && !kind.name.starts_with("lane.");
+pub fn kinds_here() -> Vec<&'static FaultKind> {
+    let apart = |kind: &FaultKind| matches!(kind.value, Form::Node | Form::Seed);
+    let has = |kind: &&FaultKind| !apart(kind) && !kind.name.starts_with("lane.");
     KINDS.iter().filter(has).collect()
 }
 
 /// A fault of a kind, if the machine can have it.
 pub fn fault(
-    kind: &Kind,
+    kind: &FaultKind,
     nodes: u32,
     options: &[String],
     below: &mut dyn FnMut(u64) -> u64,

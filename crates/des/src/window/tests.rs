@@ -6,10 +6,10 @@ use crate::{EventQueue, Random, TraceHash};
 /// No end but its own, and a notice that takes longer than most windows.
 const FREE: Bounds = Bounds { until: Time::NEVER, notice: Duration(1_000), begins: Time::ZERO };
 
-fn busy_with<E: Clone>(queue: &EventQueue<E>) -> Standing {
+fn busy_with<E: Clone>(queue: &EventQueue<E>) -> Status {
     match queue.is_empty() {
-        true => Standing::Done,
-        false => Standing::Busy,
+        true => Status::Done,
+        false => Status::Busy,
     }
 }
 
@@ -46,11 +46,11 @@ impl LogicalProcess for Node {
     fn receive(&mut self, e: Envelope<u32>) {
         self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
     }
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         match (self.failed, self.queue.is_empty()) {
-            (Some(at), _) => Standing::Failed(at),
-            (None, true) => Standing::Done,
-            (None, false) => Standing::Busy,
+            (Some(at), _) => Status::Failed(at),
+            (None, true) => Status::Done,
+            (None, false) => Status::Busy,
         }
     }
     fn finish(self, _: Time) -> u64 {
@@ -99,7 +99,7 @@ impl LogicalProcess for Slow {
     fn next_event(&self) -> Time {
         self.queue.next_time()
     }
-    fn reach(&self) -> Time {
+    fn earliest_output(&self) -> Time {
         // Messages are events that lead to others; the others to messages.
         let leads = |(at, _, kind): (Time, u32, &u32)| if *kind == 0 { at } else { at + THINKS };
         match self.tells {
@@ -123,14 +123,14 @@ impl LogicalProcess for Slow {
     fn receive(&mut self, e: Envelope<u32>) {
         self.queue.schedule_from(e.at, e.source, e.sequence, e.message);
     }
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         busy_with(&self.queue)
     }
-    fn rests(&self) -> Time {
+    fn quiesce_time(&self) -> Time {
         self.last + THINKS + THINKS
     }
     fn finish(self, end: Time) -> (u64, u64) {
-        assert!(end >= self.rests());
+        assert!(end >= self.quiesce_time());
         (self.hash.value(), self.windows)
     }
 }
@@ -190,11 +190,11 @@ impl LogicalProcess for Alone {
         }
     }
     fn receive(&mut self, _: Envelope<()>) {}
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         if self.done < self.fails {
-            Standing::Busy
+            Status::Busy
         } else {
-            Standing::Failed(self.done)
+            Status::Failed(self.done)
         }
     }
     fn finish(self, _: Time) -> Vec<Time> {
@@ -237,7 +237,7 @@ struct Relay {
     random: Random,
     hash: TraceHash,
     windows: u64,
-    foretells: bool,
+    announces: bool,
     last: Time,
 }
 
@@ -264,13 +264,13 @@ impl Relay {
         }
         outbox.send(self.next_to(to), now + HOP, to);
     }
-    fn foretell(&self, at: Time, to: u32, told: &mut Vec<Foretold>) {
+    fn announce(&self, at: Time, to: u32, told: &mut Vec<Announced>) {
         let way: Vec<_> =
             if to > self.id { (self.id + 1..=to).collect() } else { (to..self.id).rev().collect() };
         let mut at = at;
         for target in way {
             at += HOP;
-            told.push(Foretold { target, at, ends: target == to });
+            told.push(Announced { target, at, ends: target == to });
         }
     }
 }
@@ -281,22 +281,25 @@ impl LogicalProcess for Relay {
     fn next_event(&self) -> Time {
         self.queue.next_time()
     }
-    fn outlook(&self, told: &mut Vec<Foretold>) -> Outlook {
-        let mut reach = Time::NEVER;
+    fn lookahead(&self, told: &mut Vec<Announced>) -> Lookahead {
+        let mut earliest_output = Time::NEVER;
         for (at, _, letter) in self.queue.iter() {
-            reach = reach.min(match *letter {
-                Letter::To(to) if !self.foretells || to == self.id => at + THINKS,
+            earliest_output = earliest_output.min(match *letter {
+                Letter::To(to) if !self.announces || to == self.id => at + THINKS,
                 Letter::To(to) => {
-                    self.foretell(at, to, told);
+                    self.announce(at, to, told);
                     Time::NEVER
                 }
                 Letter::Thought => at,
             });
-            if !self.foretells {
-                reach = reach.min(at);
+            if !self.announces {
+                earliest_output = earliest_output.min(at);
             }
         }
-        Outlook { reach, slack: if self.foretells { THINKS } else { Duration::ZERO } }
+        Lookahead {
+            earliest_output,
+            reaction_time: if self.announces { THINKS } else { Duration::ZERO },
+        }
     }
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<u32>) {
         self.windows += 1;
@@ -319,10 +322,10 @@ impl LogicalProcess for Relay {
     fn receive(&mut self, e: Envelope<u32>) {
         self.queue.schedule_from(e.at, e.source, e.sequence, Letter::To(e.message));
     }
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         busy_with(&self.queue)
     }
-    fn rests(&self) -> Time {
+    fn quiesce_time(&self) -> Time {
         self.last + THINKS + THINKS
     }
     fn finish(self, _: Time) -> (u64, u64) {
@@ -331,10 +334,10 @@ impl LogicalProcess for Relay {
 }
 
 #[test]
-fn what_is_foretold_makes_windows_longer_and_changes_nothing() {
+fn announcements_make_windows_longer_and_change_nothing() {
     let row =
         Links::new(HOP, RELAYS, |i| [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < RELAYS));
-    let run = |foretells, threads| {
+    let run = |announces, threads| {
         let builders: Vec<_> = (0..RELAYS)
             .map(|id| {
                 move || {
@@ -344,7 +347,7 @@ fn what_is_foretold_makes_windows_longer_and_changes_nothing() {
                     }
                     let random = Random::new(id.into());
                     let (hash, windows, last) = (TraceHash::default(), 0, Time::ZERO);
-                    Relay { id, queue, random, hash, windows, foretells, last }
+                    Relay { id, queue, random, hash, windows, announces, last }
                 }
             })
             .collect();
@@ -371,8 +374,8 @@ impl LogicalProcess for Waiting {
     }
     fn advance_to(&mut self, _: Time, _: &mut Outbox<()>) {}
     fn receive(&mut self, _: Envelope<()>) {}
-    fn standing(&self) -> Standing {
-        Standing::Quiet
+    fn status(&self) -> Status {
+        Status::Quiet
     }
     fn finish(self, _: Time) {}
 }
@@ -410,11 +413,11 @@ impl LogicalProcess for Fragile {
         self.failed = self.fails < horizon;
     }
     fn receive(&mut self, _: Envelope<()>) {}
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         if self.failed {
-            Standing::Failed(self.fails)
+            Status::Failed(self.fails)
         } else {
-            Standing::Busy
+            Status::Busy
         }
     }
     fn finish(self, _: Time) -> bool {

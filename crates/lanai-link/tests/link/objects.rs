@@ -55,8 +55,8 @@ fn good() -> Image {
 
 #[track_caller]
 fn refused(inputs: &[Input], sentences: &[impl AsRef<str>]) {
-    let mistakes = link(inputs, &map()).unwrap_err();
-    let found: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    let errors = link(inputs, &map()).unwrap_err();
+    let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let sentences: Vec<&str> = sentences.iter().map(AsRef::as_ref).collect();
     assert_eq!(found, sentences);
 }
@@ -188,8 +188,8 @@ pub fn an_image_that_does_not_fit_its_region_is_a_sentence() {
 #[test]
 fn what_is_no_object_is_a_sentence() {
     let text = Input { name: "a.txt".to_owned(), bytes: b"hello".to_vec() };
-    let mistakes = link(&[text], &map()).unwrap_err();
-    assert!(mistakes[0].to_string().starts_with("a.txt: not an object of 32 bits"), "{mistakes:?}");
+    let errors = link(&[text], &map()).unwrap_err();
+    assert!(errors[0].to_string().starts_with("a.txt: not an object of 32 bits"), "{errors:?}");
     let linked = Input { name: "a.elf".to_owned(), bytes: good().elf };
     refused(&[linked], &["a.elf: linked already"]);
     let mut other = compile("other.c", "int x;");
@@ -251,8 +251,8 @@ fn damaged_objects_are_sentences() {
         }
         match link(&[damaged, other.clone()], &map()) {
             Ok(_) => linked += 1,
-            Err(mistakes) => {
-                assert!(!mistakes.is_empty());
+            Err(errors) => {
+                assert!(!errors.is_empty());
                 refused += 1;
             }
         }

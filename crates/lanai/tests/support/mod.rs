@@ -115,8 +115,8 @@ pub fn runtime(folder: &Path) -> Vec<Input> {
 pub fn link(inputs: &[Input]) -> Image {
     let region = Region { name: "memory".to_owned(), base: 0, size: MEMORY as u32 };
     let map = Map::new(vec![region], 64 << 10).unwrap();
-    lanai_link::link(inputs, &map).unwrap_or_else(|mistakes| {
-        panic!("{}", mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    lanai_link::link(inputs, &map).unwrap_or_else(|usage_errors| {
+        panic!("{}", usage_errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     })
 }
 

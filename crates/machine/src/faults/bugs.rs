@@ -1,11 +1,11 @@
 //! Bugs of the RDMA NIC and its driver, a row each, as [`super::kinds`] has the other faults: of those that
 //! marazakis2006 tells.
 
-use super::kinds::{Form, Kind, Scope, STARVED};
+use super::kinds::{FaultKind, Form, Scope, STARVED};
 
 /// All of them, and the one that hides another.
-pub(super) const BUGS: &[Kind] = &[
-    Kind {
+pub(super) const BUGS: &[FaultKind] = &[
+    FaultKind {
         name: "bug.bar",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -19,7 +19,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.bar=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.stop",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -34,7 +34,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.stop=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.omit",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -48,7 +48,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.omit=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.double",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -60,7 +60,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.double=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.completion",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -74,7 +74,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.completion=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.setup",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -87,7 +87,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.setup=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.empty_fifo",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -101,7 +101,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.empty_fifo=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.skew",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -114,7 +114,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.skew=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.attributes",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -128,7 +128,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.attributes=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.drift",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -141,7 +141,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.drift=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.first_credit",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -154,7 +154,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.first_credit=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.wrap",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -168,7 +168,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.wrap=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.header_crc",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -181,7 +181,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.header_crc=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.credit",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -194,7 +194,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.credit=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.credit_flip",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -207,7 +207,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.credit_flip=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.round_trip",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -220,7 +220,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.round_trip=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.second_look",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -234,7 +234,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.second_look=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.line",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -246,7 +246,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.line=1",
     },
-    Kind {
+    FaultKind {
         name: "bug.crosspoint",
         value: Form::Node,
         scope: Scope::Hardware,
@@ -260,7 +260,7 @@ pub(super) const BUGS: &[Kind] = &[
         misleads: true,
         example: "bug.crosspoint=1",
     },
-    Kind {
+    FaultKind {
         name: "quiz",
         value: Form::Seed,
         scope: Scope::Hardware,

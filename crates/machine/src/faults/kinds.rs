@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct FaultKind {
     /// Part of the machine and name, as written before `=`.
     pub name: &'static str,
     /// Form of the value, behind `=`.
@@ -72,7 +72,7 @@ pub enum Scope {
     Hardware,
 }
 
-impl Kind {
+impl FaultKind {
     /// Syntax of the fault: `link.drop=SHARE[@NODE|@NODE-NODE][@TIME[..TIME]]`.
     pub fn form(&self) -> String {
         let value = match self.value {
@@ -113,9 +113,9 @@ pub(super) const STARVED: &[&str] =
     &["deadlock: nothing in the machine moves any more", "credits that were lost", "is wrong"];
 
 /// All kinds.
-pub const KINDS: &[Kind] = &ALL;
+pub const KINDS: &[FaultKind] = &ALL;
 
-const ALL: [Kind; OF_MACHINES.len() + BUGS.len()] = {
+const ALL: [FaultKind; OF_MACHINES.len() + BUGS.len()] = {
     let mut all = [OF_MACHINES[0]; OF_MACHINES.len() + BUGS.len()];
     let mut place = 0;
     while place < all.len() {
@@ -127,8 +127,8 @@ const ALL: [Kind; OF_MACHINES.len() + BUGS.len()] = {
 };
 
 /// What goes wrong with machines that have no bugs.
-const OF_MACHINES: &[Kind] = &[
-    Kind {
+const OF_MACHINES: &[FaultKind] = &[
+    FaultKind {
         name: "link.biterror",
         value: Form::Share,
         scope: Scope::Links,
@@ -143,7 +143,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: true,
         example: "link.biterror=1e-7",
     },
-    Kind {
+    FaultKind {
         name: "link.drop",
         value: Form::Share,
         scope: Scope::Links,
@@ -157,7 +157,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: true,
         example: "link.drop=0.001@0-1",
     },
-    Kind {
+    FaultKind {
         name: "link.delay",
         value: Form::ShareTime,
         scope: Scope::Links,
@@ -169,7 +169,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "link.delay=0.01:500ns",
     },
-    Kind {
+    FaultKind {
         name: "link.overtake",
         value: Form::ShareTime,
         scope: Scope::Links,
@@ -182,7 +182,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: true,
         example: "link.overtake=#3:2us@0-1",
     },
-    Kind {
+    FaultKind {
         name: "link.duplicate",
         value: Form::Share,
         scope: Scope::Links,
@@ -197,7 +197,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: true,
         example: "link.duplicate=#1@0-1",
     },
-    Kind {
+    FaultKind {
         name: "link.dead",
         value: Form::Link,
         scope: Scope::Since,
@@ -209,7 +209,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "link.dead=0-1@2ms",
     },
-    Kind {
+    FaultKind {
         name: "cable.dead",
         value: Form::Node,
         scope: Scope::Since,
@@ -225,7 +225,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "cable.dead=1@20us",
     },
-    Kind {
+    FaultKind {
         name: "lane.biterror",
         value: Form::Share,
         scope: Scope::Nodes,
@@ -242,7 +242,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: true,
         example: "lane.biterror=1e-5@1",
     },
-    Kind {
+    FaultKind {
         name: "lane.credit",
         value: Form::Share,
         scope: Scope::Nodes,
@@ -257,7 +257,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "lane.credit=#2@0",
     },
-    Kind {
+    FaultKind {
         name: "interrupt.lost",
         value: Form::Share,
         scope: Scope::Nodes,
@@ -270,7 +270,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "interrupt.lost=#10@1",
     },
-    Kind {
+    FaultKind {
         name: "interrupt.late",
         value: Form::ShareTime,
         scope: Scope::Nodes,
@@ -282,7 +282,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "interrupt.late=0.1:20us",
     },
-    Kind {
+    FaultKind {
         name: "interrupt.stuck",
         value: Form::Level,
         scope: Scope::Nodes,
@@ -299,7 +299,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "interrupt.stuck=high@1@50us",
     },
-    Kind {
+    FaultKind {
         name: "host.slow",
         value: Form::Factor,
         scope: Scope::Nodes,
@@ -311,7 +311,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "host.slow=2.5@1",
     },
-    Kind {
+    FaultKind {
         name: "host.pause",
         value: Form::Pause,
         scope: Scope::Nodes,
@@ -325,7 +325,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "host.pause=25us:1ms@0",
     },
-    Kind {
+    FaultKind {
         name: "pool.rx_pendings",
         value: Form::Number { least: 1, most: 1273 },
         scope: Scope::Boot,
@@ -338,7 +338,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "pool.rx_pendings=4@1",
     },
-    Kind {
+    FaultKind {
         name: "pool.tx_pendings",
         value: Form::Number { least: 1, most: 1273 },
         scope: Scope::Boot,
@@ -349,7 +349,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "pool.tx_pendings=1",
     },
-    Kind {
+    FaultKind {
         name: "pool.event_slots",
         value: Form::Number { least: 1, most: 4096 },
         scope: Scope::Boot,
@@ -363,7 +363,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "pool.event_slots=2048",
     },
-    Kind {
+    FaultKind {
         name: "pool.dma_lists",
         value: Form::Number { least: 1, most: 1024 },
         scope: Scope::Boot,
@@ -377,7 +377,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "pool.dma_lists=4",
     },
-    Kind {
+    FaultKind {
         name: "pool.streams",
         value: Form::Number { least: 1, most: 256 },
         scope: Scope::Boot,
@@ -390,7 +390,7 @@ const OF_MACHINES: &[Kind] = &[
         misleads: false,
         example: "pool.streams=2@0",
     },
-    Kind {
+    FaultKind {
         name: "pool.sources",
         value: Form::Number { least: 1, most: 1024 },
         scope: Scope::Image,
@@ -407,7 +407,7 @@ const OF_MACHINES: &[Kind] = &[
 ];
 
 /// The kind with this name.
-pub fn kind(name: &str) -> Option<&'static Kind> {
+pub fn kind(name: &str) -> Option<&'static FaultKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 

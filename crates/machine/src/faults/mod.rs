@@ -10,9 +10,9 @@ mod parse;
 pub mod quiz;
 
 pub use interrupts::{Fate, Interrupts};
-pub use kinds::{kind, reference, Form, Kind, Scope, KINDS};
+pub use kinds::{kind, reference, FaultKind, Form, Scope, KINDS};
 pub use lanes::{Lanes, Struck};
-pub use network::{DeadLink, Mishap, Network, OnLinks, OnPackets, Place, Which};
+pub use network::{DeadLink, FaultSite, Mishap, Network, OnLinks, OnPackets, Which};
 pub use parse::set;
 pub use parse::{parse, parse_of_hosts, suits};
 

@@ -54,7 +54,7 @@ pub struct OnPackets {
     /// Packets of a link that it strikes.
     pub which: Which,
     /// Links that it strikes.
-    pub place: Place,
+    pub place: FaultSite,
     /// Time from which packets that enter the link are struck.
     pub from: Time,
     /// End of that time.
@@ -87,7 +87,7 @@ pub enum Which {
 
 /// Links to which a fault applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum FaultSite {
     /// All.
     #[default]
     Everywhere,

@@ -1,9 +1,9 @@
 //! Parser of faults from the command line: `KIND=VALUE`, then place and time, each after an `@`.
 
-use super::kinds::{self, kind, Form, Kind, Scope};
+use super::kinds::{self, kind, FaultKind, Form, Scope};
 use super::network::Apart;
 use super::quiz;
-use super::{DeadLink, Faults, Mishap, Network, OnPackets, Place};
+use super::{DeadLink, FaultSite, Faults, Mishap, Network, OnPackets};
 use super::{Pool, Rule, Struck, What, Which};
 use crate::models::Model;
 use crate::parameters::quantity::{self, Value};
@@ -53,7 +53,7 @@ pub fn parse(
     launch: Time,
 ) -> Result<Faults, String> {
     let mut faults = Faults { seed, ..Faults::default() };
-    let mut said: Vec<(&str, &Kind, &str, Where)> = Vec::new();
+    let mut said: Vec<(&str, &FaultKind, &str, Where)> = Vec::new();
     for text in texts {
         let wrong = |why: String| format!("--fault {text}: {why}");
         let list = "`sunstar faults` lists what can go wrong";
@@ -67,7 +67,7 @@ pub fn parse(
         add(&mut faults, kind, value, &scope, network).map_err(wrong)?;
         // Of these there is one at a time; of others there may be any number.
         if matches!(kind.value, Form::Level | Form::Factor | Form::Number { .. }) {
-            let contradicts = |(_, other, said, place): &&(&str, &Kind, &str, Where)| {
+            let contradicts = |(_, other, said, place): &&(&str, &FaultKind, &str, Where)| {
                 other.name == kind.name && !same(said, value) && place.meets(&scope)
             };
             if let Some((other, ..)) = said.iter().find(contradicts) {
@@ -113,20 +113,20 @@ pub fn parse_of_hosts(
 
 /// Place and times of a fault, as written behind its value.
 struct Where {
-    place: Place,
+    place: FaultSite,
     from: Time,
     until: Time,
 }
 
 impl Where {
     fn parse<'a>(
-        kind: &Kind,
+        kind: &FaultKind,
         parts: impl Iterator<Item = &'a str>,
         network: &dyn Network,
         launch: Time,
     ) -> Result<Where, String> {
         // What nothing is said of has always been so.
-        let mut all = Where { place: Place::Everywhere, from: Time::ZERO, until: Time::NEVER };
+        let mut all = Where { place: FaultSite::Everywhere, from: Time::ZERO, until: Time::NEVER };
         let nodes = matches!(kind.scope, Scope::Links | Scope::Nodes | Scope::Boot);
         let times = matches!(kind.scope, Scope::Links | Scope::Nodes | Scope::Since);
         let (mut placed, mut timed) = (false, false);
@@ -136,14 +136,14 @@ impl Where {
                 if !nodes {
                     return refused();
                 }
-                all.place = Place::From(node(part, network)?);
+                all.place = FaultSite::From(node(part, network)?);
                 once(&mut placed, part)?;
             } else if part.contains('-') {
                 if kind.scope != Scope::Links {
                     return refused();
                 }
                 let (a, b) = neighbours(part, network)?;
-                all.place = Place::Between(a, b);
+                all.place = FaultSite::Between(a, b);
                 once(&mut placed, part)?;
             } else if !times {
                 return refused();
@@ -173,7 +173,7 @@ impl Where {
 
     fn node(&self) -> Option<u32> {
         match self.place {
-            Place::From(node) => Some(node),
+            FaultSite::From(node) => Some(node),
             _ => None,
         }
     }
@@ -200,7 +200,7 @@ fn once(said: &mut bool, part: &str) -> Result<(), String> {
 
 fn add(
     faults: &mut Faults,
-    kind: &Kind,
+    kind: &FaultKind,
     value: &str,
     scope: &Where,
     network: &dyn Network,
@@ -341,7 +341,7 @@ fn number(form: Form, text: &str) -> Result<u32, String> {
 }
 
 fn span(text: &str) -> Result<Duration, String> {
-    match quantity::Kind::Duration.parse(text) {
+    match quantity::ValueKind::Duration.parse(text) {
         Ok(Value::Duration(span)) => Ok(span),
         Ok(_) => Err(format!("'{text}' is no time")),
         Err(why) => Err(format!("'{text}': {why}")),

@@ -1,9 +1,9 @@
 //! A bug that is planted without its name: `--fault quiz=SEED`.
 
-use super::kinds::{Kind, KINDS};
+use super::kinds::{FaultKind, KINDS};
 
 /// Bugs of cards and their driver.
-pub fn bugs() -> impl Iterator<Item = &'static Kind> {
+pub fn bugs() -> impl Iterator<Item = &'static FaultKind> {
     KINDS.iter().filter(|kind| kind.name.starts_with("bug."))
 }
 

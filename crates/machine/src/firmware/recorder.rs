@@ -410,7 +410,7 @@ impl Recorder {
 
     /// Looks for the start of the loop among the addresses that the outermost function executes while the
     /// firmware idles.
-    fn look_for_head(&mut self, pc: u32) {
+    fn look_for_loop_head(&mut self, pc: u32) {
         self.arrive(pc);
         let outermost = self.branches[self.here].parent == ROOT;
         if outermost && self.head.is_none_or(|head| pc < head) {
@@ -422,7 +422,7 @@ impl Recorder {
     fn take(&mut self, what: Observation, times: Times) {
         if let Observation::Completed { pc } = what {
             if self.phase == Phase::Learn {
-                self.look_for_head(pc);
+                self.look_for_loop_head(pc);
             }
             if self.head == Some(pc) {
                 if self.begun {

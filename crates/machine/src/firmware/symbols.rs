@@ -41,7 +41,7 @@ pub struct Section {
 
 /// Position of an address in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CodeLocation {
     /// The address.
     pub pc: u32,
     /// Function that contains it, and its offset there.
@@ -51,7 +51,7 @@ pub struct Place {
 }
 
 /// `function+0x14 (core/rx.c:33)`, or the bare address.
-impl fmt::Display for Place {
+impl fmt::Display for CodeLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.function {
             Some((name, offset)) => write!(f, "{name}+{offset:#x}")?,
@@ -160,9 +160,9 @@ impl Symbols {
     }
 
     /// Function, offset, file and line of `pc`.
-    pub fn describe(&self, pc: u32) -> Place {
+    pub fn describe(&self, pc: u32) -> CodeLocation {
         let function = self.function(pc).map(|(name, offset)| (name.to_string(), offset));
-        Place { pc, function, line: self.line(pc) }
+        CodeLocation { pc, function, line: self.line(pc) }
     }
 
     /// The address of a function or data object by its name.

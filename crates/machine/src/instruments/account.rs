@@ -19,7 +19,7 @@ pub use meetings::{CameLast, Collective};
 pub(crate) use meetings::{Meeting, Meetings};
 pub use told::{Call, Rank, Sent, WaitsFor};
 
-use super::journey::{Flight, Part};
+use super::message_trace::{Flight, Part};
 use super::tables::{CallRow, Rows, Tables};
 use abi::MessageId;
 use des::Time;

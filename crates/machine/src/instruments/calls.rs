@@ -2,7 +2,7 @@
 //! account.
 
 use super::journal::Journal;
-use super::journey::{Flight, Waypoint};
+use super::message_trace::{Flight, Waypoint};
 use super::timeline::{Flow, Track};
 use abi::MessageId;
 use des::Time;

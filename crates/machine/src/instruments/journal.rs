@@ -2,7 +2,7 @@
 //! run in fibres, all report to it.
 
 use super::account::{Chain, Clerk, Meetings, Rank};
-use super::journey::{Desk, Flight, Tallies, Unfinished, Waypoint};
+use super::message_trace::{Desk, Flight, Tallies, Unfinished, Waypoint};
 use super::tables::Tables;
 use super::timeline::Watch;
 use abi::seastar::{header_flag, PortalsHeader};

@@ -73,7 +73,7 @@ impl Watcher for Trace {
 
 /// Track of a node in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum TrackKey {
     /// The node itself, a process.
     Process,
     /// Group of the network interface's tracks; likewise of the router's.
@@ -100,7 +100,7 @@ struct Node {
     writer: Writer,
     streams: Streams,
     /// Numbers of the tracks and names that the sequence has described; only looked up, never iterated over.
-    tracks: HashMap<Place, u64>,
+    tracks: HashMap<TrackKey, u64>,
     names: HashMap<Box<str>, u64>,
 }
 
@@ -117,7 +117,7 @@ impl Node {
             });
         });
         let about = (self.about.nid == 0).then_some(description);
-        self.describe(Place::Process, about);
+        self.describe(TrackKey::Process, about);
         self
     }
 
@@ -135,7 +135,7 @@ impl Node {
     }
 
     /// Writes an event on a track.
-    fn event(&mut self, at: Time, place: Place, kind: u64, body: impl FnOnce(&mut Vec<u8>)) {
+    fn event(&mut self, at: Time, place: TrackKey, kind: u64, body: impl FnOnce(&mut Vec<u8>)) {
         let track = self.track(place);
         self.packet(Some(at), |out| {
             number(out, field::packet::SEQUENCE_FLAGS, field::packet::NEEDS_STATE);
@@ -148,7 +148,7 @@ impl Node {
     }
 
     /// The number of a track, which is described first if it is new.
-    fn track(&mut self, place: Place) -> u64 {
+    fn track(&mut self, place: TrackKey) -> u64 {
         match self.tracks.get(&place) {
             Some(&number) => number,
             None => self.describe(place, None),
@@ -156,14 +156,16 @@ impl Node {
     }
 
     #[cold]
-    fn describe(&mut self, place: Place, description: Option<&str>) -> u64 {
+    fn describe(&mut self, place: TrackKey, description: Option<&str>) -> u64 {
         let parent = match place {
-            Place::Process => None,
-            Place::Nic | Place::Router => Some(Place::Process),
-            Place::Slices(Track::Rank(_) | Track::Core(_)) => Some(Place::Process),
-            Place::Depth(Gauge::Posted(_) | Gauge::Unexpected(_)) => Some(Place::Process),
-            Place::Slices(Track::Output(_)) | Place::Depth(Gauge::Output(_)) => Some(Place::Router),
-            Place::Slices(_) | Place::Depth(_) => Some(Place::Nic),
+            TrackKey::Process => None,
+            TrackKey::Nic | TrackKey::Router => Some(TrackKey::Process),
+            TrackKey::Slices(Track::Rank(_) | Track::Core(_)) => Some(TrackKey::Process),
+            TrackKey::Depth(Gauge::Posted(_) | Gauge::Unexpected(_)) => Some(TrackKey::Process),
+            TrackKey::Slices(Track::Output(_)) | TrackKey::Depth(Gauge::Output(_)) => {
+                Some(TrackKey::Router)
+            }
+            TrackKey::Slices(_) | TrackKey::Depth(_) => Some(TrackKey::Nic),
         };
         let parent = parent.map(|parent| self.track(parent));
         let index = self.tracks.len() as u64;
@@ -180,16 +182,16 @@ impl Node {
                     number(out, field::track::RANK, rank);
                 }
                 match place {
-                    Place::Process => message(out, field::track::PROCESS, |out| {
+                    TrackKey::Process => message(out, field::track::PROCESS, |out| {
                         number(out, field::process::PID, u64::from(nid) + 1);
                         text(out, field::process::NAME, &name);
                     }),
                     _ => text(out, field::track::NAME, &name),
                 }
-                if let Place::Process | Place::Nic | Place::Router = place {
+                if let TrackKey::Process | TrackKey::Nic | TrackKey::Router = place {
                     number(out, field::track::CHILD_ORDERING, field::track::EXPLICIT);
                 }
-                if let Place::Depth(gauge) = place {
+                if let TrackKey::Depth(gauge) = place {
                     message(out, field::track::COUNTER, |out| {
                         text(out, field::counter::UNIT_NAME, unit_of(gauge));
                     });
@@ -202,28 +204,34 @@ impl Node {
         uuid
     }
 
-    fn name_of(&self, place: Place) -> String {
+    fn name_of(&self, place: TrackKey) -> String {
         match place {
-            Place::Process => format!("node {}", self.about.nid),
-            Place::Nic => "NIC".into(),
-            Place::Router => "router".into(),
-            Place::Slices(Track::Rank(rank)) => format!("rank {rank}"),
-            Place::Slices(Track::Core(0)) if self.about.cores == 1 => "processor".into(),
-            Place::Slices(Track::Core(core)) => format!("core {core}"),
-            Place::Slices(Track::Firmware) => "firmware".into(),
-            Place::Slices(Track::Transmit(_)) => "TX DMA".into(),
-            Place::Slices(Track::Receive(_)) => "RX DMA".into(),
-            Place::Slices(Track::Matches(unit)) => format!("unit for {}", list_of(unit)),
-            Place::Slices(Track::Inserts(unit)) => format!("unit for {}: inserts", list_of(unit)),
-            Place::Slices(Track::Output(output)) => format!("link {}", self.way(output)),
-            Place::Depth(Gauge::Output(output)) => format!("queue {}", self.way(output)),
-            Place::Depth(Gauge::Posted(rank)) => format!("rank {rank}: posted receives"),
-            Place::Depth(Gauge::Unexpected(rank)) => format!("rank {rank}: unexpected messages"),
-            Place::Depth(Gauge::Own(number)) => {
+            TrackKey::Process => format!("node {}", self.about.nid),
+            TrackKey::Nic => "NIC".into(),
+            TrackKey::Router => "router".into(),
+            TrackKey::Slices(Track::Rank(rank)) => format!("rank {rank}"),
+            TrackKey::Slices(Track::Core(0)) if self.about.cores == 1 => "processor".into(),
+            TrackKey::Slices(Track::Core(core)) => format!("core {core}"),
+            TrackKey::Slices(Track::Firmware) => "firmware".into(),
+            TrackKey::Slices(Track::Transmit(_)) => "TX DMA".into(),
+            TrackKey::Slices(Track::Receive(_)) => "RX DMA".into(),
+            TrackKey::Slices(Track::Matches(unit)) => format!("unit for {}", list_of(unit)),
+            TrackKey::Slices(Track::Inserts(unit)) => {
+                format!("unit for {}: inserts", list_of(unit))
+            }
+            TrackKey::Slices(Track::Output(output)) => {
+                format!("link {}", self.message_path(output))
+            }
+            TrackKey::Depth(Gauge::Output(output)) => {
+                format!("queue {}", self.message_path(output))
+            }
+            TrackKey::Depth(Gauge::Posted(rank)) => format!("rank {rank}: posted receives"),
+            TrackKey::Depth(Gauge::Unexpected(rank)) => format!("rank {rank}: unexpected messages"),
+            TrackKey::Depth(Gauge::Own(number)) => {
                 let known = self.about.queues.get(usize::from(number));
                 known.copied().unwrap_or("queue").into()
             }
-            Place::Depth(gauge) => match gauge {
+            TrackKey::Depth(gauge) => match gauge {
                 Gauge::Mailbox => "mailbox",
                 Gauge::Events => "event queue",
                 Gauge::TransmitCommands => "TX FIFO",
@@ -239,7 +247,7 @@ impl Node {
     }
 
     /// Name of an output of the router.
-    fn way(&self, output: u8) -> String {
+    fn message_path(&self, output: u8) -> String {
         let index = usize::from(output);
         let Some(link) = self.about.links.get(index) else { return "to the NIC".into() };
         match self.about.neighbours[index] {
@@ -266,7 +274,7 @@ impl Node {
 
     fn begins(&mut self, at: Time, track: Track, name: Option<&str>, id: Option<MessageId>) {
         let iid = name.map(|name| self.name(name));
-        self.event(at, Place::Slices(track), field::event::SLICE_BEGIN, |out| {
+        self.event(at, TrackKey::Slices(track), field::event::SLICE_BEGIN, |out| {
             match (iid, id) {
                 (Some(iid), _) => number(out, field::event::NAME_IID, iid),
                 // Each message has a name of its own, which nobody else needs.
@@ -281,7 +289,7 @@ impl Node {
     }
 
     fn busy(&mut self, at: Time, output: u8, (until, id): (Time, MessageId), load: Load) {
-        let place = Place::Slices(Track::Output(output));
+        let place = TrackKey::Slices(Track::Output(output));
         self.event(at, place, field::event::SLICE_BEGIN, |out| {
             text(out, field::event::NAME, &id.to_string());
             fixed64(out, field::event::FLOWS, flow(id));
@@ -303,11 +311,11 @@ impl Sink for Node {
         match what {
             What::Begin { track, name, message } => self.begins(at, track, name, message),
             What::End { track } => {
-                self.event(at, Place::Slices(track), field::event::SLICE_END, |_| {});
+                self.event(at, TrackKey::Slices(track), field::event::SLICE_END, |_| {});
             }
             What::Step { track, name, message: id, flow: kind } => {
                 let name = self.name(name);
-                self.event(at, Place::Slices(track), field::event::INSTANT, |out| {
+                self.event(at, TrackKey::Slices(track), field::event::INSTANT, |out| {
                     number(out, field::event::NAME_IID, name);
                     let Some(id) = id else { return };
                     match kind {
@@ -328,7 +336,7 @@ impl Sink for Node {
                 if matches!(gauge, Gauge::Output(output) if nowhere(output)) {
                     return;
                 }
-                self.event(at, Place::Depth(gauge), field::event::COUNTER, |out| {
+                self.event(at, TrackKey::Depth(gauge), field::event::COUNTER, |out| {
                     number(out, field::event::COUNTER_VALUE, value.into());
                 });
             }
@@ -374,30 +382,30 @@ fn list_of(unit: u8) -> &'static str {
 }
 
 /// Order of a track among its siblings: from the program down to the wire.
-fn rank_of(place: Place) -> u64 {
+fn rank_of(place: TrackKey) -> u64 {
     match place {
-        Place::Process => 0,
-        Place::Slices(Track::Rank(_)) => 1,
-        Place::Depth(Gauge::Posted(_) | Gauge::Unexpected(_)) => 2,
-        Place::Slices(Track::Core(core)) => 3 + u64::from(core),
-        Place::Nic => 1000,
-        Place::Router => 1001,
-        Place::Depth(Gauge::Mailbox) => 1,
-        Place::Slices(Track::Firmware) => 2,
-        Place::Depth(Gauge::TransmitCommands) => 3,
-        Place::Slices(Track::Transmit(_)) => 4,
-        Place::Depth(Gauge::TransmitCompletions) => 5,
-        Place::Slices(Track::Receive(_)) => 6,
-        Place::Depth(Gauge::Packets) => 7,
-        Place::Depth(Gauge::Streams) => 8,
-        Place::Depth(Gauge::Notifications) => 9,
-        Place::Depth(Gauge::ReceiveCommands) => 10,
-        Place::Depth(Gauge::Events) => 11,
-        Place::Slices(Track::Matches(unit)) => 12 + 2 * u64::from(unit),
-        Place::Slices(Track::Inserts(unit)) => 13 + 2 * u64::from(unit),
-        Place::Depth(Gauge::Own(number)) => 20 + u64::from(number),
-        Place::Slices(Track::Output(output)) => 2 * u64::from(output),
-        Place::Depth(Gauge::Output(output)) => 2 * u64::from(output) + 1,
+        TrackKey::Process => 0,
+        TrackKey::Slices(Track::Rank(_)) => 1,
+        TrackKey::Depth(Gauge::Posted(_) | Gauge::Unexpected(_)) => 2,
+        TrackKey::Slices(Track::Core(core)) => 3 + u64::from(core),
+        TrackKey::Nic => 1000,
+        TrackKey::Router => 1001,
+        TrackKey::Depth(Gauge::Mailbox) => 1,
+        TrackKey::Slices(Track::Firmware) => 2,
+        TrackKey::Depth(Gauge::TransmitCommands) => 3,
+        TrackKey::Slices(Track::Transmit(_)) => 4,
+        TrackKey::Depth(Gauge::TransmitCompletions) => 5,
+        TrackKey::Slices(Track::Receive(_)) => 6,
+        TrackKey::Depth(Gauge::Packets) => 7,
+        TrackKey::Depth(Gauge::Streams) => 8,
+        TrackKey::Depth(Gauge::Notifications) => 9,
+        TrackKey::Depth(Gauge::ReceiveCommands) => 10,
+        TrackKey::Depth(Gauge::Events) => 11,
+        TrackKey::Slices(Track::Matches(unit)) => 12 + 2 * u64::from(unit),
+        TrackKey::Slices(Track::Inserts(unit)) => 13 + 2 * u64::from(unit),
+        TrackKey::Depth(Gauge::Own(number)) => 20 + u64::from(number),
+        TrackKey::Slices(Track::Output(output)) => 2 * u64::from(output),
+        TrackKey::Depth(Gauge::Output(output)) => 2 * u64::from(output) + 1,
     }
 }
 

@@ -7,7 +7,7 @@
 mod parquet;
 
 use super::account::Meetings;
-use super::journey::{Flight, Way};
+use super::message_trace::{Flight, MessagePath};
 use super::spool::{Spool, Stream, Writer};
 use des::Time;
 use parquet::Type;
@@ -23,7 +23,7 @@ pub struct Tables {
     messages: Option<Table>,
     calls: Option<Table>,
     /// The steps of messages.
-    way: &'static Way,
+    message_path: &'static MessagePath,
     /// Description of the run.
     about: String,
 }
@@ -91,7 +91,7 @@ impl Tables {
     pub fn to(
         messages: Option<&Path>,
         calls: Option<&Path>,
-        way: &'static Way,
+        message_path: &'static MessagePath,
         about: String,
     ) -> Result<Tables, String> {
         let table = |file: &Path| {
@@ -99,7 +99,7 @@ impl Tables {
             Ok::<_, String>(Table { file, spool, streams: Mutex::default() })
         };
         let (messages, calls) = (messages.map(table).transpose()?, calls.map(table).transpose()?);
-        Ok(Tables { messages, calls, way, about })
+        Ok(Tables { messages, calls, message_path, about })
     }
 
     /// Rows for a node's messages, if they are wanted.
@@ -127,7 +127,7 @@ impl Tables {
     pub(crate) fn finish(&self, (meetings, launch): (&Meetings, Time)) -> Vec<Result<(), String>> {
         let nothing = |_: &[i64]| Vec::new();
         let messages = self.messages.iter().map(|table| {
-            let columns = message_columns(self.way);
+            let columns = message_columns(self.message_path);
             let sizes = (MESSAGE_NUMBERS.len(), MESSAGE_WORDS.len());
             table.write(&columns, sizes, &nothing, &self.about)
         });
@@ -158,10 +158,10 @@ fn end(table: &Option<Table>, number: u32, rows: Option<Rows>) {
 }
 
 /// Columns of `--messages`, in their order: words, numbers, steps.
-fn message_columns(way: &Way) -> Vec<(String, Type)> {
+fn message_columns(message_path: &MessagePath) -> Vec<(String, Type)> {
     let words = MESSAGE_WORDS.map(|name| (name.to_owned(), Type::Word));
     let numbers = MESSAGE_NUMBERS.map(|(name, holds)| (name.to_owned(), holds));
-    let steps = way.columns().map(|name| (name, Type::Maybe));
+    let steps = message_path.columns().map(|name| (name, Type::Maybe));
     words.into_iter().chain(numbers).chain(steps).collect()
 }
 
@@ -196,7 +196,7 @@ impl Rows {
     /// A message has come to its end.
     pub fn message(&mut self, flight: &Flight, launch: Time) {
         let number = |rank: Option<u32>| rank.map(i64::from);
-        let mut steps = Vec::with_capacity(flight.way.stretches.len());
+        let mut steps = Vec::with_capacity(flight.message_path.steps.len());
         let total = flight.steps(|slot, time| steps.push((slot as u8, time.0 as i64)));
         let numbers = [
             Some(i64::from(flight.first.source_nid)),

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The judge of one node. All its causes come from the node's own thread.
-pub struct Bailiff {
+pub struct Adapter {
     judge: RefCell<spec::Judge>,
     memory: SharedMemory,
     spaces: Spaces,
@@ -47,7 +47,7 @@ impl spec::Memory for View {
     }
 }
 
-impl Bailiff {
+impl Adapter {
     /// The judge of node `nid`. `watched`: the DMA engines report their accesses. `scattered`: memory may be
     /// in more pieces than a command of the network interface can describe.
     pub fn new(
@@ -56,11 +56,11 @@ impl Bailiff {
         memory: SharedMemory,
         watched: bool,
         scattered: bool,
-    ) -> Bailiff {
+    ) -> Adapter {
         let spaces = Spaces::default();
         let view = Box::new(View { memory: memory.clone(), spaces: spaces.clone() });
         let judge = spec::Judge::new(nid, ledger, view, watched, scattered);
-        Bailiff { judge: RefCell::new(judge), memory, spaces, now: Cell::default() }
+        Adapter { judge: RefCell::new(judge), memory, spaces, now: Cell::default() }
     }
 
     /// The first disagreement.
@@ -118,10 +118,10 @@ impl Bailiff {
         let at = at.0;
         let mut judge = self.judge.borrow_mut();
         match *told {
-            Told::Opened { seat, space, identity, limits, on_nic } => {
+            Told::Opened { slot, space, identity, limits, on_nic } => {
                 let user = [identity.uid, identity.jid];
                 judge.opened(
-                    seat,
+                    slot,
                     self.space(space),
                     words::id(identity.id),
                     user,
@@ -129,28 +129,28 @@ impl Bailiff {
                     on_nic,
                 );
             }
-            Told::Posted { seat } => judge.stored(at, seat),
-            Told::Landed { seat } => judge.landed(at, seat),
-            Told::Leaving { seat } => judge.leaves(at, seat),
-            Told::Closed { seat } => judge.closed(at, seat),
-            Told::Called { seat, call, regions, result } => {
+            Told::Posted { slot } => judge.stored(at, slot),
+            Told::Landed { slot } => judge.landed(at, slot),
+            Told::Leaving { slot } => judge.leaves(at, slot),
+            Told::Closed { slot } => judge.closed(at, slot),
+            Told::Called { slot, call, regions, result } => {
                 let value = result.as_ref().map(words::value).map_err(|error| error.name());
                 let result = value.as_ref().map_err(|code| *code);
-                judge.called(at, seat, &words::call_of(call, regions), result);
+                judge.called(at, slot, &words::call_of(call, regions), result);
             }
-            Told::Looked { seat, eq, result } => {
+            Told::Looked { slot, eq, result } => {
                 let got = result.as_ref().map(|next| (words::event(&next.event), next.dropped));
                 let got = got.as_ref().map(|(event, lost)| (event, *lost));
-                judge.next_event(at, seat, eq.raw(), got.map_err(|error| error.name()));
+                judge.next_event(at, slot, eq.raw(), got.map_err(|error| error.name()));
             }
-            Told::Asked { seat, ref asked, result, work } => {
+            Told::Asked { slot, ref asked, result, work } => {
                 let grant = result.map(words::grant).map_err(|error| error.name());
                 let grant = grant.as_ref().map_err(|code| *code);
-                judge.issued(at, seat, &words::issue(asked), grant, work.events);
+                judge.issued(at, slot, &words::issue(asked), grant, work.events);
             }
-            Told::Header { seat, header } => judge.sent(at, seat, &words::header_of(header)),
-            Told::Commanded { seat, message, inline, failed } => {
-                judge.commanded(at, seat.unwrap_or(usize::MAX), message, inline, failed);
+            Told::Header { slot, header } => judge.sent(at, slot, &words::header_of(header)),
+            Told::Commanded { slot, message, inline, failed } => {
+                judge.commanded(at, slot.unwrap_or(usize::MAX), message, inline, failed);
             }
             Told::Taken { header, fate } => {
                 judge.taken(at, &words::header_of(header), &words::fate_of(fate))
@@ -159,17 +159,17 @@ impl Bailiff {
                 judge.delivered(at, message, &words::fate_of(fate))
             }
             Told::Damaged => judge.damaged(at),
-            Told::Performs { seat, message } => judge.performs(at, seat, message),
-            Told::Performed { seat, message, found, left } => {
-                judge.performed(at, seat, message, (found, left));
+            Told::Performs { slot, message } => judge.performs(at, slot, message),
+            Told::Performed { slot, message, found, left } => {
+                judge.performed(at, slot, message, (found, left));
             }
-            Told::Answered { seat, request, reaction, fail } => {
+            Told::Answered { slot, request, reaction, fail } => {
                 let failed = fail != portals::NiFail::Ok;
-                judge.answered(at, seat, request, &words::answer(reaction), failed);
+                judge.answered(at, slot, request, &words::answer(reaction), failed);
             }
-            Told::Ended { seat, kind, message, fail, work } => {
+            Told::Ended { slot, kind, message, fail, work } => {
                 let failed = fail != portals::NiFail::Ok;
-                judge.ended(at, seat, (words::kind_of(kind), message), failed, work.events);
+                judge.ended(at, slot, (words::kind_of(kind), message), failed, work.events);
             }
         }
     }

@@ -162,7 +162,7 @@ pub fn grant(grant: &portals::library::Grant) -> spec::Grant {
         md: grant.operation.event().md_handle.raw(),
         offset: grant.offset,
         mlength: grant.mlength,
-        pieces: grant.place.pieces().map(|piece| (piece.start, piece.length)).collect(),
+        pieces: grant.span.pieces().map(|piece| (piece.start, piece.length)).collect(),
         ack: grant.ack,
     }
 }
@@ -245,8 +245,8 @@ pub fn header_of(header: &PortalsHeader) -> spec::Header {
 pub fn fate_of(fate: portals::Fate) -> spec::Fate {
     match fate {
         portals::Fate::Nobody => spec::Fate::Nobody,
-        portals::Fate::Handed { seat, grant: taker, work } => spec::Fate::Handed {
-            seat,
+        portals::Fate::Handed { slot, grant: taker, work } => spec::Fate::Handed {
+            slot,
             grant: taker.map(grant),
             events: work.events,
             visits: work.entries.into(),

@@ -4,8 +4,8 @@ use super::{Crossing, Event, Nic};
 use crate::bench::Failure;
 use crate::faults::{Fate, Interrupts};
 use crate::instruments::journal::Journal;
-use crate::instruments::journey::Waypoint;
-use crate::judge::Bailiff;
+use crate::instruments::message_trace::Waypoint;
+use crate::judge::Adapter;
 use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use bus::BusError;
@@ -24,7 +24,7 @@ pub struct Ports<N: Nic> {
     pub(super) outbox: Outbox<Crossing<N::Message>>,
     pub(super) messages: Slab<N::Message>,
     pub(super) memory: host::SharedMemory,
-    pub(super) judge: Option<Rc<Bailiff>>,
+    pub(super) judge: Option<Rc<Adapter>>,
     pub(super) journal: Rc<Journal>,
     /// True if there are observers; the journal knows it too.
     pub(super) watched: bool,
@@ -59,7 +59,7 @@ impl<N: Nic> Ports<N> {
         nid: u32,
         memory: host::SharedMemory,
         journal: Rc<Journal>,
-        judge: Option<Rc<Bailiff>>,
+        judge: Option<Rc<Adapter>>,
         interrupts: Option<Interrupts>,
     ) -> Ports<N> {
         Ports {

@@ -2,7 +2,7 @@
 
 use super::{Crossing, Nic, Node};
 use crate::bench::Remains;
-use des::{Envelope, LogicalProcess, Outbox, Standing, Time};
+use des::{Envelope, LogicalProcess, Outbox, Status, Time};
 
 /// A part of the network that has neither host nor network interface.
 pub trait Switch {
@@ -41,9 +41,9 @@ impl<N: Nic, S: Switch<Message = N::Message>> LogicalProcess for Process<N, S> {
             Process::Switch(switch) => switch.next_event(),
         }
     }
-    fn reach(&self) -> Time {
+    fn earliest_output(&self) -> Time {
         match self {
-            Process::Node(node) => node.reach(),
+            Process::Node(node) => node.earliest_output(),
             Process::Switch(switch) => switch.next_event(),
         }
     }
@@ -67,16 +67,16 @@ impl<N: Nic, S: Switch<Message = N::Message>> LogicalProcess for Process<N, S> {
             }
         }
     }
-    fn standing(&self) -> Standing {
+    fn status(&self) -> Status {
         match self {
-            Process::Node(node) => node.standing(),
-            Process::Switch(switch) if switch.next_event() < Time::NEVER => Standing::Busy,
-            Process::Switch(_) => Standing::Done,
+            Process::Node(node) => node.status(),
+            Process::Switch(switch) if switch.next_event() < Time::NEVER => Status::Busy,
+            Process::Switch(_) => Status::Done,
         }
     }
-    fn rests(&self) -> Time {
+    fn quiesce_time(&self) -> Time {
         match self {
-            Process::Node(node) => node.rests(),
+            Process::Node(node) => node.quiesce_time(),
             Process::Switch(switch) => switch.last(),
         }
     }

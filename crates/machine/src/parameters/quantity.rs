@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Kind of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A span of time: ps, ns, us, ms.
     Duration,
     /// Hz, kHz, MHz, GHz.
@@ -29,21 +29,21 @@ pub enum Kind {
 /// A value without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A [`Kind::Duration`].
+    /// A [`ValueKind::Duration`].
     Duration(Duration),
-    /// A [`Kind::Frequency`], in hertz.
+    /// A [`ValueKind::Frequency`], in hertz.
     Frequency(u64),
-    /// A [`Kind::Bytes`].
+    /// A [`ValueKind::Bytes`].
     Bytes(u64),
-    /// A [`Kind::Rate`], in bytes a second.
+    /// A [`ValueKind::Rate`], in bytes a second.
     Rate(u64),
-    /// A [`Kind::Cycles`].
+    /// A [`ValueKind::Cycles`].
     Cycles(u64),
-    /// A [`Kind::Count`] or [`Kind::PowerOfTwo`].
+    /// A [`ValueKind::Count`] or [`ValueKind::PowerOfTwo`].
     Count(u64),
-    /// A [`Kind::Choice`].
+    /// A [`ValueKind::Choice`].
     Choice(&'static str),
-    /// A [`Kind::Switch`].
+    /// A [`ValueKind::Switch`].
     Switch(bool),
 }
 
@@ -76,17 +76,17 @@ const RATES: &[(&str, u64)] =
 const CYCLES: &[(&str, u64)] = &[("cycles", 1), ("cycle", 1)];
 const BARE: &[(&str, u64)] = &[("", 1)];
 
-impl Kind {
+impl ValueKind {
     /// Units of a number of this kind, each with its factor; empty for words.
     fn units(self) -> &'static [(&'static str, u64)] {
         match self {
-            Kind::Duration => TIMES,
-            Kind::Frequency => FREQUENCIES,
-            Kind::Bytes => SIZES,
-            Kind::Rate => RATES,
-            Kind::Cycles => CYCLES,
-            Kind::Count | Kind::PowerOfTwo => BARE,
-            Kind::Choice(_) | Kind::Switch => &[],
+            ValueKind::Duration => TIMES,
+            ValueKind::Frequency => FREQUENCIES,
+            ValueKind::Bytes => SIZES,
+            ValueKind::Rate => RATES,
+            ValueKind::Cycles => CYCLES,
+            ValueKind::Count | ValueKind::PowerOfTwo => BARE,
+            ValueKind::Choice(_) | ValueKind::Switch => &[],
         }
     }
 
@@ -94,16 +94,16 @@ impl Kind {
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         match self {
-            Kind::Choice(words) => {
+            ValueKind::Choice(words) => {
                 let word = words.iter().find(|word| **word == text);
                 word.map(|word| Value::Choice(word)).ok_or(format!("allowed is {self}"))
             }
-            Kind::Switch => match text {
+            ValueKind::Switch => match text {
                 "on" => Ok(Value::Switch(true)),
                 "off" => Ok(Value::Switch(false)),
                 _ => Err(format!("allowed is {self}")),
             },
-            Kind::PowerOfTwo => match self.parse_number(text)? {
+            ValueKind::PowerOfTwo => match self.parse_number(text)? {
                 number if number.is_power_of_two() => Ok(Value::Count(number)),
                 _ => Err(format!("allowed is {self}")),
             },
@@ -164,13 +164,13 @@ impl Kind {
 
     fn value(self, number: u64) -> Value {
         match self {
-            Kind::Duration => Value::Duration(Duration(number)),
-            Kind::Frequency => Value::Frequency(number),
-            Kind::Bytes => Value::Bytes(number),
-            Kind::Rate => Value::Rate(number),
-            Kind::Cycles => Value::Cycles(number),
-            Kind::Count | Kind::PowerOfTwo => Value::Count(number),
-            Kind::Choice(_) | Kind::Switch => unreachable!("words have no number"),
+            ValueKind::Duration => Value::Duration(Duration(number)),
+            ValueKind::Frequency => Value::Frequency(number),
+            ValueKind::Bytes => Value::Bytes(number),
+            ValueKind::Rate => Value::Rate(number),
+            ValueKind::Cycles => Value::Cycles(number),
+            ValueKind::Count | ValueKind::PowerOfTwo => Value::Count(number),
+            ValueKind::Choice(_) | ValueKind::Switch => unreachable!("words have no number"),
         }
     }
 }
@@ -196,18 +196,18 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
 }
 
 /// Values that are allowed, as the end of a sentence: "a duration (a number with ps, ns, us or ms)".
-impl fmt::Display for Kind {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
-            Kind::Duration => "a duration",
-            Kind::Frequency => "a frequency",
-            Kind::Bytes => "a size",
-            Kind::Rate => "a rate",
-            Kind::Cycles => return write!(f, "a whole number of cycles, as in \"3 cycles\""),
-            Kind::Count => return write!(f, "a whole number without unit"),
-            Kind::PowerOfTwo => return write!(f, "a power of two without unit"),
-            Kind::Choice(words) => return write!(f, "{}", listed(words)),
-            Kind::Switch => return write!(f, "on or off"),
+            ValueKind::Duration => "a duration",
+            ValueKind::Frequency => "a frequency",
+            ValueKind::Bytes => "a size",
+            ValueKind::Rate => "a rate",
+            ValueKind::Cycles => return write!(f, "a whole number of cycles, as in \"3 cycles\""),
+            ValueKind::Count => return write!(f, "a whole number without unit"),
+            ValueKind::PowerOfTwo => return write!(f, "a power of two without unit"),
+            ValueKind::Choice(words) => return write!(f, "{}", listed(words)),
+            ValueKind::Switch => return write!(f, "on or off"),
         };
         let units: Vec<&str> = self.units().iter().map(|(unit, _)| *unit).collect();
         write!(f, "{name} (a number with {})", listed(&units))
@@ -229,65 +229,71 @@ mod tests {
 
     #[test]
     fn numbers_are_exact() {
-        let ok = |kind: Kind, text: &str| kind.parse(text).map(|v| v.number().unwrap());
-        assert_eq!(ok(Kind::Duration, "40 ns"), Ok(40_000));
-        assert_eq!(ok(Kind::Duration, "0.1us"), Ok(100_000));
-        assert_eq!(ok(Kind::Duration, ".5 ns"), Ok(500));
-        assert_eq!(ok(Kind::Frequency, "78.125 MHz"), Ok(78_125_000));
-        assert_eq!(ok(Kind::Rate, "3.2 GB/s"), Ok(3_200_000_000));
-        assert_eq!(ok(Kind::Bytes, "384 KiB"), Ok(393_216));
-        assert_eq!(ok(Kind::Bytes, "1.50 KB"), Ok(1_500));
-        assert_eq!(ok(Kind::Cycles, "3 cycles"), Ok(3));
-        assert_eq!(ok(Kind::Count, "1274"), Ok(1274));
-        assert_eq!(Kind::Switch.parse("off"), Ok(Value::Switch(false)));
-        assert_eq!(Kind::Choice(&["mesh", "torus"]).parse("mesh"), Ok(Value::Choice("mesh")));
+        let ok = |kind: ValueKind, text: &str| kind.parse(text).map(|v| v.number().unwrap());
+        assert_eq!(ok(ValueKind::Duration, "40 ns"), Ok(40_000));
+        assert_eq!(ok(ValueKind::Duration, "0.1us"), Ok(100_000));
+        assert_eq!(ok(ValueKind::Duration, ".5 ns"), Ok(500));
+        assert_eq!(ok(ValueKind::Frequency, "78.125 MHz"), Ok(78_125_000));
+        assert_eq!(ok(ValueKind::Rate, "3.2 GB/s"), Ok(3_200_000_000));
+        assert_eq!(ok(ValueKind::Bytes, "384 KiB"), Ok(393_216));
+        assert_eq!(ok(ValueKind::Bytes, "1.50 KB"), Ok(1_500));
+        assert_eq!(ok(ValueKind::Cycles, "3 cycles"), Ok(3));
+        assert_eq!(ok(ValueKind::Count, "1274"), Ok(1274));
+        assert_eq!(ValueKind::Switch.parse("off"), Ok(Value::Switch(false)));
+        assert_eq!(ValueKind::Choice(&["mesh", "torus"]).parse("mesh"), Ok(Value::Choice("mesh")));
     }
 
     #[test]
     fn numbers_are_written_as_they_are_read() {
         let cases = [
-            (Kind::Duration, "1.2 us", 1_200_000, "1.2"),
-            (Kind::Duration, "40ns", 40_000, "40"),
-            (Kind::Rate, "2.5 GB/s", 2_500_000_000, "2.5"),
-            (Kind::Bytes, "1.5 KiB", 1536, "1.5"),
-            (Kind::Cycles, "3 cycles", 3, "3"),
-            (Kind::Count, "7", 7, "7"),
+            (ValueKind::Duration, "1.2 us", 1_200_000, "1.2"),
+            (ValueKind::Duration, "40ns", 40_000, "40"),
+            (ValueKind::Rate, "2.5 GB/s", 2_500_000_000, "2.5"),
+            (ValueKind::Bytes, "1.5 KiB", 1536, "1.5"),
+            (ValueKind::Cycles, "3 cycles", 3, "3"),
+            (ValueKind::Count, "7", 7, "7"),
         ];
         for (kind, text, number, digits) in cases {
             let unit = kind.unit_of(text).unwrap();
             assert_eq!(kind.in_unit(number, unit), digits);
             assert_eq!(kind.parse(&format!("{digits}{unit}")).unwrap().number(), Some(number));
         }
-        assert_eq!(Kind::Bytes.in_unit(1, "KiB"), "0.0009765625");
-        assert_eq!(Kind::Duration.unit_of("4 GB"), None);
-        assert_eq!(Kind::Switch.unit_of("on"), None);
+        assert_eq!(ValueKind::Bytes.in_unit(1, "KiB"), "0.0009765625");
+        assert_eq!(ValueKind::Duration.unit_of("4 GB"), None);
+        assert_eq!(ValueKind::Switch.unit_of("on"), None);
     }
 
     #[test]
     fn mistakes_are_named() {
-        let wrong = |kind: Kind, text: &str| kind.parse(text).unwrap_err();
+        let wrong = |kind: ValueKind, text: &str| kind.parse(text).unwrap_err();
         let times = "allowed is a duration (a number with ps, ns, us or ms)";
-        assert_eq!(wrong(Kind::Duration, "40"), format!("the unit is missing; {times}"));
-        assert_eq!(wrong(Kind::Duration, "40 MHz"), format!("the unit MHz does not fit; {times}"));
-        assert_eq!(wrong(Kind::Duration, "-1 ns"), format!("it must start with a number; {times}"));
+        assert_eq!(wrong(ValueKind::Duration, "40"), format!("the unit is missing; {times}"));
         assert_eq!(
-            wrong(Kind::Duration, "0.0005 ns"),
+            wrong(ValueKind::Duration, "40 MHz"),
+            format!("the unit MHz does not fit; {times}")
+        );
+        assert_eq!(
+            wrong(ValueKind::Duration, "-1 ns"),
+            format!("it must start with a number; {times}")
+        );
+        assert_eq!(
+            wrong(ValueKind::Duration, "0.0005 ns"),
             "it must be a whole number of ps below 2^64"
         );
-        assert_eq!(wrong(Kind::Count, "1.5"), "it must be a whole number below 2^64");
-        assert_eq!(wrong(Kind::Count, "1.2.3"), "it must be a whole number below 2^64");
+        assert_eq!(wrong(ValueKind::Count, "1.5"), "it must be a whole number below 2^64");
+        assert_eq!(wrong(ValueKind::Count, "1.2.3"), "it must be a whole number below 2^64");
         assert_eq!(
-            wrong(Kind::Count, "7 ns"),
+            wrong(ValueKind::Count, "7 ns"),
             "the unit ns does not fit; allowed is a whole number without unit"
         );
         assert_eq!(
-            wrong(Kind::Duration, "99999999999999999999 ms"),
+            wrong(ValueKind::Duration, "99999999999999999999 ms"),
             "it must be a whole number of ps below 2^64"
         );
         let power = "allowed is a power of two without unit";
-        assert_eq!(wrong(Kind::PowerOfTwo, "6"), power);
-        assert_eq!(wrong(Kind::PowerOfTwo, "0"), power);
-        assert_eq!(wrong(Kind::Switch, "yes"), "allowed is on or off");
-        assert_eq!(wrong(Kind::Choice(&["id", "i", "off"]), "d"), "allowed is id, i or off");
+        assert_eq!(wrong(ValueKind::PowerOfTwo, "6"), power);
+        assert_eq!(wrong(ValueKind::PowerOfTwo, "0"), power);
+        assert_eq!(wrong(ValueKind::Switch, "yes"), "allowed is on or off");
+        assert_eq!(wrong(ValueKind::Choice(&["id", "i", "off"]), "d"), "allowed is id, i or off");
     }
 }

@@ -1,6 +1,6 @@
 //! Parameters of a machine: one row for each key.
 
-use super::quantity::{Kind, Value};
+use super::quantity::{Value, ValueKind};
 use crate::models::{Model, Models};
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct Row {
     /// Dotted key, as in `--set KEY=VALUE`: section and name.
     pub key: &'static str,
     /// Kind of its value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Least and greatest value, as text; both empty for words.
     pub range: (&'static str, &'static str),
 }
@@ -50,31 +50,31 @@ pub type Text = &'static str;
 
 /// A duration.
 pub const fn time(key: Text, least: Text, most: Text) -> Row {
-    Row { key, kind: Kind::Duration, range: (least, most) }
+    Row { key, kind: ValueKind::Duration, range: (least, most) }
 }
 /// A frequency.
 pub const fn frequency(key: Text, least: Text, most: Text) -> Row {
-    Row { key, kind: Kind::Frequency, range: (least, most) }
+    Row { key, kind: ValueKind::Frequency, range: (least, most) }
 }
 /// A rate in bytes a second.
 pub const fn rate(key: Text, least: Text, most: Text) -> Row {
-    Row { key, kind: Kind::Rate, range: (least, most) }
+    Row { key, kind: ValueKind::Rate, range: (least, most) }
 }
 /// A size in bytes.
 pub const fn bytes(key: Text, least: Text, most: Text) -> Row {
-    Row { key, kind: Kind::Bytes, range: (least, most) }
+    Row { key, kind: ValueKind::Bytes, range: (least, most) }
 }
 /// A number of cycles.
 pub const fn cycles(key: Text, least: Text, most: Text) -> Row {
-    Row { key, kind: Kind::Cycles, range: (least, most) }
+    Row { key, kind: ValueKind::Cycles, range: (least, most) }
 }
 /// A count.
 pub const fn count(key: Text, least: Text, most: Text) -> Row {
-    Row { key, kind: Kind::Count, range: (least, most) }
+    Row { key, kind: ValueKind::Count, range: (least, most) }
 }
 /// A count that is a power of two.
 pub const fn power_of_two(key: Text, least: Text, most: Text) -> Row {
-    Row { key, kind: Kind::PowerOfTwo, range: (least, most) }
+    Row { key, kind: ValueKind::PowerOfTwo, range: (least, most) }
 }
 /// The rows of a model: its own, and those of a part that others have, too. `N` is the sum of both.
 pub const fn joined<const N: usize>(own: &[Row], part: &[Row]) -> [Row; N] {
@@ -88,11 +88,11 @@ pub const fn joined<const N: usize>(own: &[Row], part: &[Row]) -> [Row; N] {
 }
 /// A switch, on or off.
 pub const fn switch(key: Text) -> Row {
-    Row { key, kind: Kind::Switch, range: ("", "") }
+    Row { key, kind: ValueKind::Switch, range: ("", "") }
 }
 /// One of a few words.
 pub const fn choice(key: Text, words: &'static [Text]) -> Row {
-    Row { key, kind: Kind::Choice(words), range: ("", "") }
+    Row { key, kind: ValueKind::Choice(words), range: ("", "") }
 }
 
 /// Parameters that every machine has, in the order in which they are printed; those of its model are behind

@@ -80,7 +80,7 @@ fn costs(p: &Parameters) -> Costs {
 }
 
 /// A node's only rank: a guest.
-pub struct Seat {
+pub struct GuestRank {
     rank: u32,
     kernel: Kernel,
     task: Task,
@@ -96,9 +96,9 @@ struct State {
     ending: RefCell<Option<(Time, Ending)>>,
 }
 
-impl Seat {
+impl GuestRank {
     /// Node `nid` of a bench with these guests; its card is at `slot`.
-    pub fn new(bench: &Bench<'_>, guests: &Guests, nid: u32, slot: Slot) -> Seat {
+    pub fn new(bench: &Bench<'_>, guests: &Guests, nid: u32, slot: Slot) -> GuestRank {
         let p = &bench.options.parameters;
         let executable = guests.executable(nid).clone();
         let around = &executable.surroundings;
@@ -120,11 +120,11 @@ impl Seat {
             setup: Setup::default(),
         };
         let (kernel, state) = (guests.kernel.clone(), Rc::default());
-        Seat { rank: nid, kernel, task, slot, executable, state }
+        GuestRank { rank: nid, kernel, task, slot, executable, state }
     }
 
     /// The same, with something to be done before its program begins.
-    pub fn prepared(mut self, setup: Setup) -> Seat {
+    pub fn prepared(mut self, setup: Setup) -> GuestRank {
         self.task.setup = setup;
         self
     }
@@ -144,7 +144,7 @@ impl Seat {
     }
 }
 
-impl Software for Seat {
+impl Software for GuestRank {
     fn boot(&self, host: &mut Host, _launch: Time) {
         let state = self.state.clone();
         let guest = match Guest::start(&self.kernel, &self.task) {

@@ -3,7 +3,7 @@
 use super::marshal::Marshal;
 use super::observers::Observer;
 use super::placement::Placement;
-use super::{Program, Seat, Software};
+use super::{Program, RankSlot, Software};
 use crate::bench::Carrier;
 use crate::console;
 use host::{Cpu, SpaceId};
@@ -17,14 +17,14 @@ pub(super) struct Life<'a> {
     pub kernel: Option<&'a Rc<Kernel>>,
     pub software: &'a Software,
     pub observer: &'a Rc<Observer>,
-    pub seat: &'a Seat,
+    pub slot: &'a RankSlot,
 }
 
 impl Life<'_> {
     /// Runs the rank: its libraries start, `until_launch` passes, its program runs.
     pub fn run(&self, until_launch: impl FnOnce()) -> rank::Ending {
-        let (cpu, software, rank) = (self.cpu, self.software, self.seat.rank);
-        let memory = self.seat.memory.clone();
+        let (cpu, software, rank) = (self.cpu, self.software, self.slot.rank);
+        let memory = self.slot.memory.clone();
         let space = cpu.memory().borrow_mut().add_space(Box::new(memory));
         let world = mpi::World {
             rank,
@@ -40,7 +40,7 @@ impl Life<'_> {
         };
         let mut mpi = mpi::Mpi::new(cpu.clone(), space, world, params, over);
         mpi.process().set_observer(self.observer.clone());
-        *self.seat.waiting.borrow_mut() = Some(mpi.waiting());
+        *self.slot.waiting.borrow_mut() = Some(mpi.waiting());
         until_launch();
         let ended = match &software.start.program {
             Program::Builtin(builtin) => {
@@ -61,7 +61,7 @@ impl Life<'_> {
 
     /// Transport of the rank's messages.
     fn transport(&self, local: &mut mpi::Local, space: SpaceId) -> Box<dyn mpi::Transport> {
-        let (cpu, core) = (self.cpu, self.seat.core);
+        let (cpu, core) = (self.cpu, self.slot.core);
         let kernel = match &self.software.carrier {
             Carrier::Queues(open) => return open(local, core),
             Carrier::Portals(_) => self.kernel.expect("Portals stands in a kernel"),
@@ -75,9 +75,9 @@ impl Life<'_> {
 
     /// Runs the program as a process. The error is the reason for which there is none.
     fn process(&self, mpi: &mut mpi::Mpi) -> Result<rank::Ending, String> {
-        let (software, rank) = (self.software, self.seat.rank);
-        let process = software.start.process(rank, self.seat.core, self.cpu.now())?;
-        self.seat.memory.set(process.memory());
+        let (software, rank) = (self.software, self.slot.rank);
+        let process = software.start.process(rank, self.slot.core, self.cpu.now())?;
+        self.slot.memory.set(process.memory());
         let party = rank::Party { rank, map: software.programs.clone() };
         let (waiting, space) = (mpi.waiting(), mpi.process().space());
         let bridge = self.kernel.map(|kernel| {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 /// A kind of such a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct WorkloadKind {
     /// Name behind `builtin:`; no other model has it.
     pub name: &'static str,
     /// Default size of a message, in bytes.
@@ -22,7 +22,7 @@ pub struct Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     /// Kind of the workload.
-    pub kind: &'static Kind,
+    pub kind: &'static WorkloadKind,
     /// Bytes of a message.
     pub bytes: u64,
     /// Number of repetitions.
@@ -47,9 +47,9 @@ impl Workload {
     }
 }
 
-impl Kind {
+impl WorkloadKind {
     fn with(&'static self, args: &[OsString], ranks: u32) -> Result<Workload, String> {
-        let Kind { name, bytes, bytes_max, word, ranks: least } = *self;
+        let WorkloadKind { name, bytes, bytes_max, word, ranks: least } = *self;
         let prefix = rank::BUILTIN_PREFIX;
         if ranks < least {
             return Err(format!("{prefix}{name} needs {least} ranks; give -n"));

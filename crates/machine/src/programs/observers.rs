@@ -3,9 +3,9 @@
 use crate::console;
 use crate::instruments::account::Clerk;
 use crate::instruments::journal::Journal;
-use crate::instruments::journey::{Kind, Protocol, Waypoint};
+use crate::instruments::message_trace::{MessageKind, Protocol, Waypoint};
 use crate::instruments::timeline::{Flow, Gauge, Track};
-use crate::judge::Bailiff;
+use crate::judge::Adapter;
 use crate::programs::placement::Placement;
 use abi::mpi::Function;
 use abi::MessageId;
@@ -19,11 +19,11 @@ pub(super) struct Observers {
     pub cores: Vec<Rc<Observer>>,
     pub journal: Rc<Journal>,
     pub placement: Placement,
-    pub judge: Option<Rc<Bailiff>>,
+    pub judge: Option<Rc<Adapter>>,
 }
 
 impl portals::Observer for Observers {
-    fn mark(&self, core: usize, at: Time, id: MessageId, mark: portals::Mark) {
+    fn mark(&self, core: usize, at: Time, id: MessageId, mark: portals::TracePoint) {
         self.cores[core].mark(at, id, mark);
     }
     fn begun(&self, core: usize, id: MessageId, begun: &portals::Begun) {
@@ -210,7 +210,7 @@ impl mpi::Observer for Observer {
     fn begins(&self, message: MessageId, at: Time, sent: &mpi::Sent) {
         self.starts(at, message);
         self.journal.with(message, |flight| {
-            flight.kind = if sent.collective { Kind::Collective } else { Kind::Send };
+            flight.kind = if sent.collective { MessageKind::Collective } else { MessageKind::Send };
             flight.protocol = match sent {
                 mpi::Sent { fetched: true, .. } => Protocol::Rendezvous,
                 mpi::Sent { bytes: 0, .. } => Protocol::Header,
@@ -316,15 +316,15 @@ impl Observer {
         }
         self.journal.taken(message);
     }
-    fn mark(&self, at: Time, id: MessageId, mark: portals::Mark) {
+    fn mark(&self, at: Time, id: MessageId, mark: portals::TracePoint) {
         let journal = &self.journal;
         journal.watch(|watch| watch.passes(at, (self.core, self.rank), id, mark));
         let pass = |at, waypoint| journal.mark(at, id, waypoint);
         match mark {
-            portals::Mark::CallEntered => self.starts(at, id),
-            portals::Mark::Refused => journal.forget(id),
-            portals::Mark::KernelEntered => pass(at, Waypoint::KernelEntered),
-            portals::Mark::CommandWritten => {
+            portals::TracePoint::CallEntered => self.starts(at, id),
+            portals::TracePoint::Refused => journal.forget(id),
+            portals::TracePoint::KernelEntered => pass(at, Waypoint::KernelEntered),
+            portals::TracePoint::CommandWritten => {
                 pass(at, Waypoint::CommandWritten);
                 journal.account(self.core, |clerk| clerk.commanded(at, id));
                 let arrives = journal.last_write_arrives.get();
@@ -332,9 +332,9 @@ impl Observer {
                     pass(arrives, Waypoint::CommandArrived);
                 }
             }
-            portals::Mark::InterruptRaised => self.interrupt.set((at, at)),
-            portals::Mark::HandlerEntered => self.interrupt.set((self.interrupt.get().0, at)),
-            portals::Mark::HeaderDrained => {
+            portals::TracePoint::InterruptRaised => self.interrupt.set((at, at)),
+            portals::TracePoint::HandlerEntered => self.interrupt.set((self.interrupt.get().0, at)),
+            portals::TracePoint::HeaderDrained => {
                 let (raised, entered) = self.interrupt.get();
                 if let Some(written) = journal.written_for(raised) {
                     pass(written, Waypoint::InterruptWritten);
@@ -343,13 +343,13 @@ impl Observer {
                 pass(entered, Waypoint::HandlerEntered);
                 pass(at, Waypoint::EventDrained);
             }
-            portals::Mark::Matched(entries) => {
+            portals::TracePoint::Matched(entries) => {
                 let ps = self.list_entry.0 * u64::from(entries);
                 journal.account(self.core, |clerk| clerk.walked(ps));
                 let of = journal.with(id, |flight| {
                     flight.entries += entries;
                     flight.mark(at, Waypoint::Matched);
-                    let of_mpi = matches!(flight.kind, Kind::Send | Kind::Collective);
+                    let of_mpi = matches!(flight.kind, MessageKind::Send | MessageKind::Collective);
                     (of_mpi && flight.leg == 0, flight.to)
                 });
                 // Replies search nothing.
@@ -357,14 +357,14 @@ impl Observer {
                     self.walks(entries, of);
                 }
             }
-            portals::Mark::Dropped => journal.dropped(id),
-            portals::Mark::RingRead => pass(at, Waypoint::EventDrained),
-            portals::Mark::RingCompleted => pass(at, Waypoint::CompletionDrained),
-            portals::Mark::ReceiveWritten => {
+            portals::TracePoint::Dropped => journal.dropped(id),
+            portals::TracePoint::RingRead => pass(at, Waypoint::EventDrained),
+            portals::TracePoint::RingCompleted => pass(at, Waypoint::CompletionDrained),
+            portals::TracePoint::ReceiveWritten => {
                 pass(at, Waypoint::ReceiveWritten);
                 pass(journal.last_write_arrives.get(), Waypoint::ReceiveArrived);
             }
-            portals::Mark::ReceivedDrained => {
+            portals::TracePoint::ReceivedDrained => {
                 let (raised, entered) = self.interrupt.get();
                 if let Some(written) = journal.written_for(raised) {
                     pass(written, Waypoint::CompletionWritten);
@@ -373,18 +373,20 @@ impl Observer {
                 pass(entered, Waypoint::CompletionEntered);
                 pass(at, Waypoint::CompletionDrained);
             }
-            portals::Mark::EventPosted(EventKind::PutEnd | EventKind::ReplyEnd) => {
+            portals::TracePoint::EventPosted(EventKind::PutEnd | EventKind::ReplyEnd) => {
                 pass(at, Waypoint::EventPosted);
             }
-            portals::Mark::EventReturned(kind @ (EventKind::PutEnd | EventKind::ReplyEnd)) => {
+            portals::TracePoint::EventReturned(
+                kind @ (EventKind::PutEnd | EventKind::ReplyEnd),
+            ) => {
                 self.returns(at, id, kind);
             }
-            portals::Mark::EventReturned(
+            portals::TracePoint::EventReturned(
                 kind @ (EventKind::SendEnd | EventKind::GetEnd | EventKind::Ack),
             ) => {
                 journal.takes((self.core, at), id, kind);
             }
-            portals::Mark::EndedSilently => {
+            portals::TracePoint::EndedSilently => {
                 pass(at, Waypoint::EventPosted);
                 journal.end(id);
             }

@@ -85,7 +85,7 @@ mod tests {
                     let rank = index as u32 % ranks;
                     assert!(placement.on(id.nid).contains(&rank));
                     assert!(ids[..index].iter().all(|other| other != id));
-                    assert_ne!(id.pid, crate::programs::echo::PID);
+                    assert_ne!(id.pid, crate::programs::loopback::PID);
                     assert_eq!(placement.rank_of(*id), Some(rank));
                 }
             }

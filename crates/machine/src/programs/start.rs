@@ -33,7 +33,7 @@ impl Start {
     pub fn process(&self, rank: u32, core: u32, now: Time) -> Result<rank::Process, String> {
         let (part, placement) = (self.program.part_of(rank), self.placement);
         let executable = &self.program.executables()[part];
-        let place = rank::Place {
+        let place = rank::RankPosition {
             node: rank / placement.per_node,
             nodes: placement.nodes(),
             local: core,

@@ -2,7 +2,7 @@
 
 use super::Options;
 use crate::bench::{Bench, Ended, Failure, Remains};
-use crate::instruments::journey::{Messages, Unfinished};
+use crate::instruments::message_trace::{Messages, Unfinished};
 use crate::parameters::Parameter;
 use crate::report::{Exit, Judged, Machine, Report, Setting};
 use des::{Ending, Time, TraceHash};

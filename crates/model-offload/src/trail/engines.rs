@@ -6,7 +6,7 @@ use abi::offload as of;
 use abi::offload::{completion_kind, dma_operation, packet_kind, Completion, Packet};
 use abi::MessageId;
 use des::Time;
-use machine::instruments::journey::{Flight, Waypoint};
+use machine::instruments::message_trace::{Flight, Waypoint};
 use machine::instruments::timeline::Engine;
 
 impl Trail {

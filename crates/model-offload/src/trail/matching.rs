@@ -5,7 +5,7 @@ use crate::lists::Scope;
 use abi::offload::unit_result;
 use alpu::Command as UnitCommand;
 use des::Time;
-use machine::instruments::journey::Waypoint;
+use machine::instruments::message_trace::Waypoint;
 use machine::instruments::timeline::{Engine, Gauge, Track};
 
 impl Trail {

@@ -262,8 +262,8 @@ impl Budget {
         }
     }
 
-    /// M = S * Ssize + sum of Pi * Psize (pedretti2005 s4.2), with `processes` firmware processes that have as
-    /// many pendings as the generic one.
+    /// M = S * Ssize + sum of Pi * Psize (pedretti2005 s4.2), with `processes` firmware processes that have
+    /// as many pendings as the generic one.
     pub fn occupancy(&self, processes: u32) -> u32 {
         self.sources.bytes() + processes * GENERIC_PENDINGS * self.pendings.size
     }
@@ -394,8 +394,8 @@ mod tests {
 
     #[test]
     fn missing_files_are_named() {
-        let mistake = FirmwareImage::load(Path::new("/nowhere")).unwrap_err().0;
-        assert!(mistake.starts_with("cannot use the firmware's ELF /nowhere/seastar.elf: "));
+        let usage_error = FirmwareImage::load(Path::new("/nowhere")).unwrap_err().0;
+        assert!(usage_error.starts_with("cannot use the firmware's ELF /nowhere/seastar.elf: "));
     }
 
     #[test]

@@ -7,10 +7,10 @@ impl Node {
     /// Words have come into rings: the processes that wait there look. False if none has.
     #[inline(always)]
     pub(super) fn wake_accelerated(&mut self, now: Time) -> bool {
-        let woken = self.seam.rings.as_ref().is_some_and(|rings| rings.take_woken());
+        let woken = self.ports.rings.as_ref().is_some_and(|rings| rings.take_woken());
         if woken {
-            let Node { host, seam, .. } = self;
-            host.attend(now, seam);
+            let Node { host, ports, .. } = self;
+            host.attend(now, ports);
         }
         woken
     }
@@ -20,34 +20,36 @@ impl LocalBus<'_> {
     /// The processor is about to store to `addr`: the judge needs what an atomic operation finds.
     #[inline(always)]
     pub(super) fn tell_store(&mut self, addr: u64, length: usize) {
-        if self.seam.rings.is_some() && self.seam.observers.judge.is_some() {
+        if self.ports.rings.is_some() && self.ports.observers.judge.is_some() {
             self.tell_overwritten(addr, length);
         }
     }
     #[cold]
     fn tell_overwritten(&mut self, addr: u64, length: usize) {
-        let LocalBus { nic, seam, .. } = self;
-        let (Some(rings), Some(phys)) = (seam.rings.clone(), nic.own_window(addr)) else { return };
+        let LocalBus { nic, ports, .. } = self;
+        let (Some(rings), Some(phys)) = (ports.rings.clone(), nic.own_window(addr)) else { return };
         let mut found = vec![0; length];
-        nic.host_look(phys, &mut found, *seam);
+        nic.host_look(phys, &mut found, *ports);
         rings.overwritten(phys, found);
     }
 
     /// The processor has stored to `addr`: journal and judge are told what an event word announces.
     #[inline(always)]
     pub(super) fn tell_rings(&mut self, at: Time, addr: u64, data: &[u8]) {
-        if self.seam.rings.is_some() {
+        if self.ports.rings.is_some() {
             self.tell_word(at, addr, data);
         }
     }
     #[cold]
     fn tell_word(&mut self, at: Time, addr: u64, data: &[u8]) {
-        let Some(rings) = self.seam.rings.clone().filter(|rings| rings.holds(addr)) else { return };
-        let LocalBus { nic, seam, .. } = self;
+        let Some(rings) = self.ports.rings.clone().filter(|rings| rings.holds(addr)) else {
+            return;
+        };
+        let LocalBus { nic, ports, .. } = self;
         for (index, word) in data.chunks_exact(4).enumerate() {
             let word = u32::from_le_bytes(word.try_into().expect("four bytes"));
             let place = (addr + 4 * index as u64, word);
-            rings.posted(at, place, &mut |phys, buf| nic.host_look(phys, buf, *seam));
+            rings.posted(at, place, &mut |phys, buf| nic.host_look(phys, buf, *ports));
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Coherence of the processor's data cache: it does not see the accesses of others to local memory, and is
 //! told of them here, after the event.
 
-use super::seam::Touched;
+use super::ports::Touched;
 use super::Node;
 
 impl Node {
     /// Tells the processor what others did to local memory. It can be a fault of the firmware.
     pub(super) fn tell_of_memory(&mut self) {
-        for touched in self.seam.touched.drain(..) {
+        for touched in self.ports.touched.drain(..) {
             match touched {
                 Touched::Written { addr, len } => self.core.written_outside(addr, len),
                 Touched::Read { addr, data } => self.core.read_outside(addr, &data),
@@ -21,8 +21,8 @@ impl Node {
     pub(super) fn firmware_fault(&mut self) {
         if let Some(fault) = self.core.fault() {
             let place = self.symbols.describe(fault.pc);
-            let sentence = format!("node {}: firmware fault in {place}: {fault}", self.seam.nid);
-            self.seam.fail(fault.at, 1, sentence);
+            let sentence = format!("node {}: firmware fault in {place}: {fault}", self.ports.nid);
+            self.ports.fail(fault.at, 1, sentence);
         }
     }
 }

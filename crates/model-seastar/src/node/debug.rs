@@ -10,62 +10,62 @@ use ppc440::{Off, Stop};
 /// All of the node but its processor.
 struct Around<'a> {
     nic: &'a mut nic::SeaStar,
-    seam: &'a mut Seam,
+    ports: &'a mut NodePorts,
 }
 
 impl Surroundings for Around<'_> {
     fn look(&mut self, _: Time, real: u64, bytes: &mut [u8]) -> bool {
-        let judge = self.seam.observers.judge.take();
-        let there = self.nic.plb_look(real, bytes, self.seam);
-        self.seam.observers.judge = judge;
+        let judge = self.ports.observers.judge.take();
+        let there = self.nic.plb_look(real, bytes, self.ports);
+        self.ports.observers.judge = judge;
         there
     }
 
     fn write(&mut self, now: Time, real: u64, bytes: &[u8]) -> bool {
-        let judge = self.seam.observers.judge.take();
+        let judge = self.ports.observers.judge.take();
         let written = if self.nic.is_sram(real) {
             self.nic.sram_mut().write(real, bytes)
         } else {
-            self.nic.ras_write(now, real, bytes, self.seam)
+            self.nic.ras_write(now, real, bytes, self.ports)
         };
-        self.seam.observers.judge = judge;
+        self.ports.observers.judge = judge;
         written.is_ok()
     }
 
     fn changed(&mut self) {
-        self.seam.firmware.stimulated();
+        self.ports.firmware.stimulated();
     }
 
     fn failure(&self) -> Option<&str> {
-        self.seam.failure.as_ref().map(|failure| &*failure.sentence)
+        self.ports.failure.as_ref().map(|failure| &*failure.sentence)
     }
 }
 
 impl Node {
     /// Lets gdb debug the processor, from its first instruction on.
     pub fn set_debugger(&mut self, debugger: Option<Debugger>) {
-        self.seat = Seat::new(debugger, &mut self.core);
+        self.gdb = GdbSlot::new(debugger, &mut self.core);
     }
 
     /// Lets gdb debug the processor again if it has come back. Called at the beginning of a window, before
     /// anything is done in it.
     pub(super) fn welcome(&mut self) {
-        if !self.seat.wants_back() {
+        if !self.gdb.wants_back() {
             return;
         }
         // An idle firmware may lag behind; what gdb makes it do must not come before this window.
         self.run_processor(self.horizon, false);
-        self.seat.take_back(&mut self.core);
+        self.gdb.take_back(&mut self.core);
     }
 
     /// Executes as [`Node::run_processor`] does, and halts where gdb wants to look.
     pub(super) fn debug_processor(&mut self, horizon: Time) {
-        while self.seat.is_taken() {
-            let limit = horizon.min(self.seam.next_time());
+        while self.gdb.is_taken() {
+            let limit = horizon.min(self.ports.next_time());
             let mut stop = Stop::Until;
-            let Node { nic, seam, seat, .. } = self;
-            if let Some(watch) = seat.watch().filter(|_| self.core.now() < limit) {
-                let mut bus = LocalBus { nic, seam, horizon, may_wait: false };
+            let Node { nic, ports, gdb, .. } = self;
+            if let Some(watch) = gdb.watch().filter(|_| self.core.now() < limit) {
+                let mut bus = LocalBus { nic, ports, horizon, may_wait: false };
                 stop = match self.recorder.as_deref_mut() {
                     None => {
                         let mut probe = Debugged { watch, observer: &mut Off };
@@ -78,9 +78,9 @@ impl Node {
                     }
                 };
             }
-            let Some(why) = self.seat.why(stop) else { return self.ran(stop) };
+            let Some(why) = self.gdb.why(stop) else { return self.ran(stop) };
             self.stand_still(why, limit);
-            if self.seam.failure.is_some() {
+            if self.ports.failure.is_some() {
                 return;
             }
         }
@@ -89,8 +89,8 @@ impl Node {
 
     /// Shows the debugger the failure that ends the run, unless it was shown before it happened.
     pub(super) fn show_failure(&mut self) {
-        let Some(failure) = &self.seam.failure else { return };
-        if let Some(why) = self.seat.last_look(&self.core) {
+        let Some(failure) = &self.ports.failure else { return };
+        if let Some(why) = self.gdb.last_look(&self.core) {
             self.stand_still(why, failure.at);
         }
     }
@@ -98,12 +98,12 @@ impl Node {
     /// Does what gdb requests until it wants the processor to go on, which has reached `limit` at most.
     fn stand_still(&mut self, why: Why, limit: Time) {
         let now = self.core.now().min(limit);
-        let Node { core, nic, seam, seat, .. } = self;
-        if seat.stand_still(why, &mut Halted { core, around: &mut Around { nic, seam }, now }) {
-            self.seam.fail(
+        let Node { core, nic, ports, gdb, .. } = self;
+        if gdb.stand_still(why, &mut Halted { core, around: &mut Around { nic, ports }, now }) {
+            self.ports.fail(
                 now,
                 KILLED,
-                format!("node {}: {}", self.seam.nid, killed(now, &self.core, &self.symbols)),
+                format!("node {}: {}", self.ports.nid, killed(now, &self.core, &self.symbols)),
             );
         }
         // gdb may have woken it.

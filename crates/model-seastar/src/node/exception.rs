@@ -9,7 +9,7 @@ impl Node {
     pub(super) fn exception(&mut self, now: Time, vector: u32) {
         let mut record = [0; 24];
         if let Some(object) = self.symbols.object("exception_record") {
-            let read = self.nic.ras_read(object.address.into(), &mut record, &mut self.seam);
+            let read = self.nic.ras_read(object.address.into(), &mut record, &mut self.ports);
             read.expect("the firmware's data stand in SRAM");
         }
         let word = |i: usize| {
@@ -19,7 +19,7 @@ impl Node {
         let [_, next, _, data, link, stack] = [0, 1, 2, 3, 4, 5].map(word);
         // After a system call the processor tells where to go on.
         let pc = if vector == SYSTEM_CALL { next.wrapping_sub(4) } else { next };
-        let (nid, place) = (self.seam.nid, self.symbols.describe(pc));
+        let (nid, place) = (self.ports.nid, self.symbols.describe(pc));
         let mut sentence = format!(
             "node {nid}: the firmware stopped the node at {now}: {}",
             exception_name(vector)
@@ -36,7 +36,7 @@ impl Node {
         if overflows(stack) || exception_has_address(vector) && overflows(data) {
             sentence.push_str("; its stack overflows");
         }
-        self.seam.fail(now, 1, sentence);
+        self.ports.fail(now, 1, sentence);
     }
 }
 

@@ -51,7 +51,7 @@ impl Node {
     /// heartbeat to another, so that the cost of a run without its idle turns is exact however long it idles.
     #[cold]
     pub(super) fn measure_idle_turn(&mut self, horizon: Time) {
-        let limit = horizon.min(self.seam.next_time());
+        let limit = horizon.min(self.ports.next_time());
         while self.idle.wanted < limit {
             self.run_processor(self.idle.wanted, false);
             let Some(beat) = self.next_beat(limit) else { return };
@@ -76,11 +76,11 @@ impl Node {
 
     /// Lets the processor go on until it has written its next heartbeat, before `limit`.
     fn next_beat(&mut self, limit: Time) -> Option<Beat> {
-        let before = self.seam.firmware.turns;
-        while self.acts < limit && self.seam.failure.is_none() {
+        let before = self.ports.firmware.turns;
+        while self.acts < limit && self.ports.failure.is_none() {
             // No further than it does anything.
             self.run_processor(self.acts + Duration(1), false);
-            let (at, turns) = (self.acts, self.seam.firmware.turns);
+            let (at, turns) = (self.acts, self.ports.firmware.turns);
             if turns != before {
                 let instructions = self.core.counters().instructions;
                 return Some(Beat { at, turns, instructions, cycles: self.core.cycles_at(at) });
@@ -91,35 +91,35 @@ impl Node {
 
     /// Time until which the machine is watched: longer than this firmware takes to idle, and than the
     /// windows in which it does, also of the farthest nodes; these depend on when idleness is found out.
-    pub(super) fn rests_at(&self) -> Time {
-        let Seam { link, router, .. } = &self.seam;
+    pub(super) fn quiesce_time(&self) -> Time {
+        let NodePorts { link, router, .. } = &self.ports;
         let around = nic::Around { link: link.latency(), waiting: false };
         let ways = router.longest_way() + router.lookahead() * 2;
-        let window = link.latency() + self.nic.reach_of_access(around) + ways;
+        let window = link.latency() + self.nic.earliest_output_of_access(around) + ways;
         let idles = self.idle.time * (u64::from(IDLE_TURNS) + 2);
-        (self.last + REST).max(self.last.max(self.seam.firmware.acted) + idles + window)
+        (self.last + REST).max(self.last.max(self.ports.firmware.acted) + idles + window)
     }
 
     /// Reason for which this node's firmware does nothing more, if nothing moved at `end`.
     pub(super) fn firmware_stands(&self, end: Time) -> Option<String> {
         if self.core.now() == Time::NEVER && self.core.fault().is_none() {
-            let (nid, place) = (self.seam.nid, self.symbols.describe(self.core.pc()));
+            let (nid, place) = (self.ports.nid, self.symbols.describe(self.core.pc()));
             return Some(format!("node {nid}: the firmware sleeps until an interrupt, at {place}"));
         }
         let turn = Some(self.idle.time).filter(|time| *time > Duration::ZERO)?;
-        let late = self.seam.firmware.beat + turn * u64::from(IDLE_TURNS) + REST;
+        let late = self.ports.firmware.beat + turn * u64::from(IDLE_TURNS) + REST;
         (late <= end).then(|| self.missed_beat())
     }
 
     /// The firmware has not come round its main loop for too long.
     pub(super) fn hangs(&mut self, now: Time) {
         let sentence = self.missed_beat() + " (machine.ras_patience)";
-        self.seam.fail(now, 1, sentence);
+        self.ports.fail(now, 1, sentence);
     }
 
     fn missed_beat(&self) -> String {
         let (nid, beat, place) =
-            (self.seam.nid, self.seam.firmware.beat, self.symbols.describe(self.core.pc()));
+            (self.ports.nid, self.ports.firmware.beat, self.symbols.describe(self.core.pc()));
         format!(
             "node {nid}: the firmware has not come round its main loop since {beat}; \
              it stands at {place}"

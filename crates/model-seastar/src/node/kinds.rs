@@ -35,7 +35,7 @@ pub(super) fn is_for_host(event: &Event) -> bool {
     )
 }
 
-/// A number for each kind of event, for the trace hash; 3 to 5 are [`Move`]s.
+/// A number for each kind of event, for the trace hash; 3 to 5 are [`DatapathEvent`]s.
 pub(super) fn kind(event: &Event) -> u64 {
     match event {
         Event::Nic(_) => 1,

@@ -1,15 +1,15 @@
 //! The embedded processor's way to the rest of the node.
 
-use super::seam::Seam;
+use super::ports::NodePorts;
 use super::Visible;
 use abi::seastar::{niccb, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use bus::BusError;
 use des::Time;
 
-/// Local bus of the processor: its accesses go to its NIC; the seam is told of what others may notice.
+/// Local bus of the processor: its accesses go to its NIC; the node ports is told of what others may notice.
 pub(crate) struct LocalBus<'a> {
     pub nic: &'a mut nic::SeaStar,
-    pub seam: &'a mut Seam,
+    pub ports: &'a mut NodePorts,
     pub horizon: Time,
     /// The processor need not reach the horizon.
     pub may_wait: bool,
@@ -18,45 +18,45 @@ pub(crate) struct LocalBus<'a> {
 impl bus::Bus for LocalBus<'_> {
     #[inline(always)]
     fn horizon(&self) -> Time {
-        self.horizon.min(self.seam.next_time())
+        self.horizon.min(self.ports.next_time())
     }
     fn passes(&self) -> bool {
-        self.may_wait && self.seam.next_is_visible(self.nic, self.horizon) == Visible::Nobody
+        self.may_wait && self.ports.next_is_visible(self.nic, self.horizon) == Visible::Nobody
     }
     #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
-        self.nic.plb_read(now, addr, buf, self.seam)
+        self.nic.plb_read(now, addr, buf, self.ports)
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
         // Gathered with a neighbour it beats all the same.
         if (addr..addr + data.len() as u64).contains(&HEARTBEAT) {
-            let written = self.nic.plb_write(now, addr, data, self.seam);
-            self.seam.firmware.beats(1, self.nic.plb_free());
+            let written = self.nic.plb_write(now, addr, data, self.ports);
+            self.ports.firmware.beats(1, self.nic.plb_free());
             return written;
         }
         if !is_own_data(addr) {
-            self.seam.firmware.stimulated();
-            self.seam.firmware.acted = now;
+            self.ports.firmware.stimulated();
+            self.ports.firmware.acted = now;
             if addr == u64::from(REG_INTERRUPT) {
-                self.seam.observers.journal.interrupt_written(now);
+                self.ports.observers.journal.interrupt_written(now);
             }
             self.tell_store(addr, data.len());
-            if self.seam.observers.watched {
+            if self.ports.observers.watched {
                 let written = self.write_watched(now, addr, data);
                 self.tell_rings(now, addr, data);
                 return written;
             }
-            let written = self.nic.plb_write(now, addr, data, self.seam);
+            let written = self.nic.plb_write(now, addr, data, self.ports);
             self.tell_rings(now, addr, data);
             return written;
         }
-        self.nic.plb_write(now, addr, data, self.seam)
+        self.nic.plb_write(now, addr, data, self.ports)
     }
     fn free(&self) -> Option<[Time; 2]> {
         Some(self.nic.plb_free())
     }
     fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
-        self.nic.plb_peek(addr, buf, self.seam)
+        self.nic.plb_peek(addr, buf, self.ports)
     }
     fn repeatable(&self, addr: u64) -> bool {
         self.nic.is_sram(addr) && is_own_data(addr)
@@ -65,7 +65,7 @@ impl bus::Bus for LocalBus<'_> {
         let beats = accesses.iter().filter(|a| a.write && a.addr == HEARTBEAT).count() as u64;
         self.nic.plb_repeat(turns, accesses, free);
         if beats > 0 {
-            self.seam.firmware.beats(turns * beats, free);
+            self.ports.firmware.beats(turns * beats, free);
         }
     }
 }

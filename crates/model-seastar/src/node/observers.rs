@@ -1,20 +1,20 @@
 //! Observers of a node; nothing simulated depends on them.
 
-use super::{Step, Tape};
+use super::{ReplayLog, Step};
 use abi::packet::Packet;
 use des::Time;
 use machine::instruments::capture::{Side, Tap};
 use machine::instruments::journal::Journal;
-use machine::judge::Bailiff;
+use machine::judge::Adapter;
 use std::rc::Rc;
 
 /// Observers. Fields used in each event come first.
 #[repr(C)]
 pub(crate) struct Observers {
     /// While the node boots: the recording, or the recording that it follows.
-    pub tape: Option<Box<Tape>>,
+    pub replay_log: Option<Box<ReplayLog>>,
     /// Told of what devices do to the memory of processes.
-    pub judge: Option<Rc<Bailiff>>,
+    pub judge: Option<Rc<Adapter>>,
     pub journal: Rc<Journal>,
     /// Told of packets that enter and leave the network here.
     pub tap: Option<Tap>,
@@ -24,19 +24,19 @@ pub(crate) struct Observers {
 
 impl Observers {
     /// The journal and the judge; others come later.
-    pub fn new(journal: Rc<Journal>, judge: Option<Rc<Bailiff>>) -> Observers {
-        Observers { tape: None, judge, journal, tap: None, watched: false }
+    pub fn new(journal: Rc<Journal>, judge: Option<Rc<Adapter>>) -> Observers {
+        Observers { replay_log: None, judge, journal, tap: None, watched: false }
     }
 
     /// True if an observer is told of each event.
     pub fn any(&self) -> bool {
-        self.tape.is_some() || self.judge.is_some() || self.watched
+        self.replay_log.is_some() || self.judge.is_some() || self.watched
     }
 
     /// The node does a step of its boot. True if it must be carried out.
     #[inline(always)]
-    pub fn tape(&mut self, step: impl FnOnce() -> Step) -> bool {
-        self.tape.as_deref_mut().is_none_or(|tape| tape.step(step()))
+    pub fn replay_log(&mut self, step: impl FnOnce() -> Step) -> bool {
+        self.replay_log.as_deref_mut().is_none_or(|replay_log| replay_log.step(step()))
     }
 
     /// A packet enters or leaves the network.

@@ -12,30 +12,30 @@ impl Node {
     /// its firmware idles and the event does not concern it.
     pub(super) fn may_lag(&self, horizon: Time) -> bool {
         // A debugger wants to see it at the time of the rest of the node.
-        if self.seat.is_taken() {
+        if self.gdb.is_taken() {
             return false;
         }
-        let due = self.seam.next_time().min(horizon);
+        let due = self.ports.next_time().min(horizon);
         // Turns that cannot be skipped are executed bit by bit, so that the run can be stopped.
-        let far = !self.seam.firmware.waits && due >= self.acts + LAG_MAX;
+        let far = !self.ports.firmware.waits && due >= self.acts + LAG_MAX;
         self.acts >= due
-            || self.seam.firmware.idles()
+            || self.ports.firmware.idles()
                 && !far
-                && self.seam.next_is_visible(&self.nic, horizon) == Visible::Nobody
+                && self.ports.next_is_visible(&self.nic, horizon) == Visible::Nobody
     }
 
     /// Runs the processor up to the next event or the horizon; if it may wait, no further than it does
     /// anything but poll.
     pub(super) fn run_processor(&mut self, horizon: Time, may_wait: bool) {
-        if self.seat.is_taken() {
+        if self.gdb.is_taken() {
             return self.debug_processor(horizon);
         }
-        let limit = horizon.min(self.seam.next_time());
+        let limit = horizon.min(self.ports.next_time());
         while self.acts < limit {
-            let patience = self.seam.firmware.beat + self.schedule.ras_patience;
+            let patience = self.ports.firmware.beat + self.schedule.ras_patience;
             let until = limit.min(patience);
-            let Node { nic, seam, .. } = self;
-            let mut bus = LocalBus { nic, seam, horizon, may_wait };
+            let Node { nic, ports, .. } = self;
+            let mut bus = LocalBus { nic, ports, horizon, may_wait };
             self.meter.begin(&self.core);
             let stop = match self.recorder.as_deref_mut() {
                 None => self.core.run(&mut bus, until),
@@ -43,10 +43,10 @@ impl Node {
             };
             self.meter.end(&self.core);
             self.ran(stop);
-            if until == limit || self.acts < until || self.seam.failure.is_some() {
+            if until == limit || self.acts < until || self.ports.failure.is_some() {
                 return;
             }
-            if self.seam.firmware.beat + self.schedule.ras_patience == patience {
+            if self.ports.firmware.beat + self.schedule.ras_patience == patience {
                 return self.hangs(patience);
             }
         }
@@ -55,8 +55,8 @@ impl Node {
     /// Lets a processor that has stopped its node go on to the end of the run, beyond which no window was:
     /// its write was seen by the time to which it had run ahead, which depends on how it was simulated.
     pub(super) fn run_halted(&mut self, end: Time) {
-        let Node { nic, seam, .. } = self;
-        let mut bus = LocalBus { nic, seam, horizon: end, may_wait: false };
+        let Node { nic, ports, .. } = self;
+        let mut bus = LocalBus { nic, ports, horizon: end, may_wait: false };
         match self.recorder.as_deref_mut() {
             None => self.core.run(&mut bus, end),
             Some(recorder) => self.core.run_observed(&mut bus, end, &mut Told(recorder)),
@@ -67,11 +67,11 @@ impl Node {
     #[inline(always)]
     pub(super) fn ran(&mut self, stop: ppc440::Stop) {
         self.acts = self.core.now();
-        self.seam.firmware.waits = self.core.is_waiting();
+        self.ports.firmware.waits = self.core.is_waiting();
         if stop == ppc440::Stop::Fault {
             self.firmware_fault();
         }
-        if let Some((at, vector)) = self.seam.firmware.exception.take() {
+        if let Some((at, vector)) = self.ports.firmware.exception.take() {
             self.exception(at, vector);
         }
     }

@@ -37,12 +37,12 @@ const MISDEEDS: [Misdeed; 4] = [
 impl Node {
     /// Waiting parts of the node, a sentence each.
     pub(super) fn waiting(&self, end: Time) -> Vec<String> {
-        let nid = self.seam.nid;
-        let dead = self.seam.router.waiting_for_dead().map(|(neighbour, packets)| {
+        let nid = self.ports.nid;
+        let dead = self.ports.router.waiting_for_dead().map(|(neighbour, packets)| {
             let what = if packets == 1 { "a packet waits" } else { "packets wait" };
             format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
         });
-        let lost = self.seam.interrupts.as_ref().map_or(0, |line| line.lost);
+        let lost = self.ports.interrupts.as_ref().map_or(0, |line| line.lost);
         let events = (lost > 0 && self.driver.get().is_some_and(|driver| driver.has_events()))
             .then(|| {
                 let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
@@ -56,7 +56,7 @@ impl Node {
     /// Faults of its links, a sentence for each kind.
     fn misdeeds(&self) -> impl Iterator<Item = String> + '_ {
         MISDEEDS.iter().filter_map(|(count, done, consequence)| {
-            let links = self.seam.router.loads().filter(|(_, load)| count(load) > 0);
+            let links = self.ports.router.loads().filter(|(_, load)| count(load) > 0);
             let (to, numbers): (Vec<_>, Vec<_>) =
                 links.map(|(to, load)| (format!("to node {to}"), count(&load))).unzip();
             let what = match numbers.iter().sum() {
@@ -64,7 +64,7 @@ impl Node {
                 1 => "a packet was".to_string(),
                 packets => format!("{packets} packets were"),
             };
-            let (nid, to) = (self.seam.nid, to.join(" and "));
+            let (nid, to) = (self.ports.nid, to.join(" and "));
             let links = if numbers.len() == 1 { "link" } else { "links" };
             Some(format!("node {nid}: {what} {done} on the {links} {to}{consequence}"))
         })
@@ -73,7 +73,7 @@ impl Node {
     /// The router's books, with what the NIC knows.
     pub(super) fn ledger(&self) -> net::Ledger {
         let counters = self.nic.counters();
-        let mut ledger = self.seam.router.ledger();
+        let mut ledger = self.ports.router.ledger();
         ledger.held = self.nic.packets_held().into();
         ledger.sent_by_nic = counters.tx_packets + counters.control_sent;
         ledger.received_by_nic = counters.rx_packets + counters.control_received;
@@ -95,24 +95,24 @@ impl Node {
     }
 
     pub(super) fn report(&mut self, launch: &Snapshot, end: &Snapshot) -> NodeReport {
-        let mut counters = super::counters::of(&self.core, &self.nic, &self.seam.router);
+        let mut counters = super::counters::of(&self.core, &self.nic, &self.ports.router);
         let niccb = super::counters::niccb(&mut |addr, buf| {
-            let read = self.nic.ras_read(addr, buf, &mut self.seam);
+            let read = self.nic.ras_read(addr, buf, &mut self.ports);
             read.expect("the control block stands in SRAM");
         });
         counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
         let pendings = self.driver.get().map(|driver| driver.pendings_max()).unwrap_or_default();
         counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
         counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
-        if let Some(rings) = &self.seam.rings {
+        if let Some(rings) = &self.ports.rings {
             counters.insert("nic.atomics".into(), rings.atomics());
             counters.insert("nic.posts_refused".into(), rings.posts_refused());
         }
-        let line = self.seam.interrupts.as_ref();
+        let line = self.ports.interrupts.as_ref();
         counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
         counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
         let (host_ns, cores) = self.host_time(launch, end);
-        let links = self.seam.router.loads().map(|(to, load)| Link {
+        let links = self.ports.router.loads().map(|(to, load)| Link {
             to,
             packets: load.packets,
             bytes: load.bytes,
@@ -121,7 +121,7 @@ impl Node {
             starved: load.starved,
         });
         let (links, ranks) = (links.collect(), self.ranks.numbers());
-        NodeReport { nid: self.seam.nid, ranks, counters, host_ns, links, cores }
+        NodeReport { nid: self.ports.nid, ranks, counters, host_ns, links, cores }
     }
 
     /// Host processor time of all cores, and of each if there are several.

@@ -2,9 +2,9 @@
 //!
 //! Until the launch nodes do not talk to one another, and their firmware does the same on each:
 //! what it does follows from what its host does. So one node boots alone while everything between
-//! its host and its NIC is taped ([`Tape`]). On every other node the kernel boots for real, in its
-//! own fibres, but against the tape: each register write and read that it makes must be the next
-//! one on the tape, at the same time; what the NIC did to the host happens to it at the same time.
+//! its host and its NIC is taped ([`ReplayLog`]). On every other node the kernel boots for real, in its
+//! own fibres, but against the replay log: each register write and read that it makes must be the next
+//! one on the replay log, at the same time; what the NIC did to the host happens to it at the same time.
 //! If so, its processor and NIC would now be in the state of those of the taped node, and they are put
 //! there. If not, the node boots cold.
 //!
@@ -39,8 +39,8 @@ pub(crate) enum Step {
     Other,
 }
 
-/// Use of the steps of a node's seam: to record them, or to follow a record.
-pub(crate) enum Tape {
+/// Use of the steps of a node's node ports: to record them, or to follow a record.
+pub(crate) enum ReplayLog {
     Record(Vec<Step>),
     Follow {
         boot: Arc<Boot>,
@@ -50,15 +50,15 @@ pub(crate) enum Tape {
     },
 }
 
-impl Tape {
-    /// The node does a step. True if the seam carries it out; else it has been.
+impl ReplayLog {
+    /// The node does a step. True if the node ports carries it out; else it has been.
     pub fn step(&mut self, step: Step) -> bool {
         match self {
-            Tape::Record(steps) => {
+            ReplayLog::Record(steps) => {
                 steps.push(step);
                 true
             }
-            Tape::Follow { boot, next, lost } => {
+            ReplayLog::Follow { boot, next, lost } => {
                 *lost |= boot.steps.get(*next) != Some(&step);
                 *next += 1;
                 false
@@ -86,7 +86,7 @@ pub(crate) struct Boot {
 const LEFT: usize = 2;
 
 impl Boot {
-    /// The boot that is on the tapes of two nodes; `None` if they do not agree.
+    /// The boot that is on the replay log of two nodes; `None` if they do not agree.
     pub fn of(nodes: [Node; 2]) -> Option<Boot> {
         let [mine, theirs] = nodes;
         let (mine, theirs) = (mine.taped()?, theirs.taped()?);
@@ -117,25 +117,29 @@ impl Boot {
 }
 
 impl Node {
-    /// Boots this node, which has no rank, alone, with a tape. `None` if that took too long or went
+    /// Boots this node, which has no rank, alone, with a replay log. `None` if that took too long or went
     /// wrong, or did what cannot be shared.
     fn taped(mut self) -> Option<Boot> {
-        self.seam.observers.tape = Some(Box::new(Tape::Record(Vec::new())));
+        self.ports.observers.replay_log = Some(Box::new(ReplayLog::Record(Vec::new())));
         let last = self.schedule.launch.0.checked_sub(IDLE_OBSERVED.0)?;
         let mut until = Time::ZERO;
         let mut outbox = Outbox::default();
-        while !(self.ranks.booted() && self.seam.firmware.idles() && self.seam.queue.len() == LEFT)
+        while !(self.ranks.booted()
+            && self.ports.firmware.idles()
+            && self.ports.queue.len() == LEFT)
         {
             until += self.schedule.ras_poll;
-            if until.0 >= last || self.seam.failure.is_some() {
+            if until.0 >= last || self.ports.failure.is_some() {
                 return None;
             }
             self.advance_to(until, &mut outbox);
         }
-        let Tape::Record(steps) = *self.seam.observers.tape.take()? else { return None };
+        let ReplayLog::Record(steps) = *self.ports.observers.replay_log.take()? else {
+            return None;
+        };
         let shared = |step: &Step| !matches!(step, Step::Due(_, Event::Interrupt) | Step::Other);
-        let moves = !self.seam.moves.is_empty() || !outbox.is_empty();
-        if self.seam.failure.is_some() || moves || !steps.iter().all(shared) {
+        let datapath = !self.ports.datapath.is_empty() || !outbox.is_empty();
+        if self.ports.failure.is_some() || datapath || !steps.iter().all(shared) {
             return None;
         }
         // Loops learnt in the midst of a boot have their heads where it was just then: runs take 2 % longer.
@@ -147,60 +151,62 @@ impl Node {
             nic: self.nic,
             in_core: ppc440::Copies::default(),
             in_sram: Vec::new(),
-            link: self.seam.link,
-            idle_turns: self.seam.firmware.idle_turns,
-            last_write_arrives: self.seam.observers.journal.last_write_arrives.get(),
+            link: self.ports.link,
+            idle_turns: self.ports.firmware.idle_turns,
+            last_write_arrives: self.ports.observers.journal.last_write_arrives.get(),
         })
     }
 
-    /// Boots this node, which has been assembled of [`Boot::parts`], as those on the tape. False if it did
-    /// something else: then it is of no use any more.
+    /// Boots this node, which has been assembled of [`Boot::parts`], as those on the replay log. False if
+    /// it did something else: then it is of no use any more.
     pub fn follow(&mut self, boot: &Arc<Boot>) -> bool {
-        let tape = Tape::Follow { boot: boot.clone(), next: 0, lost: false };
-        self.seam.observers.tape = Some(Box::new(tape));
+        let replay_log = ReplayLog::Follow { boot: boot.clone(), next: 0, lost: false };
+        self.ports.observers.replay_log = Some(Box::new(replay_log));
         while let Some(step) = self.next_step() {
             if !self.follow_step(step) {
                 return false;
             }
         }
         // The host's own actions before that time do not matter.
-        while self.seam.queue.next_time() < boot.until {
+        while self.ports.queue.next_time() < boot.until {
             if !self.follow_host() {
                 return false;
             }
         }
         if !matches!(
-            self.seam.observers.tape.take().as_deref(),
-            Some(Tape::Follow { lost: false, .. })
+            self.ports.observers.replay_log.take().as_deref(),
+            Some(ReplayLog::Follow { lost: false, .. })
         ) {
             return false;
         }
-        self.seam.link = boot.link.clone();
-        self.seam.firmware.idle_turns = boot.idle_turns;
-        self.seam.observers.journal.last_write_arrives.set(boot.last_write_arrives);
+        self.ports.link = boot.link.clone();
+        self.ports.firmware.idle_turns = boot.idle_turns;
+        self.ports.observers.journal.last_write_arrives.set(boot.last_write_arrives);
         self.horizon = boot.until;
         true
     }
 
-    /// The rest of the tape.
+    /// The rest of the replay log.
     fn ahead(&self) -> &[Step] {
-        match self.seam.observers.tape.as_deref() {
-            Some(Tape::Follow { boot, next, .. }) => boot.steps.get(*next..).unwrap_or_default(),
+        match self.ports.observers.replay_log.as_deref() {
+            Some(ReplayLog::Follow { boot, next, .. }) => {
+                boot.steps.get(*next..).unwrap_or_default()
+            }
             _ => &[],
         }
     }
 
-    /// True if the host's next event, due `now`, is still to come on the tape.
-    fn is_on_tape(&self, now: Time) -> bool {
-        let own = self.seam.queue.peek().map(|(at, event)| Step::Due(at, *event));
+    /// True if the host's next event, due `now`, is still to come on the replay log.
+    fn is_in_replay_log(&self, now: Time) -> bool {
+        let own = self.ports.queue.peek().map(|(at, event)| Step::Due(at, *event));
         let due = |step: &&Step| !matches!(step, Step::Due(at, _) if *at > now);
         self.ahead().iter().take_while(due).any(|step| Some(step) == own.as_ref())
     }
 
-    /// The next step on the tape.
+    /// The next step on the replay log.
     fn next_step(&mut self) -> Option<Step> {
-        match self.seam.observers.tape.as_deref_mut() {
-            Some(Tape::Follow { boot, next, lost: false }) => {
+        match self.ports.observers.replay_log.as_deref_mut() {
+            Some(ReplayLog::Follow { boot, next, lost: false }) => {
                 let step = boot.steps.get(*next).cloned();
                 *next += 1;
                 step
@@ -209,12 +215,12 @@ impl Node {
         }
     }
 
-    /// Does a step of the tape. False if it cannot be done here.
+    /// Does a step of the replay log. False if it cannot be done here.
     fn follow_step(&mut self, step: Step) -> bool {
         match step {
             Step::Due(now, event) => {
-                // A host that has a rank may have more to do than the one on the tape.
-                while self.seam.queue.next_time() < now {
+                // A host that has a rank may have more to do than the one on the replay log.
+                while self.ports.queue.next_time() < now {
                     if !self.follow_host() {
                         return false;
                     }
@@ -222,23 +228,23 @@ impl Node {
                 if matches!(event, Event::Host(_) | Event::PollReady) {
                     return self.follow_own(now, event);
                 }
-                // Of two events at the same time the tape must tell the order.
-                if self.seam.queue.next_time() == now && !self.is_on_tape(now) {
+                // Of two events at the same time the replay log must tell the order.
+                if self.ports.queue.next_time() == now && !self.is_in_replay_log(now) {
                     return false;
                 }
-                self.seam.hash.event(now, kind(&event));
+                self.ports.hash.event(now, kind(&event));
                 if let Event::MmioReply { value } = event {
-                    self.host.mmio_reply(now, value, &mut self.seam);
+                    self.host.mmio_reply(now, value, &mut self.ports);
                     self.collect_failures(now);
                 }
-                self.seam.failure.is_none()
+                self.ports.failure.is_none()
             }
             Step::HostWrite { phys, data } => {
-                self.seam.memory.borrow_mut().write_phys(phys, &data).is_ok()
+                self.ports.memory.borrow_mut().write_phys(phys, &data).is_ok()
             }
             Step::HostRead { phys, data } => {
                 let mut there = vec![0; data.len()];
-                let read = self.seam.memory.borrow_mut().read_phys(phys, &mut there);
+                let read = self.ports.memory.borrow_mut().read_phys(phys, &mut there);
                 read.is_ok() && there == data
             }
             // The host should have done this by itself.
@@ -246,9 +252,9 @@ impl Node {
         }
     }
 
-    /// The host's own next event comes, which is none of the tape.
+    /// The host's own next event comes, which is none of the replay log.
     fn follow_host(&mut self) -> bool {
-        match self.seam.queue.peek() {
+        match self.ports.queue.peek() {
             Some((now, &event @ Event::Host(_))) => self.follow_own(now, event),
             _ => false,
         }
@@ -256,20 +262,20 @@ impl Node {
 
     /// An event that is due on the node itself comes, if it is this one.
     fn follow_own(&mut self, now: Time, expected: Event) -> bool {
-        let due = self.seam.queue.pop_before(Time(now.0 + 1));
+        let due = self.ports.queue.pop_before(Time(now.0 + 1));
         if due != Some((now, expected)) {
             return false;
         }
-        self.seam.hash.event(now, kind(&expected));
+        self.ports.hash.event(now, kind(&expected));
         match expected {
-            Event::Host(event) => self.host.handle(now, event, &mut self.seam),
+            Event::Host(event) => self.host.handle(now, event, &mut self.ports),
             _ => {
                 let ready = self.ahead().first() == Some(&Step::Ready);
                 self.polled(now, ready);
             }
         }
         self.collect_failures(now);
-        self.seam.failure.is_none()
+        self.ports.failure.is_none()
     }
 }
 
@@ -279,7 +285,7 @@ impl Node {
     pub fn advance_alone(&mut self, at: Time) {
         let mut outbox = Outbox::default();
         self.advance_to(at, &mut outbox);
-        assert!(outbox.is_empty() && self.seam.failure.is_none(), "{:?}", self.seam.failure);
+        assert!(outbox.is_empty() && self.ports.failure.is_none(), "{:?}", self.ports.failure);
         self.run_processor(at, false);
     }
     /// Everything that processor, NIC and queue are.
@@ -289,10 +295,10 @@ impl Node {
         state.push(("counters", format!("{:?}", self.core.counters())));
         state.push(("now", format!("{:?}", self.core.now())));
         state.push(("NIC", format!("{:?}", self.nic)));
-        state.push(("link", format!("{:?}", self.seam.link)));
-        state.push(("trace hash", self.seam.hash.value().to_string()));
-        state.push(("idle turns", self.seam.firmware.idle_turns.to_string()));
-        state.push(("due", format!("{:?} {:?}", self.seam.queue.len(), self.seam.queue.peek())));
+        state.push(("link", format!("{:?}", self.ports.link)));
+        state.push(("trace hash", self.ports.hash.value().to_string()));
+        state.push(("idle turns", self.ports.firmware.idle_turns.to_string()));
+        state.push(("due", format!("{:?} {:?}", self.ports.queue.len(), self.ports.queue.peek())));
         state.push(("host", format!("{:?}", self.host.times(self.horizon))));
         state
     }

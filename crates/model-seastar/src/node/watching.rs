@@ -16,10 +16,10 @@ impl Node {
     /// Description of the node.
     pub fn about(&self) -> About {
         About {
-            nid: self.seam.nid,
+            nid: self.ports.nid,
             ranks: self.ranks.numbers(),
             cores: self.host.cores() as u32,
-            neighbours: self.seam.router.neighbours(),
+            neighbours: self.ports.router.neighbours(),
             links: net::LINK_NAMES,
             queues: &[],
         }
@@ -27,7 +27,7 @@ impl Node {
 
     /// Lets the node be watched from the launch on. It needs a recorder, which draws what the firmware does.
     pub fn set_watch(&mut self, sinks: Vec<Box<dyn Sink>>, clock: des::Clock) {
-        let journal = &self.seam.observers.journal;
+        let journal = &self.ports.observers.journal;
         journal.set_watch(Watch::new(sinks, self.host.cores() as u32));
         let picture = Picture::new(journal.clone(), clock);
         let recorder = self.recorder.as_deref_mut().expect("a node that is watched has a recorder");
@@ -36,30 +36,30 @@ impl Node {
 
     /// The program is launched.
     pub(super) fn begin_watch(&mut self, now: Time) {
-        self.seam.observers.watched = self.seam.observers.journal.begin_watch();
-        if !self.seam.observers.watched {
+        self.ports.observers.watched = self.ports.observers.journal.begin_watch();
+        if !self.ports.observers.watched {
             return;
         }
         if let Some((ring, slot)) = self.driver.get().map(|driver| driver.events()) {
-            self.seam.observers.journal.watch(|watch| watch.set_ring(ring, slot));
+            self.ports.observers.journal.watch(|watch| watch.set_ring(ring, slot));
         }
-        let (depths, waiting) = (depths(&self.nic, &self.seam), self.nic.depths().rx_done);
-        self.seam.observers.journal.watch(|watch| watch.launch(now, depths, waiting));
-        self.host.set_observer(now, &Rc::new(Cores(self.seam.observers.journal.clone())));
+        let (depths, waiting) = (depths(&self.nic, &self.ports), self.nic.depths().rx_done);
+        self.ports.observers.journal.watch(|watch| watch.launch(now, depths, waiting));
+        self.host.set_observer(now, &Rc::new(Cores(self.ports.observers.journal.clone())));
     }
 
     /// An event has been carried out.
     #[inline(always)]
     pub(super) fn watch_depths(&mut self, now: Time) {
-        if self.seam.observers.watched {
+        if self.ports.observers.watched {
             self.tell_depths(now);
         }
     }
     #[cold]
     fn tell_depths(&mut self, now: Time) {
         let slot = self.driver.get().map(|driver| driver.events()).map(|(_, slot)| slot);
-        let depths = depths(&self.nic, &self.seam);
-        self.seam.observers.journal.watch(|watch| {
+        let depths = depths(&self.nic, &self.ports);
+        self.ports.observers.journal.watch(|watch| {
             watch.set_slot(slot);
             watch.depths(now, depths);
         });
@@ -67,7 +67,7 @@ impl Node {
 }
 
 /// Depth of every queue; those of the event ring the watch knows itself.
-fn depths(nic: &nic::SeaStar, seam: &super::seam::Seam) -> Depths {
+fn depths(nic: &nic::SeaStar, ports: &super::ports::NodePorts) -> Depths {
     let word = |addr: u32| nic.sram().read_u32(addr.into()).expect("the mailboxes stand in SRAM");
     let commands = (0..MAILBOX_COUNT).map(|number| {
         let base = MAILBOX_BASE + number * MAILBOX_SIZE;
@@ -87,7 +87,7 @@ fn depths(nic: &nic::SeaStar, seam: &super::seam::Seam) -> Depths {
         fifos.rx_packets,
         fifos.rx_streams,
     ]);
-    let waiting = seam.router.waiting();
+    let waiting = ports.router.waiting();
     depths[8..].iter_mut().zip(waiting).for_each(|(depth, waiting)| *depth = waiting as u32);
     depths
 }
@@ -102,9 +102,9 @@ impl LocalBus<'_> {
         addr: u64,
         data: &[u8],
     ) -> Result<Time, BusError> {
-        let (nic, seam) = (&mut *self.nic, &mut *self.seam);
+        let (nic, ports) = (&mut *self.nic, &mut *self.ports);
         let (tail, notified) = (nic.tx_tail(), nic.depths().rx_done);
-        let written = nic.plb_write(at, addr, data, seam);
+        let written = nic.plb_write(at, addr, data, ports);
         const TAIL: u64 = TX_TAIL as u64;
         const HEAD: u64 = RX_DONE_HEAD as u64;
         const INTERRUPT: u64 = REG_INTERRUPT as u64;
@@ -112,20 +112,20 @@ impl LocalBus<'_> {
             TAIL => {
                 for phys in nic.tx_headers(tail) {
                     let mut header = [0; abi::seastar::PortalsHeader::SIZE];
-                    let read = seam.memory.borrow_mut().read_phys(phys, &mut header);
+                    let read = ports.memory.borrow_mut().read_phys(phys, &mut header);
                     let id = read.ok().and_then(|()| MessageId::of_header(&header));
-                    seam.observers.journal.watch(|watch| watch.commands(at, id));
+                    ports.observers.journal.watch(|watch| watch.commands(at, id));
                 }
             }
             HEAD => {
                 let taken = notified.saturating_sub(nic.depths().rx_done);
-                seam.observers.journal.watch(|watch| watch.takes_notifications(at, taken));
+                ports.observers.journal.watch(|watch| watch.takes_notifications(at, taken));
             }
-            INTERRUPT => seam.observers.journal.watch(|watch| watch.interrupts(at)),
+            INTERRUPT => ports.observers.journal.watch(|watch| watch.interrupts(at)),
             _ => {}
         }
-        let depths = depths(nic, seam);
-        seam.observers.journal.watch(|watch| watch.depths(at, depths));
+        let depths = depths(nic, ports);
+        ports.observers.journal.watch(|watch| watch.depths(at, depths));
         written
     }
 }

@@ -1,6 +1,6 @@
 //! Faults of links on request, in the network's words.
 
-use machine::faults::{Faults, Mishap, Place, Which};
+use machine::faults::{FaultSite, Faults, Mishap, Which};
 
 /// Faults of the links of all routers.
 pub(super) fn of_links(faults: &Faults) -> net::Faults {
@@ -17,9 +17,9 @@ pub(super) fn of_links(faults: &Faults) -> net::Faults {
             Which::Number(number) => net::Which::Number(number),
         },
         place: match rule.place {
-            Place::Everywhere => net::Place::Everywhere,
-            Place::From(node) => net::Place::From(node),
-            Place::Between(a, b) => net::Place::Between(a, b),
+            FaultSite::Everywhere => net::FaultSite::Everywhere,
+            FaultSite::From(node) => net::FaultSite::From(node),
+            FaultSite::Between(a, b) => net::FaultSite::Between(a, b),
         },
         from: rule.from,
         until: rule.until,

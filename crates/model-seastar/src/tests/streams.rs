@@ -1,4 +1,4 @@
-//! Skipping stretches of long messages that repeat themselves changes nothing but the work: whole
+//! Skipping spans of long messages that repeat themselves changes nothing but the work: whole
 //! runs with and without, on one thread and on two, are the same run, to the trace hash, every
 //! counter of every node, and every byte of local memory. The workloads check what they receive.
 

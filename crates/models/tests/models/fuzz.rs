@@ -33,7 +33,9 @@ fn read(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Parameters::parse(&MODELS, Path::new("m.toml"), &text, &machines()) {
         Ok(parameters) => configure(&parameters),
-        Err(mistake) => assert!(!mistake.0.is_empty() && !mistake.0.contains('\n'), "{mistake}"),
+        Err(usage_error) => {
+            assert!(!usage_error.0.is_empty() && !usage_error.0.contains('\n'), "{usage_error}")
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 type Log = Arc<Mutex<Vec<(Time, String)>>>;
 
 /// A way of the network, and the time that the interface takes to answer a load.
-const WAY: Duration = Duration::from_ns(100);
+const MESSAGE_PATH: Duration = Duration::from_ns(100);
 const LATE: Duration = Duration::from_us(7);
 
 /// An interface that passes each store on to the other node by the switch, and answers loads late.
@@ -42,7 +42,7 @@ impl Nic for Double {
         ports.schedule(now, 1);
     }
     fn store(&mut self, now: Time, addr: u64, _data: &[u8], ports: &mut Ports<Double>) {
-        ports.send(SWITCH, now + WAY, 2 * addr as u32 + (1 - ports.nid()));
+        ports.send(SWITCH, now + MESSAGE_PATH, 2 * addr as u32 + (1 - ports.nid()));
     }
     fn load(&mut self, now: Time, addr: u64, ports: &mut Ports<Double>) {
         ports.answer(now + LATE, (addr >> 32) as u32 + addr as u32);
@@ -137,7 +137,7 @@ impl node::Switch for Switch {
             let envelope = self.arrived.remove(due);
             self.last = envelope.at;
             let message = Crossing::Message(envelope.message / 2);
-            outbox.send(envelope.message % 2, envelope.at + WAY, message);
+            outbox.send(envelope.message % 2, envelope.at + MESSAGE_PATH, message);
         }
     }
     fn receive(&mut self, envelope: Envelope<u32>) {
@@ -165,10 +165,10 @@ impl Plan for Machine<'_> {
         1
     }
     fn links(&self) -> Links {
-        Links::new(WAY, 3, |to| if to == SWITCH { 0..2 } else { SWITCH..3 })
+        Links::new(MESSAGE_PATH, 3, |to| if to == SWITCH { 0..2 } else { SWITCH..3 })
     }
     fn notice(&self) -> Duration {
-        WAY
+        MESSAGE_PATH
     }
     fn process(&self, number: u32) -> Process<Double, Switch> {
         if number == SWITCH {
@@ -231,7 +231,7 @@ fn host_interface_and_switch_see_one_another_in_time() {
         let ended = bench.simulate(&machine);
         assert_eq!((ended.ending, ended.remains.len()), (Ending::Done, 3));
         let launch = bench.common.launch();
-        let arrives = launch + WAY + WAY;
+        let arrives = launch + MESSAGE_PATH + MESSAGE_PATH;
         for (node, log) in ended.remains.iter().zip(&logs) {
             let expected = [
                 (arrives, "message 3"),

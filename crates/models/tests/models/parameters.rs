@@ -3,7 +3,7 @@
 use crate::machines;
 use des::Duration;
 use machine::models::Model;
-use machine::parameters::quantity::Kind;
+use machine::parameters::quantity::ValueKind;
 use machine::parameters::{Parameters, Role};
 use models::MODELS;
 use std::fmt::Write as _;
@@ -22,8 +22,8 @@ fn complete_of(model: &'static Model) -> String {
     for row in MODELS.rows(model) {
         let value = match row.kind {
             _ if row.key == MODEL => model.name,
-            Kind::Choice(words) => words[0],
-            Kind::Switch => "on",
+            ValueKind::Choice(words) => words[0],
+            ValueKind::Switch => "on",
             _ => row.range.0,
         };
         write!(text, "[{}]\nvalue = \"{value}\"\ndoc = \"d\"\nsource = \"s\"\n", row.key).unwrap();
@@ -52,7 +52,7 @@ fn the_shipped_machines_load() {
     assert!(!machines.is_empty());
     for file in machines {
         let machine =
-            Parameters::load(&MODELS, &file).unwrap_or_else(|mistake| panic!("{mistake}"));
+            Parameters::load(&MODELS, &file).unwrap_or_else(|usage_error| panic!("{usage_error}"));
         assert_eq!(file.file_stem().unwrap().to_str(), Some(machine.name()));
         for parameter in machine.iter() {
             assert!(parameter.doc.ends_with('.'), "{}: {}", parameter.key, parameter.doc);
@@ -111,7 +111,7 @@ fn algorithms_are_those_that_the_library_has() {
     for collective in mpi::Algorithms::COLLECTIVES {
         let row = MODELS.row(&format!("mpi.{collective}")).unwrap();
         let names: Vec<_> = mpi::Algorithms::of(collective).iter().map(|(name, _)| *name).collect();
-        assert_eq!(row.kind, Kind::Choice(names.leak()));
+        assert_eq!(row.kind, ValueKind::Choice(names.leak()));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rows of all models.
 
-use machine::parameters::quantity::Kind;
+use machine::parameters::quantity::ValueKind;
 use machine::parameters::schema::COMMON;
 use machine::parameters::Row;
 use models::MODELS;
@@ -13,7 +13,7 @@ fn ranges_can_be_read_and_keys_are_unique() {
             let [least, most] = [row.range.0, row.range.1].map(|end| row.kind.parse(end).unwrap());
             assert!(least.number().unwrap() <= most.number().unwrap(), "{}", row.key);
         }
-        let numeric = !matches!(row.kind, Kind::Choice(_) | Kind::Switch);
+        let numeric = !matches!(row.kind, ValueKind::Choice(_) | ValueKind::Switch);
         assert_eq!(numeric, row.range != ("", ""), "{}", row.key);
         // Models that have the same part have the same rows of it.
         for other in rows[..index].iter().filter(|other| other.key == row.key) {
@@ -42,7 +42,7 @@ fn a_machine_names_a_model_that_there_is() {
         names,
         ["seastar", "ideal", "example", "rdma", "myrinet", "ethernet", "bell", "offload"]
     );
-    assert_eq!(MODELS.row("nic.model").unwrap().kind, Kind::Choice(names.leak()));
+    assert_eq!(MODELS.row("nic.model").unwrap().kind, ValueKind::Choice(names.leak()));
 }
 
 #[test]

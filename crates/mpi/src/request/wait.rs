@@ -1,6 +1,6 @@
 //! Completion: waiting for requests, testing them, looking for messages.
 
-use super::waiting::{Message, Wait, What};
+use super::waiting::{MessageKey, Wait, What};
 use super::{Direction, Request, RequestId, Status};
 use crate::comm::CommId;
 use crate::constant::PROC_NULL;
@@ -139,13 +139,13 @@ impl Process {
         }
     }
 
-    pub(crate) fn message_of(&self, request: &Request) -> Message {
+    pub(crate) fn message_of(&self, request: &Request) -> MessageKey {
         let Request { direction, comm, peer, tag, .. } = *request;
         self.message(direction, comm, peer, tag)
     }
 
-    fn message(&self, direction: Direction, comm: CommId, peer: i32, tag: i32) -> Message {
+    fn message(&self, direction: Direction, comm: CommId, peer: i32, tag: i32) -> MessageKey {
         let communicator = self.comm(comm).ok().map(|comm| comm.name.clone());
-        Message { direction, peer, tag, communicator }
+        MessageKey { direction, peer, tag, communicator }
     }
 }

@@ -23,15 +23,15 @@ pub(crate) enum What {
     /// Something that the call's name says.
     Something,
     /// The call's own message.
-    Own(Message),
+    Own(MessageKey),
     /// The message of a request begun earlier.
-    Earlier(Message),
+    Earlier(MessageKey),
     /// Some requests of several, the first of which has this message.
-    Several { open: usize, all: usize, first: Message },
+    Several { open: usize, all: usize, first: MessageKey },
     /// A message of a collective operation.
-    Part(Message),
+    Part(MessageKey),
     /// The receiver of a send, and the send if it is known.
-    Receiver(Option<Message>),
+    Receiver(Option<MessageKey>),
 }
 
 impl Wait {
@@ -61,7 +61,7 @@ impl fmt::Display for Wait {
             }
             What::Receiver(send) => {
                 f.write_str(": a send that nobody has received")?;
-                let Some(Message { peer, tag, .. }) = send else { return Ok(()) };
+                let Some(MessageKey { peer, tag, .. }) = send else { return Ok(()) };
                 write!(f, " (to rank {peer}, tag {tag})")
             }
         }
@@ -70,7 +70,7 @@ impl fmt::Display for Wait {
 
 /// Properties that identify a message in a report.
 #[derive(Clone, Debug)]
-pub(crate) struct Message {
+pub(crate) struct MessageKey {
     pub direction: Direction,
     pub peer: i32,
     pub tag: i32,
@@ -78,7 +78,7 @@ pub(crate) struct Message {
     pub communicator: Option<Rc<str>>,
 }
 
-impl Message {
+impl MessageKey {
     fn noun(&self) -> &'static str {
         if self.direction == Direction::Send {
             "send"
@@ -98,7 +98,7 @@ impl Message {
     }
 }
 
-impl fmt::Display for Message {
+impl fmt::Display for MessageKey {
     /// ` to rank 1, tag 0, MPI_COMM_WORLD`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let way = self.way();

@@ -1,7 +1,7 @@
 //! The judge of MPI's rules beside an office that does something wrong. That it says nothing where all is
 //! well is tested by every other test here.
 
-use crate::world::office::Plant;
+use crate::world::office::Mutant;
 use crate::world::{Carrier, Rank, Setting};
 use abi::mpi as c;
 use des::{Duration, Time};
@@ -65,29 +65,29 @@ fn program(rank: &mut Rank) {
 
 #[test]
 fn what_an_office_does_wrong_is_found() {
-    const CASES: [(Plant, &[&str]); 11] = [
+    const CASES: [(Mutant, &[&str]); 11] = [
         (
-            Plant::Overtakes,
+            Mutant::Overtakes,
             &["rank 1", "message 1 of rank 0", "message 2 of rank 0", "s3.5 (order)"],
         ),
-        (Plant::LastReceive, &["rank 1", "of rank 0", "s3.5 (order)"]),
-        (Plant::LastLetter, &["rank 1", "message 5 of rank 0", "s3.5 (order)"]),
-        (Plant::Doubles, &["rank 1", "of rank 0", "s3.5"]),
-        (Plant::Loses, &["rank 1", "message 3 of rank 0", "message 4 of rank 0", "s3.5"]),
-        (Plant::Spoils, &["rank 1", "byte 3 of message 1 of rank 0", "s3.2"]),
-        (Plant::WrongTag, &["rank 1", "tag 4", "message 1 of rank 0", "s3.2.5"]),
-        (Plant::TooShort, &["rank 1", "7 bytes", "message 1 of rank 0", "s3.2.5"]),
-        (Plant::EndsTooSoon, &["synchronous message 8 of rank 0 to rank 1", "s3.4"]),
-        (Plant::ProbesLast, &["rank 1", "probe", "message 5 of rank 0", "s3.5 (order)"]),
-        (Plant::Revives, &["rank 1", "was cancelled before", "s3.7.3"]),
+        (Mutant::LastReceive, &["rank 1", "of rank 0", "s3.5 (order)"]),
+        (Mutant::LastLetter, &["rank 1", "message 5 of rank 0", "s3.5 (order)"]),
+        (Mutant::Doubles, &["rank 1", "of rank 0", "s3.5"]),
+        (Mutant::Loses, &["rank 1", "message 3 of rank 0", "message 4 of rank 0", "s3.5"]),
+        (Mutant::Spoils, &["rank 1", "byte 3 of message 1 of rank 0", "s3.2"]),
+        (Mutant::WrongTag, &["rank 1", "tag 4", "message 1 of rank 0", "s3.2.5"]),
+        (Mutant::TooShort, &["rank 1", "7 bytes", "message 1 of rank 0", "s3.2.5"]),
+        (Mutant::EndsTooSoon, &["synchronous message 8 of rank 0 to rank 1", "s3.4"]),
+        (Mutant::ProbesLast, &["rank 1", "probe", "message 5 of rank 0", "s3.5 (order)"]),
+        (Mutant::Revives, &["rank 1", "was cancelled before", "s3.7.3"]),
     ];
     let (carrier, lateness) = (Carrier::Office, Duration::from_us(1));
     let setting = Setting { carrier, lateness, ..Setting::new(2) };
     assert_eq!(setting.judge(program).1, None);
-    for (plant, words) in CASES {
-        let setting = Setting { plant: Some(plant), ..setting.clone() };
+    for (mutant, words) in CASES {
+        let setting = Setting { mutant: Some(mutant), ..setting.clone() };
         let (ends, said) = setting.judge(program);
-        let said = said.unwrap_or_else(|| panic!("{plant:?}: {ends:?}"));
-        assert!(words.iter().all(|word| said.contains(word)), "{plant:?}: {said}");
+        let said = said.unwrap_or_else(|| panic!("{mutant:?}: {ends:?}"));
+        assert!(words.iter().all(|word| said.contains(word)), "{mutant:?}: {said}");
     }
 }

@@ -91,7 +91,7 @@ fn lost_messages_are_a_fault_and_not_a_riddle() {
 fn the_queue_that_lost_events_is_named() {
     let mut setting = Setting::new(2);
     (setting.params.copy_buffers, setting.params.events) = (64, 16);
-    assert!(setting.params.mistake().is_some_and(|why| why.contains("room for 12")));
+    assert!(setting.params.usage_error().is_some_and(|why| why.contains("room for 12")));
     let ends = setting.run(|rank| {
         let va = rank.alloc(8);
         for id in 0..40 {

@@ -7,7 +7,7 @@ use super::send::Send;
 use super::timers::Timers;
 use super::{CardParams, Counters, Host, Stopped};
 use crate::link::{Signal, Wires};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use crate::pulse::Pulse;
 use abi::myrinet::{self as my, isr};
 use bus::BusError;
@@ -124,7 +124,7 @@ impl Chip {
     }
 
     fn mask_in_use(&self) -> u32 {
-        if is_planted(Plant::IgnoresMask) {
+        if is_mutant(Mutant::IgnoresMask) {
             return u32::MAX;
         }
         self.mask

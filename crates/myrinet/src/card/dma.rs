@@ -3,7 +3,7 @@
 use super::chip::Chip;
 use super::points::Point;
 use super::{Host, Stopped};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use abi::myrinet::{self as my, dma, dma_block, isr};
 use des::Time;
 
@@ -110,7 +110,7 @@ impl Chip {
         if block.next & dma::WAKE != 0 {
             self.raise(now, isr::WAKE);
         }
-        if block.next & dma::TERMINAL != 0 || is_planted(Plant::OneBlock) {
+        if block.next & dma::TERMINAL != 0 || is_mutant(Mutant::OneBlock) {
             self.dma.due = if self.dma.wanted != 0 { now } else { Time::NEVER };
             return None;
         }
@@ -130,7 +130,7 @@ impl Chip {
         else {
             return Some(Stopped::Block { at: now, chain, block: addr });
         };
-        let high = if is_planted(Plant::LosesHigh) { 0 } else { high };
+        let high = if is_mutant(Mutant::LosesHigh) { 0 } else { high };
         let host = u64::from(high) << 32 | u64::from(low);
         self.dma.block = Some(Block { chain, addr, next, length, local, host, done: 0, sum: 0 });
         self.dma.due = now;

@@ -5,7 +5,7 @@ use super::chip::Chip;
 use super::points::Point;
 use crate::crc::extend8;
 use crate::link::{Params, Signal, Slot, Wires};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use crate::slack::Slack;
 use abi::myrinet::isr;
 use des::Time;
@@ -105,7 +105,7 @@ impl Receive {
         let whole = self.last_len == keep;
         let right8 = std::mem::take(&mut self.crc8) == 0;
         let crc32 = std::mem::take(&mut self.crc32).finalize().to_be_bytes();
-        let right32 = keep == 1 || self.last[..4] == crc32 || is_planted(Plant::TrustsCrc32);
+        let right32 = keep == 1 || self.last[..4] == crc32 || is_mutant(Mutant::TrustsCrc32);
         let bits = [
             (!whole, isr::LINK2),
             (!right8, isr::LINK0),
@@ -163,7 +163,7 @@ impl Chip {
             }
         }
         receive.crc32.update(&out[..count]);
-        let limit = match is_planted(Plant::IgnoresLimit) {
+        let limit = match is_mutant(Mutant::IgnoresLimit) {
             true => u32::MAX,
             false => receive.limit,
         };

@@ -4,7 +4,7 @@ use super::chip::Chip;
 use super::Stopped;
 use crate::crc::extend8;
 use crate::link::{Outlet, Params, Slot, Wires, SLOT};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use abi::myrinet::isr;
 use des::Time;
 
@@ -86,7 +86,7 @@ impl Send {
         self.crc8 = extend8(self.crc8, bytes);
         let header = bytes.len().min(self.header_left as usize);
         self.header_left -= header as u32;
-        let covered = if is_planted(Plant::CoversRoute) { bytes } else { &bytes[header..] };
+        let covered = if is_mutant(Mutant::CoversRoute) { bytes } else { &bytes[header..] };
         self.crc32.update(covered);
     }
 

@@ -7,7 +7,7 @@
 //! | `card` | the card by its registers |
 //! | `beats` | heartbeat |
 //! | `story`, `pingpong` | cards with the real control program |
-//! | `planted` | the bugs that the others find |
+//! | `mutants` | the bugs that the others find |
 #![allow(clippy::unwrap_used)]
 
 mod beats;
@@ -15,7 +15,7 @@ mod bench;
 mod card;
 mod crossbar;
 mod links;
-mod pingpong;
 #[cfg(debug_assertions)]
-mod planted;
+mod mutants;
+mod pingpong;
 mod story;

@@ -2,7 +2,7 @@
 
 use abi::packet::{flag, Packet};
 use des::{Duration, EventQueue, Random, Time};
-use net::{check, Class, Event, Faults, Message, Params, Ports, Router, Topology};
+use net::{check, Class, Event, Faults, LinkMessage, Params, Ports, Router, Topology};
 use std::collections::VecDeque;
 
 pub const PARAMS: Params = Params {
@@ -20,7 +20,7 @@ pub const PARAMS: Params = Params {
 #[derive(Clone, Copy)]
 pub enum Due {
     Router(Event),
-    Message(Message),
+    LinkMessage(LinkMessage),
     Inject,
     /// The NIC has dealt with a packet of a class.
     Room(Class),
@@ -73,11 +73,11 @@ impl Ports for NodePorts<'_> {
         assert!(at >= self.now);
         self.queue.schedule(at, (self.node, Due::Router(event)));
     }
-    fn send(&mut self, at: Time, neighbour: u32, message: Message) {
+    fn send(&mut self, at: Time, neighbour: u32, message: LinkMessage) {
         assert!(at >= self.now + PARAMS.lookahead(), "nothing crosses sooner than the lookahead");
         self.around.messages += 1;
-        self.around.sent.push((neighbour, at, matches!(message, Message::Packet { .. })));
-        self.queue.schedule(at, (neighbour, Due::Message(message)));
+        self.around.sent.push((neighbour, at, matches!(message, LinkMessage::Packet { .. })));
+        self.queue.schedule(at, (neighbour, Due::LinkMessage(message)));
     }
     fn unreachable(&mut self, _now: Time, packet: &Packet) {
         self.around.unreachable.push(packet.dest);
@@ -144,7 +144,7 @@ impl Network {
                 Due::Router(event @ (Event::Grant { .. } | Event::Recovered { .. })) => {
                     router.handle(now, event, &mut ports);
                 }
-                Due::Message(message) => router.receive(now, message, &mut ports),
+                Due::LinkMessage(message) => router.receive(now, message, &mut ports),
                 Due::Inject | Due::Router(Event::InjectionFree { .. }) => {
                     let backlog = &mut ports.around.backlog[node as usize];
                     let Some(packet) = backlog.pop_front() else { continue };

@@ -3,12 +3,12 @@
 use crate::bench::{class_of, packet, traffic, Network, CONTROL};
 use abi::packet::Packet;
 use des::{Duration, Time};
-use net::{Class, DeadLink, Faults, Place, Rule, What, Which};
+use net::{Class, DeadLink, FaultSite, Faults, Rule, What, Which};
 
 /// A rule for a share of the packets of all links.
 fn share(what: What, chance: f64) -> Rule {
     let (from, until) = (Time::ZERO, Time::NEVER);
-    Rule { what, which: Which::Chance(chance), place: Place::Everywhere, from, until }
+    Rule { what, which: Which::Chance(chance), place: FaultSite::Everywhere, from, until }
 }
 
 /// Sum of a counter over all links.

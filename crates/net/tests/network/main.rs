@@ -31,7 +31,7 @@ fn a_lone_packet_takes_the_time_of_the_formula() {
 }
 
 #[test]
-fn what_is_foretold_of_a_packet_comes_then_or_later() {
+fn what_is_announced_of_a_packet_comes_then_or_later() {
     let params = Params { credit_batch: 1, ..PARAMS };
     for topology in ["7", "3x3x2", "torus 4x3x1"] {
         let nodes = Network::new(topology).routers.len() as u32;
@@ -39,15 +39,15 @@ fn what_is_foretold_of_a_packet_comes_then_or_later() {
             let mut network = Network::with(topology, &params);
             let packet = packet(source, dest, 64, 1);
             let begins = Time(1_000);
-            let mut foretold = Vec::new();
+            let mut announced = Vec::new();
             let router = &network.routers[source as usize];
-            router.foretell_injected(begins, &packet, &mut foretold);
+            router.announce_injected(begins, &packet, &mut announced);
             network.send(begins, packet);
             network.run();
             let sent = std::mem::take(&mut network.around.sent);
             let (packets, credits): (Vec<_>, Vec<_>) = sent.into_iter().partition(|sent| sent.2);
-            assert_eq!((2 * packets.len(), 2 * credits.len()), (foretold.len(), foretold.len()));
-            for ((told, packet), credit) in foretold.chunks(2).zip(packets).zip(credits) {
+            assert_eq!((2 * packets.len(), 2 * credits.len()), (announced.len(), announced.len()));
+            for ((told, packet), credit) in announced.chunks(2).zip(packets).zip(credits) {
                 let [passes, freed] = [told[0], told[1]];
                 assert_eq!(
                     (passes.target, passes.at, passes.ends),
@@ -267,7 +267,7 @@ proptest! {
         let (input_queue, output_queue, node_queue, node_room) = queues;
         let params = Params { input_queue, output_queue, node_queue, node_room, ..PARAMS };
         let params = Params { credit_batch: seed as u32 % (input_queue - 8), ..params };
-        prop_assert_eq!(params.mistake(), None);
+        prop_assert_eq!(params.usage_error(), None);
         let mut network = Network::with(&topology, &params);
         network.digest = Duration::from_ns(digest);
         let sent = traffic(&mut network, nodes, seed, 1500);

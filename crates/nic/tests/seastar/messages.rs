@@ -4,7 +4,7 @@ use crate::bench::*;
 use abi::packet::flag;
 use abi::seastar::*;
 use des::{Duration, Time};
-use nic::{Mark, Params};
+use nic::{Params, TracePoint};
 use proptest::prelude::*;
 
 const HEADER: u64 = 0x1004;
@@ -73,17 +73,18 @@ fn marks_tell_the_way_of_a_message_in_order() {
     let mut marks: Vec<_> = bench.nodes.iter().flat_map(|node| node.marks.clone()).collect();
     marks.sort_by_key(|mark| mark.0);
     assert!(marks.iter().all(|mark| mark.1.source_nid == 0 && mark.1.serial == 77));
-    let order: Vec<_> = marks.iter().map(|mark| mark.2).filter(|&m| m != Mark::Departed).collect();
+    let order: Vec<_> =
+        marks.iter().map(|mark| mark.2).filter(|&m| m != TracePoint::Departed).collect();
     assert_eq!(
         order,
         [
-            Mark::HeaderFetched,
-            Mark::Injected,
-            Mark::Arrived,
-            Mark::Announced,
-            Mark::Commanded,
-            Mark::Completed,
-            Mark::Deposited,
+            TracePoint::HeaderFetched,
+            TracePoint::Injected,
+            TracePoint::Arrived,
+            TracePoint::Announced,
+            TracePoint::Commanded,
+            TracePoint::Completed,
+            TracePoint::Deposited,
         ]
     );
 }

@@ -2,7 +2,7 @@
 
 use super::lines::{parity, Control, Drive, Lines, HALVES};
 use super::master::Master;
-use super::plant::Plant;
+use super::mutant::Mutant;
 use super::target::Target;
 use super::transfer::Transfer;
 use crate::{ConfigSpace, Params};
@@ -87,7 +87,7 @@ pub struct Agent {
     drove: [Option<bool>; HALVES],
     reporter: Reporter,
     interrupts: bool,
-    pub(super) plant: Option<Plant>,
+    pub(super) mutant: Option<Mutant>,
     received: Vec<Received>,
 }
 
@@ -111,7 +111,7 @@ impl Agent {
             drove: [None; HALVES],
             reporter: Reporter::default(),
             interrupts: false,
-            plant: None,
+            mutant: None,
             received: Vec::new(),
         }
     }
@@ -160,16 +160,16 @@ impl Agent {
     /// Outputs of the agent in the next cycle: all of them come from registers.
     pub(super) fn drive(&self) -> Drive {
         let mut drive = Drive { interrupts: self.interrupts, ..Drive::default() };
-        self.master.drive(&mut drive, &self.store, self.plant);
-        self.target.drive(&mut drive, &self.store, self.plant);
+        self.master.drive(&mut drive, &self.store, self.mutant);
+        self.target.drive(&mut drive, &self.store, self.mutant);
         drive.par = self.drove;
-        if self.plant == Some(Plant::EarlyParity) {
+        if self.mutant == Some(Mutant::EarlyParity) {
             for half in 0..HALVES {
                 let of = drive.ad[half].zip(drive.cbe[half]);
                 drive.par[half] = of.map(|(ad, cbe)| parity(ad, cbe));
             }
         }
-        if self.plant == Some(Plant::OddParity) {
+        if self.mutant == Some(Mutant::OddParity) {
             drive.par = drive.par.map(|par| par.map(|par| !par));
         }
         if let Some(high) = self.reporter.drives {
@@ -184,8 +184,8 @@ impl Agent {
             let ad = lines.drives[self.place].ad[half];
             self.drove[half] = ad.map(|ad| parity(ad, lines.cbe(half).unwrap_or(0xF)));
         }
-        let read = self.master.clock(lines, self.plant);
-        let write = self.target.clock(lines, &mut self.store, self.plant);
+        let read = self.master.clock(lines, self.mutant);
+        let write = self.target.clock(lines, &mut self.store, self.mutant);
         self.received.extend(read.or(write.filter(|taken| taken.1).map(|taken| taken.0)));
         self.report(lines, read.is_some() || write.is_some());
     }
@@ -195,9 +195,9 @@ impl Agent {
         let wrong = self.reporter.taken.is_some_and(|(ad, cbe, halves)| {
             (0..halves).any(|half| lines.par(half) != Some(parity(ad[half], cbe[half])))
         });
-        let wrong = match self.plant {
-            Some(Plant::NoPerr) => false,
-            Some(Plant::IdlePerr) if self.reporter.taken.is_some() => true,
+        let wrong = match self.mutant {
+            Some(Mutant::NoPerr) => false,
+            Some(Mutant::IdlePerr) if self.reporter.taken.is_some() => true,
             _ => wrong,
         };
         self.reporter.drives = match self.reporter.drives {

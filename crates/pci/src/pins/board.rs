@@ -2,7 +2,7 @@
 
 use super::agent::Agent;
 use super::lines::{agent, place, Control, Lines};
-use super::plant::Plant;
+use super::mutant::Mutant;
 use super::transfer::Transfer;
 use crate::{Agent as Owner, ConfigSpace, Params};
 use bus::Memory;
@@ -33,8 +33,8 @@ impl Board {
         }
     }
     /// Plants a bug in one agent.
-    pub fn plant(&mut self, of: Owner, plant: Plant) {
-        self.agents[place(of)].plant = Some(plant);
+    pub fn mutant(&mut self, of: Owner, mutant: Mutant) {
+        self.agents[place(of)].mutant = Some(mutant);
     }
     /// Turns bit `bit` of AD in cycle `number`: a fault of the wires.
     pub fn flip(&mut self, number: u64, bit: u8) {

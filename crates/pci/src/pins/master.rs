@@ -2,7 +2,7 @@
 
 use super::agent::{Received, Store};
 use super::lines::{agent, Control, Drive, Lines};
-use super::plant::Plant;
+use super::mutant::Mutant;
 use super::transfer::Transfer;
 use crate::{Agent, Command, Params, Protocol};
 use std::collections::VecDeque;
@@ -55,23 +55,23 @@ impl Master {
         self.params.protocol == Protocol::Pcix
     }
     /// IRDY# falls two cycles behind the attributes (PCI-X) or one behind the address.
-    fn is_ready(&self, after: u8, plant: Option<Plant>) -> bool {
+    fn is_ready(&self, after: u8, mutant: Option<Mutant>) -> bool {
         let ready = !self.pcix() || after > 0;
-        ready && !(plant == Some(Plant::UnsteadyIrdy) && after == 2)
+        ready && !(mutant == Some(Mutant::UnsteadyIrdy) && after == 2)
     }
-    fn is_last(&self, transfer: &Transfer, plant: Option<Plant>) -> bool {
-        let early = u16::from(plant == Some(Plant::EarlyFrame));
-        plant != Some(Plant::LateFrame) && self.moved + 1 + early >= transfer.wanted
+    fn is_last(&self, transfer: &Transfer, mutant: Option<Mutant>) -> bool {
+        let early = u16::from(mutant == Some(Mutant::EarlyFrame));
+        mutant != Some(Mutant::LateFrame) && self.moved + 1 + early >= transfer.wanted
     }
 
-    pub fn drive(&self, drive: &mut Drive, store: &Store, plant: Option<Plant>) {
+    pub fn drive(&self, drive: &mut Drive, store: &Store, mutant: Option<Mutant>) {
         let Some(t) = self.planned.front() else { return };
         let wide = t.is_wide(&self.params);
         let halves = 1 + usize::from(wide);
         match self.step {
             Step::Idle => drive.requests = self.requests(t),
             Step::Dual | Step::Address => {
-                self.frame(drive, false, wide, plant);
+                self.frame(drive, false, wide, mutant);
                 let dual = self.step == Step::Dual;
                 let command = if dual { Command::DualAddress } else { t.command };
                 let (low, high) = (t.addr as u32, (t.addr >> 32) as u32);
@@ -85,7 +85,7 @@ impl Master {
                 }
             }
             Step::Attribute => {
-                self.frame(drive, false, wide, plant);
+                self.frame(drive, false, wide, mutant);
                 drive.set(Control::Irdy, true);
                 let (ad, cbe) = t.attributes();
                 for half in 0..halves {
@@ -94,21 +94,21 @@ impl Master {
                 }
             }
             Step::Going(after) => {
-                let ready = self.is_ready(after, plant);
+                let ready = self.is_ready(after, mutant);
                 drive.set(Control::Irdy, !ready);
-                self.frame(drive, ready && self.is_last(t, plant), wide, plant);
+                self.frame(drive, ready && self.is_last(t, mutant), wide, mutant);
                 let lanes = t.lanes(self.moved);
-                let lanes = if plant == Some(Plant::ActiveHighLanes) { !lanes } else { lanes };
+                let lanes = if mutant == Some(Mutant::ActiveHighLanes) { !lanes } else { lanes };
                 let mut data = None;
-                if t.command.is_write() && plant != Some(Plant::FloatingData) {
+                if t.command.is_write() && mutant != Some(Mutant::FloatingData) {
                     data = Some(self.write_data(t, store));
-                } else if plant == Some(Plant::TwoDrivers) {
+                } else if mutant == Some(Mutant::TwoDrivers) {
                     data = Some(!0);
                 }
                 t.place(&self.params, self.moved, data, lanes, drive);
             }
             Step::Stopped => {
-                self.frame(drive, true, wide, plant);
+                self.frame(drive, true, wide, mutant);
                 drive.set(Control::Irdy, false);
                 drive.cbe[..halves].fill(Some(0xF));
             }
@@ -125,8 +125,8 @@ impl Master {
     }
 
     /// FRAME#, and REQ64# with it.
-    fn frame(&self, drive: &mut Drive, high: bool, wide: bool, plant: Option<Plant>) {
-        if high && plant == Some(Plant::ReleasesLow) {
+    fn frame(&self, drive: &mut Drive, high: bool, wide: bool, mutant: Option<Mutant>) {
+        if high && mutant == Some(Mutant::ReleasesLow) {
             return;
         }
         drive.set(Control::Frame, high);
@@ -143,16 +143,16 @@ impl Master {
         }
     }
 
-    pub fn clock(&mut self, lines: &Lines, plant: Option<Plant>) -> Option<Received> {
+    pub fn clock(&mut self, lines: &Lines, mutant: Option<Mutant>) -> Option<Received> {
         self.now = lines.number + 1;
         let t = self.planned.front()?;
         let (pcix, mut received) = (self.pcix(), None);
         self.step = match self.step {
             Step::Idle => {
-                let granted = lines.grant == self.me || plant == Some(Plant::Ungranted);
-                let free = lines.is_idle() || plant == Some(Plant::Impatient);
+                let granted = lines.grant == self.me || mutant == Some(Mutant::Ungranted);
+                let free = lines.is_idle() || mutant == Some(Mutant::Impatient);
                 // A master with such a bug comes early, too.
-                let hasty = matches!(plant, Some(Plant::Ungranted | Plant::Impatient));
+                let hasty = matches!(mutant, Some(Mutant::Ungranted | Mutant::Impatient));
                 let early = if hasty { 3 } else { 0 };
                 match granted && free && self.now + early >= t.start {
                     true if t.is_far() => Step::Dual,
@@ -171,7 +171,7 @@ impl Master {
                     }
                     self.moved += 1;
                 }
-                self.next(lines, after, plant)
+                self.next(lines, after, mutant)
             }
             Step::Stopped => Step::Restore,
             Step::Restore => {
@@ -184,16 +184,16 @@ impl Master {
     }
 
     /// Next step after a cycle of response or data.
-    fn next(&self, lines: &Lines, after: u8, plant: Option<Plant>) -> Step {
+    fn next(&self, lines: &Lines, after: u8, mutant: Option<Mutant>) -> Step {
         let over = lines.moves() || lines.is_retry() || self.pcix() && lines.is_split();
         let stopped = lines.is_low(Control::Stop) || self.pcix() && lines.is_split();
-        let stopped = stopped && plant != Some(Plant::IgnoresStop);
+        let stopped = stopped && mutant != Some(Mutant::IgnoresStop);
         let lost = !self.claimed && after + 1 >= ABORT_CYCLES;
         match lines.is_high(Control::Frame) {
             true if over && lines.is_low(Control::Irdy) => Step::Restore,
             false if over && stopped || lost => Step::Stopped,
             true if lost => Step::Stopped,
-            _ if plant == Some(Plant::LateFrame) && lines.moves() => {
+            _ if mutant == Some(Mutant::LateFrame) && lines.moves() => {
                 let wanted = self.planned.front().map_or(0, |t| t.wanted);
                 if self.moved >= wanted {
                     Step::Stopped

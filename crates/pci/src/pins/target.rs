@@ -2,7 +2,7 @@
 
 use super::agent::{Received, Store};
 use super::lines::{agent, Control, Drive, Lines};
-use super::plant::Plant;
+use super::mutant::Mutant;
 use super::transfer::{command, Answer, Transfer};
 use crate::{Agent, Command, Ending, Params, Protocol};
 use std::collections::VecDeque;
@@ -68,10 +68,10 @@ impl Target {
         matches!(t.answer, Answer::Data { phases } if self.moved + 1 >= phases && phases < t.wanted)
     }
 
-    pub fn drive(&self, drive: &mut Drive, store: &Store, plant: Option<Plant>) {
+    pub fn drive(&self, drive: &mut Drive, store: &Store, mutant: Option<Mutant>) {
         let Some(t) = &self.current else { return };
         let reads = !self.command.is_write();
-        let early = plant == Some(Plant::NoTurnAround) && matches!(self.step, Step::Decoding(_));
+        let early = mutant == Some(Mutant::NoTurnAround) && matches!(self.step, Step::Decoding(_));
         if reads && (early || self.step == Step::Data) {
             let data = self.read_data(t, store);
             t.place(&self.params, self.moved, Some(data), 0xFF, drive);
@@ -80,7 +80,7 @@ impl Target {
         }
         let (devsel, trdy, stop) = match self.step {
             Step::Decoding(1) => (false, true, true),
-            Step::Decoding(2) if plant == Some(Plant::EarlyTrdy) => (true, false, true),
+            Step::Decoding(2) if mutant == Some(Mutant::EarlyTrdy) => (true, false, true),
             Step::Data => (false, false, !self.stops(t)),
             Step::Splitting => (true, false, true),
             Step::Stopping => (false, true, false),
@@ -90,7 +90,7 @@ impl Target {
         drive.set(Control::Devsel, devsel);
         drive.set(Control::Trdy, trdy);
         drive.set(Control::Stop, stop);
-        if self.wide && plant != Some(Plant::NoAck64) {
+        if self.wide && mutant != Some(Mutant::NoAck64) {
             drive.set(Control::Ack64, devsel);
         }
     }
@@ -109,7 +109,7 @@ impl Target {
         &mut self,
         lines: &Lines,
         store: &mut Store,
-        plant: Option<Plant>,
+        mutant: Option<Mutant>,
     ) -> Option<(Received, bool)> {
         let pcix = self.params.protocol == Protocol::Pcix;
         let mut taken = None;
@@ -121,7 +121,7 @@ impl Target {
                 match self.command {
                     Command::DualAddress => Step::Second,
                     _ if pcix => Step::Attributes,
-                    _ => self.decide(self.me, lines, store, plant),
+                    _ => self.decide(self.me, lines, store, mutant),
                 }
             }
             Step::Second => {
@@ -130,12 +130,12 @@ impl Target {
                 self.addr = u64::from(lines.ad[0].unwrap_or(0)) << 32 | low;
                 match pcix {
                     true => Step::Attributes,
-                    false => self.decide(self.me, lines, store, plant),
+                    false => self.decide(self.me, lines, store, mutant),
                 }
             }
             Step::Attributes => {
                 let requester = Transfer::requester(lines.ad[0].unwrap_or(0));
-                self.decide(requester, lines, store, plant)
+                self.decide(requester, lines, store, mutant)
             }
             Step::Decoding(left) if left > 1 => Step::Decoding(left - 1),
             Step::Decoding(_) => match self.current.as_ref().map(|t| t.answer) {
@@ -153,7 +153,7 @@ impl Target {
                 }
             }
             Step::Stopping => match lines.is_high(Control::Frame) {
-                false if plant != Some(Plant::BriefStop) => Step::Stopping,
+                false if mutant != Some(Mutant::BriefStop) => Step::Stopping,
                 _ => Step::Restore,
             },
             Step::Splitting => Step::Restore,
@@ -186,7 +186,7 @@ impl Target {
         requester: Agent,
         lines: &Lines,
         store: &Store,
-        plant: Option<Plant>,
+        mutant: Option<Mutant>,
     ) -> Step {
         let word = self.addr & !7;
         let mine = match (self.command, store) {
@@ -196,7 +196,7 @@ impl Target {
             (Command::SplitCompletion, _) => requester == self.me,
             (_, Store::Host(memory)) => memory.contains(word, 8),
             (_, Store::Card { config, registers, .. }) => {
-                let wide = plant == Some(Plant::WideDecode);
+                let wide = mutant == Some(Mutant::WideDecode);
                 let behind = word.wrapping_sub(if wide { registers.len() as u64 } else { 0 });
                 config.decode(word).or(config.decode(behind)).is_some()
             }
@@ -207,7 +207,7 @@ impl Target {
         let planned = self.planned.pop_front();
         let unplanned = || Transfer::unplanned(lines.number, self.me, self.command, self.addr);
         let t = self.current.insert(planned.unwrap_or_else(unplanned));
-        let late = if plant == Some(Plant::LateDevsel) { 6 } else { 0 };
+        let late = if mutant == Some(Mutant::LateDevsel) { 6 } else { 0 };
         Step::Decoding(t.response + late)
     }
 

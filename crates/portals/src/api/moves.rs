@@ -39,7 +39,7 @@ impl Ni {
         let call = self.call(md, region, ack, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
         self.count_on_nic(md);
-        self.library(|| self.kernel.put(&self.cpu, self.seat, &call))
+        self.library(|| self.kernel.put(&self.cpu, self.slot, &call))
     }
 
     /// PtlGet: fills all of `md`.
@@ -56,7 +56,7 @@ impl Ni {
         let call = self.call(md, region, AckRequest::NoAck, target, 0);
         self.cpu.spend(self.kernel.config.costs.api_call);
         self.expect_on_nic(md);
-        self.library(|| self.kernel.get(&self.cpu, self.seat, &call))
+        self.library(|| self.kernel.get(&self.cpu, self.slot, &call))
     }
 
     /// PtlGetPut, PtlCGetPut and PtlGetAdd: all of `put` is the operand, and what the target had goes to the
@@ -77,7 +77,7 @@ impl Ni {
         if call.destination(nodes).is_ok() && self.with(|own| own.may_begin(atomic, get, put)) {
             self.count_on_nic(put);
         }
-        self.library(|| self.kernel.atomic(&self.cpu, self.seat, &call, atomic, get))
+        self.library(|| self.kernel.atomic(&self.cpu, self.slot, &call, atomic, get))
     }
 
     fn call(

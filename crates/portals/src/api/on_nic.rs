@@ -43,8 +43,8 @@ impl Ni {
             }
             // An entry that goes by itself may have gone.
             ObjectCall::MeInsert { base, .. } => {
-                let place = self.with(|interface| interface.place_of(base));
-                if place.is_some_and(|(_, unlink)| unlink == Unlink::Unlink) {
+                let span = self.with(|interface| interface.place_of(base));
+                if span.is_some_and(|(_, unlink)| unlink == Unlink::Unlink) {
                     user.sync(&self.kernel, &self.cpu);
                 }
             }
@@ -78,8 +78,8 @@ impl Ni {
                 let me = MeHandle::from_raw(me);
                 let portal = self.with(|interface| interface.place_of(me));
                 let portal = portal.expect("it was just made").0;
-                let place = (Some(base), position);
-                user.attach(&self.cpu, (me, portal), (criteria, unlink), place);
+                let span = (Some(base), position);
+                user.attach(&self.cpu, (me, portal), (criteria, unlink), span);
             }
             (ObjectCall::AcEntry { index, entry }, Ok(_)) => {
                 user.tell_later(&self.kernel, call, returned);
@@ -159,9 +159,9 @@ impl Ni {
             ) => {
                 user.tell_later(&self.kernel, call, returned);
                 let pair = (MeHandle::from_raw(me), MdHandle::from_raw(md));
-                let place = (base, position);
+                let span = (base, position);
                 let of = (criteria, unlink_me);
-                user.post(&self.kernel, &self.cpu, pair, of, place, test);
+                user.post(&self.kernel, &self.cpu, pair, of, span, test);
             }
             (_, Ok(_)) => {
                 self.tell(call, &regions, &result);

@@ -1,12 +1,12 @@
 //! Operations that processes of this node begin, and the short cut between two of them.
 
-use super::observe::{Begun, Mark};
+use super::observe::{Begun, TracePoint};
 use super::tap::{Fate, Told};
 use super::wire::{self, Destination};
-use super::{Kernel, Seat};
+use super::{Kernel, Slot};
 use crate::library::{
-    AckRequest, Error, Grant, IoVec, Issue, MdHandle, NiFail, Place, ProcessId, Region, Request,
-    RequestKind, Response, Work,
+    AckRequest, Error, Grant, IoVec, Issue, MdHandle, NiFail, ProcessId, Region, Request,
+    RequestKind, Response, Span, Work,
 };
 use crate::nal::{Ending, Source, Transmit};
 use abi::seastar::{header_flag, portals_op};
@@ -107,15 +107,15 @@ impl Call {
 
 impl Kernel {
     /// Begins a message's observation.
-    pub(crate) fn begin(&self, cpu: &Cpu, seat: Seat, entered: Time) -> MessageId {
-        let on_nic = self.on_nic(seat);
+    pub(crate) fn begin(&self, cpu: &Cpu, slot: Slot, entered: Time) -> MessageId {
+        let on_nic = self.on_nic(slot);
         let id = match &on_nic {
             Some(user) => user.next_message(self.nid),
             None => self.next_message(),
         };
-        self.observer.mark(cpu.core(), entered, id, Mark::CallEntered);
+        self.observer.mark(cpu.core(), entered, id, TracePoint::CallEntered);
         if on_nic.is_none() {
-            self.mark(cpu, id, Mark::KernelEntered);
+            self.mark(cpu, id, TracePoint::KernelEntered);
         }
         id
     }
@@ -136,36 +136,36 @@ impl Kernel {
 
     /// Empties the ring of a process on the network interface, as its library does before it looks at its
     /// objects.
-    pub(crate) fn look(&self, cpu: &Cpu, seat: Seat) {
-        if let Some(user) = self.on_nic(seat) {
+    pub(crate) fn look(&self, cpu: &Cpu, slot: Slot) {
+        if let Some(user) = self.on_nic(slot) {
             user.drain(self, cpu);
         }
     }
 
     /// True if the kernel copies between two processes of this node: both must be its own.
-    pub(crate) fn copies(&self, seat: Seat, to: Destination) -> bool {
-        to.nid == self.nid && self.on_nic(seat).is_none() && !self.is_on_nic(u32::from(to.pid))
+    pub(crate) fn copies(&self, slot: Slot, to: Destination) -> bool {
+        to.nid == self.nid && self.on_nic(slot).is_none() && !self.is_on_nic(u32::from(to.pid))
     }
 
     /// PtlPut and PtlPutRegion, in the kernel.
-    pub(crate) fn put(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
-        let to = self.destination(cpu, seat, call, (RequestKind::Put, None))?;
-        let id = self.begin(cpu, seat, call.entered);
+    pub(crate) fn put(&self, cpu: &Cpu, slot: Slot, call: &Call) -> Result<(), Error> {
+        let to = self.destination(cpu, slot, call, (RequestKind::Put, None))?;
+        let id = self.begin(cpu, slot, call.entered);
         cpu.spend(self.config.costs.api_check);
-        self.look(cpu, seat);
+        self.look(cpu, slot);
         let issue = call.issue(id);
-        let started = self.with(seat, |interface| {
+        let started = self.with(slot, |interface| {
             let (grant, work) = interface.start_put(call.md, call.region, &issue)?;
             Ok((grant, work, interface.identity().id))
         });
         let started = started.expect("the caller has an interface");
-        self.tell(cpu, || Told::asked(seat, call, (RequestKind::Put, None), id, &started));
-        let (grant, work, me) = started.inspect_err(|_| self.mark(cpu, id, Mark::Refused))?;
+        self.tell(cpu, || Told::asked(slot, call, (RequestKind::Put, None), id, &started));
+        let (grant, work, me) = started.inspect_err(|_| self.mark(cpu, id, TracePoint::Refused))?;
         self.begun(cpu, (portals_op::PUT, id), me, call, grant.mlength);
-        self.charge_events(cpu, seat, work, id);
-        let ending = Some(Ending { seat, operation: grant.operation });
-        if self.copies(seat, to) {
-            self.local_put(cpu, seat, me, call, &grant);
+        self.charge_events(cpu, slot, work, id);
+        let ending = Some(Ending { slot, operation: grant.operation });
+        if self.copies(slot, to) {
+            self.local_put(cpu, slot, me, call, &grant);
             return Ok(());
         }
         let mut header =
@@ -173,79 +173,79 @@ impl Kernel {
         if call.ack == AckRequest::Ack {
             header.flags |= header_flag::ACK_REQUESTED;
         }
-        self.tell(cpu, || Told::Header { seat: seat.0, header: &header });
-        self.transmit(cpu, Transmit { header, source: Source::Place(grant.place), ending });
+        self.tell(cpu, || Told::Header { slot: slot.0, header: &header });
+        self.transmit(cpu, Transmit { header, source: Source::Span(grant.span), ending });
         Ok(())
     }
 
     /// PtlGet and PtlGetRegion, in the kernel.
-    pub(crate) fn get(&self, cpu: &Cpu, seat: Seat, call: &Call) -> Result<(), Error> {
-        let to = self.destination(cpu, seat, call, (RequestKind::Get, None))?;
-        let id = self.begin(cpu, seat, call.entered);
+    pub(crate) fn get(&self, cpu: &Cpu, slot: Slot, call: &Call) -> Result<(), Error> {
+        let to = self.destination(cpu, slot, call, (RequestKind::Get, None))?;
+        let id = self.begin(cpu, slot, call.entered);
         cpu.spend(self.config.costs.api_check);
-        self.look(cpu, seat);
+        self.look(cpu, slot);
         // The reply brings the local offset back in the word that a put uses for user data.
         let local_offset = call.region.map_or(0, |region| region.offset);
         let issue = Issue { hdr_data: local_offset, ..call.issue(id) };
-        let started = self.with(seat, |interface| {
+        let started = self.with(slot, |interface| {
             let grant = interface.start_get(call.md, call.region, &issue)?;
             Ok((grant, Work::default(), interface.identity().id))
         });
         let started = started.expect("the caller has an interface");
-        self.tell(cpu, || Told::asked(seat, call, (RequestKind::Get, None), id, &started));
-        let (grant, _, me) = started.inspect_err(|_| self.mark(cpu, id, Mark::Refused))?;
+        self.tell(cpu, || Told::asked(slot, call, (RequestKind::Get, None), id, &started));
+        let (grant, _, me) = started.inspect_err(|_| self.mark(cpu, id, TracePoint::Refused))?;
         self.begun(cpu, (portals_op::GET, id), me, call, grant.mlength);
-        let ending = Some(Ending { seat, operation: grant.operation });
-        if self.copies(seat, to) {
+        let ending = Some(Ending { slot, operation: grant.operation });
+        if self.copies(slot, to) {
             self.end(cpu, ending, id, NiFail::Ok);
-            self.local_get(cpu, seat, me, call, &grant);
+            self.local_get(cpu, slot, me, call, &grant);
             return Ok(());
         }
         let mut header =
             wire::issue(portals_op::GET, me.pid as u16, to, &issue, call.md, grant.mlength);
         header.flags |= header_flag::INLINE;
-        self.tell(cpu, || Told::Header { seat: seat.0, header: &header });
+        self.tell(cpu, || Told::Header { slot: slot.0, header: &header });
         self.transmit(cpu, Transmit { header, source: Source::Nothing, ending });
         Ok(())
     }
 
     /// A put to a process of this node: the kernel copies.
-    fn local_put(&self, cpu: &Cpu, seat: Seat, me: ProcessId, call: &Call, grant: &Grant) {
+    fn local_put(&self, cpu: &Cpu, slot: Slot, me: ProcessId, call: &Call, grant: &Grant) {
         let id = grant.operation.event().message;
         let request = call.request(RequestKind::Put, me, grant);
         let taker = self.local_deliver(cpu, call.target, &request);
         let mut copied = Copied::default();
         if let Some((target, taken)) = &taker {
-            copied = self.copy(cpu, (seat, &grant.place), (*target, &taken.place));
+            copied = self.copy(cpu, (slot, &grant.span), (*target, &taken.span));
         }
-        self.end(cpu, Some(Ending { seat, operation: grant.operation }), id, copied.read);
+        self.end(cpu, Some(Ending { slot, operation: grant.operation }), id, copied.read);
         let Some((target, taken)) = taker else { return };
         if taken.ack && copied.stored == NiFail::Ok {
             let response = call.response(call.target, &taken, id);
-            let work = self.with(seat, |interface| interface.ack(&response)).unwrap_or_default();
-            let fate = Fate::Handed { seat: seat.0, grant: None, work };
+            let work = self.with(slot, |interface| interface.ack(&response)).unwrap_or_default();
+            let fate = Fate::Handed { slot: slot.0, grant: None, work };
             self.tell_local(cpu, target, id, fate, NiFail::Ok);
-            self.charge_events(cpu, seat, work, id);
+            self.charge_events(cpu, slot, work, id);
         }
-        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, copied.stored);
+        self.end(cpu, Some(Ending { slot: target, operation: taken.operation }), id, copied.stored);
     }
 
     /// A get from a process of this node: the kernel copies.
-    fn local_get(&self, cpu: &Cpu, seat: Seat, me: ProcessId, call: &Call, grant: &Grant) {
+    fn local_get(&self, cpu: &Cpu, slot: Slot, me: ProcessId, call: &Call, grant: &Grant) {
         let id = grant.operation.event().message;
         let request = Request { hdr_data: 0, ..call.request(RequestKind::Get, me, grant) };
         let Some((target, taken)) = self.local_deliver(cpu, call.target, &request) else { return };
         let response = call.response(call.target, &taken, id);
-        let reply = self.with(seat, |interface| interface.reply(&response));
+        let reply = self.with(slot, |interface| interface.reply(&response));
         let reply = reply.expect("the caller has an interface");
-        self.tell_local(cpu, target, id, Fate::of(seat, &reply), NiFail::Ok);
-        self.charge_events(cpu, seat, reply.work, id);
+        self.tell_local(cpu, target, id, Fate::of(slot, &reply), NiFail::Ok);
+        self.charge_events(cpu, slot, reply.work, id);
         let mut copied = Copied::default();
-        if let Some(place) = reply.grant {
-            copied = self.copy(cpu, (target, &taken.place), (seat, &place.place));
-            self.end(cpu, Some(Ending { seat, operation: place.operation }), id, copied.stored);
+        if let Some(span) = reply.grant {
+            copied = self.copy(cpu, (target, &taken.span), (slot, &span.span));
+            self.end(cpu, Some(Ending { slot, operation: span.operation }), id, copied.stored);
         }
-        self.end(cpu, Some(Ending { seat: target, operation: taken.operation }), id, copied.read);
+        self.end(cpu, Some(Ending { slot: target, operation: taken.operation }), id, copied.read);
     }
 
     pub(crate) fn local_deliver(
@@ -253,29 +253,29 @@ impl Kernel {
         cpu: &Cpu,
         target: ProcessId,
         request: &Request,
-    ) -> Option<(Seat, Grant)> {
+    ) -> Option<(Slot, Grant)> {
         self.count(|counters| counters.local += 1);
-        let Some(seat) = self.find(target.pid) else {
+        let Some(slot) = self.find(target.pid) else {
             self.count(|counters| counters.undeliverable += 1);
-            self.mark(cpu, request.message, Mark::Dropped);
+            self.mark(cpu, request.message, TracePoint::Dropped);
             let message = request.message;
             self.tell(cpu, || Told::Delivered { message, fate: Fate::Nobody });
             return None;
         };
-        let delivery = self.with(seat, |interface| interface.deliver(request))?;
+        let delivery = self.with(slot, |interface| interface.deliver(request))?;
         let message = request.message;
-        self.tell(cpu, || Told::Delivered { message, fate: Fate::of(seat, &delivery) });
+        self.tell(cpu, || Told::Delivered { message, fate: Fate::of(slot, &delivery) });
         self.charge_search(cpu, delivery.work);
-        self.mark(cpu, request.message, Mark::Matched(delivery.work.entries));
-        self.charge_events(cpu, seat, delivery.work, request.message);
+        self.mark(cpu, request.message, TracePoint::Matched(delivery.work.entries));
+        self.charge_events(cpu, slot, delivery.work, request.message);
         if delivery.grant.is_none() {
-            self.mark(cpu, request.message, Mark::Dropped);
+            self.mark(cpu, request.message, TracePoint::Dropped);
         }
-        delivery.grant.map(|grant| (seat, grant))
+        delivery.grant.map(|grant| (slot, grant))
     }
 
     /// Copies as many bytes as the second place has; the first has no fewer.
-    fn copy(&self, cpu: &Cpu, from: (Seat, &Place), to: (Seat, &Place)) -> Copied {
+    fn copy(&self, cpu: &Cpu, from: (Slot, &Span), to: (Slot, &Span)) -> Copied {
         cpu.spend(cpu.copy_cost(to.1.len()));
         let (source, target) = (self.space(from.0), self.space(to.0));
         let mut memory = cpu.memory().borrow_mut();

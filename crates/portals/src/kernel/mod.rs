@@ -5,7 +5,7 @@
 //! several cores one lock keeps the others out, so a kernel section is atomic even where it lets time pass.
 //! Only event queues, which are in the processes' own memory, are read beside it.
 
-use crate::library::{Error, Identity, Interface, IoVec, Place, ProcessId, Work, PID_ANY};
+use crate::library::{Error, Identity, Interface, IoVec, ProcessId, Span, Work, PID_ANY};
 use crate::nal::{seastar, Nal, NewUser, Run};
 use abi::MessageId;
 use host::{Cpu, Extent, Lock, SpaceId, Waker};
@@ -24,12 +24,12 @@ pub(crate) use atomic::{Data, DATA_MAX};
 pub use costs::{Bridge, Config, Costs, System};
 pub(crate) use deliver::Taker;
 pub(crate) use issue::Call;
-pub use observe::{Begun, Mark, Observer, Unobserved};
+pub use observe::{Begun, Observer, TracePoint, Unobserved};
 pub use tap::{Asked, Fate, ObjectCall, Reaction, Returned, Told};
 
 /// Names a process's place in the kernel; never used again once the process has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat(pub(crate) usize);
+pub struct Slot(pub(crate) usize);
 
 struct Process {
     pid: u32,
@@ -173,7 +173,7 @@ impl Kernel {
         pid: u32,
         space: SpaceId,
         wanted: bool,
-    ) -> Result<Seat, Error> {
+    ) -> Result<Slot, Error> {
         if pid > u32::from(u16::MAX) || pid == PID_ANY || self.find(pid).is_some() {
             return Err(Error::PidInvalid);
         }
@@ -183,9 +183,9 @@ impl Kernel {
             // The process may look at its queues while another core is at work on them.
             interface.hold_events_back();
         }
-        let seat = Seat(self.processes.borrow().len());
+        let slot = Slot(self.processes.borrow().len());
         let on_nic = match wanted {
-            true => self.nal.accelerate(self, cpu, NewUser { seat, pid: pid as u16, space }),
+            true => self.nal.accelerate(self, cpu, NewUser { slot, pid: pid as u16, space }),
             false => None,
         };
         let identity = Identity { id, uid: 0, jid: 0 };
@@ -197,82 +197,82 @@ impl Kernel {
         let told = on_nic.is_some();
         let (waker, interface) = (cpu.waker(), Some(interface));
         self.processes.borrow_mut().push(Process { pid, space, waker, on_nic, interface });
-        self.tell(cpu, || Told::Opened { seat: seat.0, space, identity, limits, on_nic: told });
-        Ok(seat)
+        self.tell(cpu, || Told::Opened { slot: slot.0, space, identity, limits, on_nic: told });
+        Ok(slot)
     }
 
     /// The library of a process on the network interface.
-    pub(crate) fn on_nic(&self, seat: Seat) -> Option<Rc<seastar::Accelerated>> {
-        self.processes.borrow().get(seat.0)?.on_nic.clone()
+    pub(crate) fn on_nic(&self, slot: Slot) -> Option<Rc<seastar::Accelerated>> {
+        self.processes.borrow().get(slot.0)?.on_nic.clone()
     }
 
     /// True if the process of this number is there.
     pub(crate) fn is_on_nic(&self, pid: u32) -> bool {
-        self.find(pid).is_some_and(|seat| self.on_nic(seat).is_some())
+        self.find(pid).is_some_and(|slot| self.on_nic(slot).is_some())
     }
 
     /// Makes a process look.
-    pub(crate) fn wake(&self, seat: Seat) {
-        if let Some(process) = self.processes.borrow().get(seat.0) {
+    pub(crate) fn wake(&self, slot: Slot) {
+        if let Some(process) = self.processes.borrow().get(slot.0) {
             process.waker.wake();
         }
     }
 
     /// A process begins to leave (PtlNIFini): what still arrives for it is dropped.
-    pub(crate) fn leave(&self, cpu: &Cpu, seat: Seat) {
-        if let Some(user) = self.on_nic(seat) {
+    pub(crate) fn leave(&self, cpu: &Cpu, slot: Slot) {
+        if let Some(user) = self.on_nic(slot) {
             user.leave(cpu);
             user.sync(self, cpu);
         }
-        self.with(seat, Interface::leave);
-        self.tell(cpu, || Told::Leaving { seat: seat.0 });
+        self.with(slot, Interface::leave);
+        self.tell(cpu, || Told::Leaving { slot: slot.0 });
     }
 
     /// Takes its interface from a process that is leaving. False while operations are under way.
-    pub(crate) fn close(&self, cpu: &Cpu, seat: Seat) -> bool {
-        self.look(cpu, seat);
-        let busy = self.with(seat, |interface| interface.is_busy()).unwrap_or(false);
+    pub(crate) fn close(&self, cpu: &Cpu, slot: Slot) -> bool {
+        self.look(cpu, slot);
+        let busy = self.with(slot, |interface| interface.is_busy()).unwrap_or(false);
         if !busy {
-            if let Some(user) = self.on_nic(seat) {
+            if let Some(user) = self.on_nic(slot) {
                 cpu.kernel(|| self.nal.end(self, cpu, &user));
             }
-            self.processes.borrow_mut()[seat.0].interface = None;
-            self.tell(cpu, || Told::Closed { seat: seat.0 });
+            self.processes.borrow_mut()[slot.0].interface = None;
+            self.tell(cpu, || Told::Closed { slot: slot.0 });
         }
         !busy
     }
 
     /// Makes a process look that waits for the end of its operations.
-    pub(crate) fn wake_leaving(&self, seat: Seat) {
-        if self.with(seat, |interface| interface.is_leaving()).unwrap_or(false) {
-            self.processes.borrow()[seat.0].waker.wake();
+    pub(crate) fn wake_leaving(&self, slot: Slot) {
+        if self.with(slot, |interface| interface.is_leaving()).unwrap_or(false) {
+            self.processes.borrow()[slot.0].waker.wake();
         }
     }
 
-    pub(crate) fn find(&self, pid: u32) -> Option<Seat> {
+    pub(crate) fn find(&self, pid: u32) -> Option<Slot> {
         let processes = self.processes.borrow();
         let found = processes.iter().position(|p| p.pid == pid && p.interface.is_some());
-        found.map(Seat)
+        found.map(Slot)
     }
 
     /// Lets `f` use a process's interface; None if the process has left.
-    pub(crate) fn with<R>(&self, seat: Seat, f: impl FnOnce(&mut Interface) -> R) -> Option<R> {
-        self.processes.borrow_mut()[seat.0].interface.as_mut().map(f)
+    pub(crate) fn with<R>(&self, slot: Slot, f: impl FnOnce(&mut Interface) -> R) -> Option<R> {
+        self.processes.borrow_mut()[slot.0].interface.as_mut().map(f)
     }
 
-    pub(crate) fn space(&self, seat: Seat) -> SpaceId {
-        self.processes.borrow()[seat.0].space
+    pub(crate) fn space(&self, slot: Slot) -> SpaceId {
+        self.processes.borrow()[slot.0].space
     }
 
     /// Physical addresses of a process's bytes; `None` if they cannot be translated, or are in more pieces
     /// than a DMA list can have commands. Return the vector with `keep_extents`, so that the next buffer
     /// needs no new memory.
-    pub(crate) fn extents(&self, cpu: &Cpu, seat: Seat, place: &Place) -> Option<Vec<Extent>> {
+    pub(crate) fn extents(&self, cpu: &Cpu, slot: Slot, span: &Span) -> Option<Vec<Extent>> {
         cpu.spend(self.config.costs.translate);
         let mut extents = self.no_extents();
-        let space = self.space(seat);
+        let space = self.space(slot);
         let mut pages = 0;
-        for IoVec { start, length } in place.pieces() {
+        for IoVec { start, length } in span.pieces() {
             let mut memory = cpu.memory().borrow_mut();
             pages += memory.pages(space, start, length);
             if memory.translate_into(space, start, length, &mut extents).is_err() {
@@ -310,21 +310,21 @@ impl Kernel {
     }
 
     /// Charges for the events that were posted to a process, and makes it look.
-    pub(crate) fn charge_events(&self, cpu: &Cpu, seat: Seat, work: Work, id: MessageId) {
+    pub(crate) fn charge_events(&self, cpu: &Cpu, slot: Slot, work: Work, id: MessageId) {
         if work.events == 0 {
             return;
         }
         cpu.spend(self.config.costs.event_post * u64::from(work.events));
         for kind in work.posted() {
-            self.mark(cpu, id, Mark::EventPosted(kind));
+            self.mark(cpu, id, TracePoint::EventPosted(kind));
         }
         if cpu.cores() > 1 {
-            self.with(seat, Interface::publish_events);
+            self.with(slot, Interface::publish_events);
         }
-        self.processes.borrow()[seat.0].waker.wake();
+        self.processes.borrow()[slot.0].waker.wake();
     }
 
-    pub(crate) fn mark(&self, cpu: &Cpu, id: MessageId, mark: Mark) {
+    pub(crate) fn mark(&self, cpu: &Cpu, id: MessageId, mark: TracePoint) {
         self.observer.mark(cpu.core(), cpu.now(), id, mark);
     }
 

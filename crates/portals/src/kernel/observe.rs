@@ -7,7 +7,7 @@ use des::Time;
 
 /// A point that a message has passed on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mark {
+pub enum TracePoint {
     /// Initiator: the process called PtlPut or PtlGet.
     CallEntered,
     /// Initiator: the call's first instruction in the kernel.
@@ -70,7 +70,7 @@ pub trait Observer {
     /// Message `id` passed `mark` at `at`, in what core `core` of the host does. Marks of one message come in
     /// order of time except `CallEntered`, `KernelEntered`, `InterruptRaised` and `HandlerEntered`, which are
     /// told once the message is known.
-    fn mark(&self, core: usize, at: Time, id: MessageId, mark: Mark);
+    fn mark(&self, core: usize, at: Time, id: MessageId, mark: TracePoint);
 
     /// It is known what message `id`, which has passed `KernelEntered`, is.
     fn begun(&self, _core: usize, _id: MessageId, _begun: &Begun) {}
@@ -91,5 +91,5 @@ pub trait Observer {
 pub struct Unobserved;
 
 impl Observer for Unobserved {
-    fn mark(&self, _core: usize, _at: Time, _id: MessageId, _mark: Mark) {}
+    fn mark(&self, _core: usize, _at: Time, _id: MessageId, _mark: TracePoint) {}
 }

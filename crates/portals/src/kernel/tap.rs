@@ -4,7 +4,7 @@
 
 use super::issue::Call;
 use super::wire::Destination;
-use super::{Kernel, Seat};
+use super::{Kernel, Slot};
 use crate::library::{
     AccessEntry, AckRequest, Criteria, Delivery, EqHandle, Error, EventKind, Grant, Identity,
     IoVec, Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, RequestKind,
@@ -199,7 +199,7 @@ pub enum Fate<'a> {
     /// The library of the process in this seat had it.
     Handed {
         /// The process.
-        seat: usize,
+        slot: usize,
         /// Its destination, if it has one.
         grant: Option<&'a Grant>,
         /// Work done.
@@ -221,22 +221,22 @@ pub enum Reaction<'a> {
 #[allow(missing_docs)] // The fields are what their types say.
 pub enum Told<'a> {
     /// A process has its interface.
-    Opened { seat: usize, space: SpaceId, identity: Identity, limits: Limits, on_nic: bool },
+    Opened { slot: usize, space: SpaceId, identity: Identity, limits: Limits, on_nic: bool },
     /// It begins to leave.
-    Leaving { seat: usize },
+    Leaving { slot: usize },
     /// It has left.
-    Closed { seat: usize },
+    Closed { slot: usize },
     /// A call about objects; `regions` are those of its description.
-    Called { seat: usize, call: ObjectCall, regions: &'a [IoVec], result: Result<Returned, Error> },
+    Called { slot: usize, call: ObjectCall, regions: &'a [IoVec], result: Result<Returned, Error> },
     /// A look into an event queue.
-    Looked { seat: usize, eq: EqHandle, result: &'a Result<Next, Error> },
+    Looked { slot: usize, eq: EqHandle, result: &'a Result<Next, Error> },
     /// A put, get or atomic operation.
-    Asked { seat: usize, asked: Asked, result: Result<&'a Grant, Error>, work: Work },
+    Asked { slot: usize, asked: Asked, result: Result<&'a Grant, Error>, work: Work },
     /// The header of one for another node.
-    Header { seat: usize, header: &'a PortalsHeader },
+    Header { slot: usize, header: &'a PortalsHeader },
     /// A message is handed to the firmware; the payload of one that is not `inline` is read by DMA, and there
     /// is none of one that has `failed`. An acknowledgement is no operation of a process.
-    Commanded { seat: Option<usize>, message: MessageId, inline: bool, failed: bool },
+    Commanded { slot: Option<usize>, message: MessageId, inline: bool, failed: bool },
     /// A message has arrived.
     Taken { header: &'a PortalsHeader, fate: Fate<'a> },
     /// A request between processes of this node.
@@ -244,19 +244,19 @@ pub enum Told<'a> {
     /// The firmware says that a header is damaged.
     Damaged,
     /// The kernel changes a process's memory for an atomic operation next.
-    Performs { seat: usize, message: MessageId },
+    Performs { slot: usize, message: MessageId },
     /// The firmware has performed an atomic operation on a process's memory: it found these bytes, and left
     /// those.
-    Performed { seat: usize, message: MessageId, found: &'a [u8], left: &'a [u8] },
-    /// A request that came with `request` is answered by the process in `seat`; with `fail`, that it failed.
-    Answered { seat: usize, request: MessageId, reaction: Reaction<'a>, fail: NiFail },
+    Performed { slot: usize, message: MessageId, found: &'a [u8], left: &'a [u8] },
+    /// A request that came with `request` is answered by the process in `slot`; with `fail`, that it failed.
+    Answered { slot: usize, request: MessageId, reaction: Reaction<'a>, fail: NiFail },
     /// The firmware stores a word that tells the library of a process on the network interface of what was
     /// told last.
-    Posted { seat: usize },
+    Posted { slot: usize },
     /// That word is in memory: what it announces is there, and its events can be seen.
-    Landed { seat: usize },
+    Landed { slot: usize },
     /// An operation has ended.
-    Ended { seat: usize, kind: EventKind, message: MessageId, fail: NiFail, work: Work },
+    Ended { slot: usize, kind: EventKind, message: MessageId, fail: NiFail, work: Work },
 }
 
 /// Kind of a request, and the descriptor of an atomic operation's answer.
@@ -265,7 +265,7 @@ pub(crate) type Purpose = (RequestKind, Option<MdHandle>);
 impl<'a> Told<'a> {
     /// An operation that a process requested, as the library began it.
     pub(crate) fn asked(
-        seat: Seat,
+        slot: Slot,
         call: &Call,
         (kind, get): Purpose,
         message: MessageId,
@@ -273,15 +273,15 @@ impl<'a> Told<'a> {
     ) -> Told<'a> {
         let work = started.as_ref().map_or(Work::default(), |started| started.1);
         let result = started.as_ref().map(|started| &started.0).map_err(|error| *error);
-        Told::Asked { seat: seat.0, asked: Asked::new(kind, call, get, message), result, work }
+        Told::Asked { slot: slot.0, asked: Asked::new(kind, call, get, message), result, work }
     }
 }
 
 impl<'a> Fate<'a> {
     /// Outcome in the library of a process.
-    pub(crate) fn of(seat: Seat, delivery: &'a Delivery) -> Fate<'a> {
+    pub(crate) fn of(slot: Slot, delivery: &'a Delivery) -> Fate<'a> {
         let Delivery { grant, work } = delivery;
-        Fate::Handed { seat: seat.0, grant: grant.as_ref(), work: *work }
+        Fate::Handed { slot: slot.0, grant: grant.as_ref(), work: *work }
     }
 }
 
@@ -290,40 +290,40 @@ impl Kernel {
     pub(crate) fn destination(
         &self,
         cpu: &Cpu,
-        seat: Seat,
+        slot: Slot,
         call: &Call,
         purpose: Purpose,
     ) -> Result<Destination, Error> {
         call.destination(self.config.nodes).inspect_err(|error| {
             let refused = Err(*error);
-            self.tell(cpu, || Told::asked(seat, call, purpose, MessageId::default(), &refused));
+            self.tell(cpu, || Told::asked(slot, call, purpose, MessageId::default(), &refused));
         })
     }
 
-    /// A request of this node was answered by the process in `seat`.
+    /// A request of this node was answered by the process in `slot`.
     pub(crate) fn tell_local(
         &self,
         cpu: &Cpu,
-        seat: Seat,
+        slot: Slot,
         request: MessageId,
         fate: Fate,
         fail: NiFail,
     ) {
         let reaction = Reaction::Local(fate);
-        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction, fail });
+        self.tell(cpu, || Told::Answered { slot: slot.0, request, reaction, fail });
     }
 
-    /// A request was answered by a message of the process in `seat`.
+    /// A request was answered by a message of the process in `slot`.
     pub(crate) fn tell_answer(
         &self,
         cpu: &Cpu,
-        seat: Seat,
+        slot: Slot,
         request: &PortalsHeader,
         header: &PortalsHeader,
         fail: NiFail,
     ) {
         let (request, reaction) = (MessageId::from(request), Reaction::Sent(header));
-        self.tell(cpu, || Told::Answered { seat: seat.0, request, reaction, fail });
+        self.tell(cpu, || Told::Answered { slot: slot.0, request, reaction, fail });
     }
 
     /// Tells the observer something, if it listens.

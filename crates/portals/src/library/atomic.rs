@@ -7,7 +7,7 @@ use super::error::Error;
 use super::handle::MdHandle;
 use super::table::Interface;
 use super::types::Work;
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 
 /// Atomic operation on the bytes that it finds. All of them return these bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Atomic {
             }
             Atomic::Add => {
                 let mut sum = number(memory).wrapping_add(number(operand));
-                if is_planted(Plant::LosesCarry) {
+                if is_mutant(Mutant::LosesCarry) {
                     let above = (number(memory) >> 8).wrapping_add(number(operand) >> 8);
                     sum = above << 8 | sum & 0xff;
                 }

@@ -5,12 +5,12 @@ use super::error::Error;
 use super::handle::{EqHandle, MdHandle};
 use super::md::{Accepted, MemoryDescriptor};
 use super::me::NONE;
-use super::place::Place;
+use super::span::Span;
 use super::table::Interface;
 use super::types::{
     option, Event, EventKind, Md, NiFail, ProcessId, Request, RequestKind, Response, Unlink, Work,
 };
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use abi::MessageId;
 
 /// An operation under way, to be handed back to `Interface::complete` when it ends.
@@ -61,7 +61,7 @@ pub struct Grant {
     /// The operation, for `Interface::complete`.
     pub operation: Operation,
     /// The bytes.
-    pub place: Place,
+    pub span: Span,
     /// Offset of the first one in the memory descriptor.
     pub offset: u64,
     /// Bytes.
@@ -121,7 +121,7 @@ impl Interface {
         region: Option<Region>,
         issue: &Issue,
     ) -> Result<(Grant, Work), Error> {
-        let (region, place) = self.issue_region(md, region)?;
+        let (region, span) = self.issue_region(md, region)?;
         let descriptor = self.md_mut(md);
         descriptor.count();
         descriptor.pending += 1;
@@ -131,7 +131,7 @@ impl Interface {
         let mut work = Work::default();
         let operation = self.begin(md, SEND, event, &mut work);
         let (offset, mlength) = (region.offset, region.length);
-        Ok((Grant { operation, place, offset, mlength, ack: false }, work))
+        Ok((Grant { operation, span, offset, mlength, ack: false }, work))
     }
 
     /// Begins a get into a region (None: all) of `md`. It posts nothing and does not count; `complete` it
@@ -142,16 +142,16 @@ impl Interface {
         region: Option<Region>,
         issue: &Issue,
     ) -> Result<Grant, Error> {
-        let (region, place) = self.issue_region(md, region)?;
+        let (region, span) = self.issue_region(md, region)?;
         self.md_mut(md).pending += 1;
         self.status.sent += 1;
         let event = self.issue_event(md, region.length, issue);
         let operation = Operation { md, eq: None, end: false, event };
         let (offset, mlength) = (region.offset, region.length);
-        Ok(Grant { operation, place, offset, mlength, ack: false })
+        Ok(Grant { operation, span, offset, mlength, ack: false })
     }
 
-    fn issue_region(&self, md: MdHandle, region: Option<Region>) -> Result<(Region, Place), Error> {
+    fn issue_region(&self, md: MdHandle, region: Option<Region>) -> Result<(Region, Span), Error> {
         let descriptor = self.mds.get(md.raw()).filter(|md| md.active()).ok_or(Error::MdInvalid)?;
         let length = descriptor.bytes;
         let region = region.unwrap_or(Region { offset: 0, length });
@@ -160,7 +160,7 @@ impl Interface {
         if region.length > left || region.length > u64::from(u32::MAX) {
             return Err(Error::MdIllegal);
         }
-        Ok((region, descriptor.place(region.offset, region.length)))
+        Ok((region, descriptor.span(region.offset, region.length)))
     }
 
     fn issue_event(&mut self, md: MdHandle, length: u64, issue: &Issue) -> Event {
@@ -247,14 +247,14 @@ impl Interface {
             fail: NiFail::Ok,
             message: request.message,
         };
-        let never = descriptor.has(option::ACK_DISABLE) && !is_planted(Plant::AcknowledgesAlways);
+        let never = descriptor.has(option::ACK_DISABLE) && !is_mutant(Mutant::AcknowledgesAlways);
         let ack = request.ack && !never;
-        let place = descriptor.place(accepted.offset, accepted.mlength);
+        let span = descriptor.span(accepted.offset, accepted.mlength);
         self.count_delivery(request.kind, accepted.mlength);
         let event = Event { jid: self.identity.jid, ..event };
         let operation = self.begin(md, kinds, event, &mut work);
         let grant =
-            Grant { operation, place, offset: accepted.offset, mlength: accepted.mlength, ack };
+            Grant { operation, span, offset: accepted.offset, mlength: accepted.mlength, ack };
         Delivery { grant: Some(grant), work }
     }
 
@@ -339,16 +339,16 @@ impl Interface {
         descriptor.pending += 1;
         let left = descriptor.bytes.saturating_sub(response.local_offset);
         let mlength = response.mlength.min(left);
-        let asked = if is_planted(Plant::ReplyAtStart) { 0 } else { response.local_offset };
+        let asked = if is_mutant(Mutant::ReplyAtStart) { 0 } else { response.local_offset };
         let offset = asked.min(descriptor.bytes);
-        let place = descriptor.place(offset, mlength);
+        let span = descriptor.span(offset, mlength);
         let user = descriptor.user;
         self.status.received += 1;
         self.status.received_bytes += mlength;
         let event = self.response_event(EventKind::ReplyEnd, response, mlength, user);
         let event = Event { offset, ..event };
         let operation = self.begin(response.md, REPLY, event, &mut work);
-        Delivery { grant: Some(Grant { operation, place, offset, mlength, ack: false }), work }
+        Delivery { grant: Some(Grant { operation, span, offset, mlength, ack: false }), work }
     }
 
     fn response_event(&self, kind: EventKind, response: &Response, mlength: u64, md: Md) -> Event {
@@ -378,7 +378,7 @@ impl Interface {
         let eq = descriptor.user.eq;
         let start = eq.is_some()
             && !descriptor.has(option::EVENT_START_DISABLE)
-            && !is_planted(Plant::NoStart);
+            && !is_mutant(Mutant::NoStart);
         let end = eq.is_some() && !descriptor.has(option::EVENT_END_DISABLE);
         let mut event = Event { kind: kinds.1, ..event };
         if start {
@@ -423,7 +423,7 @@ impl Interface {
             return;
         }
         let (eq, promised) = (descriptor.user.eq, descriptor.unlink_promised);
-        if promised && !is_planted(Plant::NoUnlink) {
+        if promised && !is_mutant(Mutant::NoUnlink) {
             self.promise(eq, -1);
             self.post(eq, Event { kind: EventKind::Unlink, link: 0, ..event }, work);
         }

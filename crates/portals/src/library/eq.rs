@@ -1,7 +1,7 @@
 //! Event queues: rings that are overwritten when nobody reads them (Portals 3.3 s3.11).
 
 use super::types::Event;
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use std::collections::VecDeque;
 
 /// An event taken from a queue.
@@ -54,7 +54,7 @@ impl EventQueue {
         event.sequence = self.next_sequence();
         if self.ring.len() == self.slots {
             self.ring.pop_front();
-            self.dropped = !is_planted(Plant::DropsInSilence);
+            self.dropped = !is_mutant(Mutant::DropsInSilence);
         }
         self.ring.push_back(event);
         self.written += 1;

@@ -2,9 +2,9 @@
 
 use super::error::Error;
 use super::handle::MeHandle;
-use super::place::{Buffer, IoVec, Place};
+use super::span::{Buffer, IoVec, Span};
 use super::types::{option, Md, RequestKind, Unlink, THRESH_INF};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 use std::rc::Rc;
 
 /// One memory descriptor and what has happened to it.
@@ -93,10 +93,10 @@ impl MemoryDescriptor {
     }
 
     /// `length` bytes from `offset` on.
-    pub(crate) fn place(&self, offset: u64, length: u64) -> Place {
+    pub(crate) fn span(&self, offset: u64, length: u64) -> Span {
         match &self.regions {
-            Some(regions) => Place::scattered(regions.clone(), offset, length),
-            None => Place::contiguous(self.user.start + offset, length),
+            Some(regions) => Span::scattered(regions.clone(), offset, length),
+            None => Span::contiguous(self.user.start + offset, length),
         }
     }
 
@@ -113,7 +113,7 @@ impl MemoryDescriptor {
 
     /// Counts an operation against the threshold.
     pub(crate) fn count(&mut self) {
-        let spared = is_planted(Plant::CountsTooLate) && self.pending == 0;
+        let spared = is_mutant(Mutant::CountsTooLate) && self.pending == 0;
         if self.user.threshold > 0 && !spared {
             self.user.threshold -= 1;
         }
@@ -140,7 +140,7 @@ impl MemoryDescriptor {
         let left = self.bytes.checked_sub(offset)?;
         if rlength <= left {
             Some(Accepted { offset, mlength: rlength })
-        } else if self.has(option::TRUNCATE) && !whole && !is_planted(Plant::NeverTruncates) {
+        } else if self.has(option::TRUNCATE) && !whole && !is_mutant(Mutant::NeverTruncates) {
             Some(Accepted { offset, mlength: left })
         } else {
             None
@@ -152,7 +152,7 @@ impl MemoryDescriptor {
         self.count();
         self.pending += 1;
         // The local offset moves also when the initiator manages offsets: PtlMDUpdate may end that.
-        if !is_planted(Plant::OffsetStays) {
+        if !is_mutant(Mutant::OffsetStays) {
             self.local_offset = self.local_offset.saturating_add(accepted.mlength);
         }
         let left = self.bytes.saturating_sub(self.local_offset);

@@ -3,7 +3,7 @@
 
 use super::handle::{MdHandle, MeHandle, Slab};
 use super::types::{Position, ProcessId, Unlink};
-use crate::plant::{is_planted, Plant};
+use crate::mutant::{is_mutant, Mutant};
 
 /// No entry.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub struct Criteria {
 impl Criteria {
     /// True if a request from `initiator` with `bits` meets them.
     pub fn admit(&self, initiator: ProcessId, bits: u64) -> bool {
-        if is_planted(Plant::IgnoresTheWrongBits) {
+        if is_mutant(Mutant::IgnoresTheWrongBits) {
             return (self.match_bits ^ bits) & self.ignore_bits == 0;
         }
         self.match_id.admits(initiator) && (self.match_bits ^ bits) & !self.ignore_bits == 0
@@ -62,7 +62,7 @@ impl MatchList {
     /// Links entry `index` at the head or tail.
     pub(crate) fn attach(&mut self, mes: &mut Slab<MatchEntry>, index: u32, at: Position) {
         match at {
-            Position::Before if is_planted(Plant::HeadIsTail) => {
+            Position::Before if is_mutant(Mutant::HeadIsTail) => {
                 self.link(mes, index, self.tail, NONE);
             }
             Position::Before => self.link(mes, index, NONE, self.head),

@@ -9,7 +9,7 @@ mod error;
 mod handle;
 mod md;
 mod me;
-mod place;
+mod span;
 mod table;
 mod types;
 
@@ -19,7 +19,7 @@ pub use eq::Next;
 pub use error::Error;
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub use me::Criteria;
-pub use place::{Buffer, IoVec, Pieces, Place};
+pub use span::{Buffer, IoVec, Pieces, Span};
 pub use table::{AccessEntry, Identity, Interface};
 pub use types::{
     option, AckRequest, Event, EventKind, Limits, Md, NiFail, Position, ProcessId, Request,

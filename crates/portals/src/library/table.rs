@@ -6,7 +6,7 @@ use super::error::Error;
 use super::handle::{EqHandle, MdHandle, MeHandle, Slab};
 use super::md::MemoryDescriptor;
 use super::me::{Criteria, MatchEntry, MatchList};
-use super::place::{Buffer, Place};
+use super::span::{Buffer, Span};
 use super::types::{
     Limits, Md, Position, ProcessId, StatusRegister, Unlink, JID_ANY, PT_INDEX_ANY, UID_ANY,
 };
@@ -379,13 +379,13 @@ impl Interface {
         Some(Look { user, unlink, bytes: found.bytes, active, pending, me: found.me })
     }
     /// The bytes of a memory descriptor.
-    pub(crate) fn whole(&self, md: MdHandle) -> Option<Place> {
+    pub(crate) fn whole(&self, md: MdHandle) -> Option<Span> {
         let found = self.mds.get(md.raw())?;
-        Some(found.place(0, found.bytes))
+        Some(found.span(0, found.bytes))
     }
     /// A part of them.
-    pub(crate) fn part(&self, md: MdHandle, offset: u64, length: u64) -> Option<Place> {
-        Some(self.mds.get(md.raw())?.place(offset, length))
+    pub(crate) fn part(&self, md: MdHandle, offset: u64, length: u64) -> Option<Span> {
+        Some(self.mds.get(md.raw())?.span(offset, length))
     }
     /// The descriptor on a match entry: whether there is such an entry, and its descriptor.
     pub(crate) fn hangs_on(&self, me: MeHandle) -> Option<Option<MdHandle>> {

@@ -5,7 +5,7 @@
 
 use super::{Ending, Nal, Run, Source, Transmit};
 use crate::kernel::wire::{self, payload_length};
-use crate::kernel::{Counters, Data, Kernel, Mark, Taker, Told, DATA_MAX};
+use crate::kernel::{Counters, Data, Kernel, Taker, Told, TracePoint, DATA_MAX};
 use crate::library::NiFail;
 use abi::seastar::{header_flag, portals_op, PortalsHeader};
 use abi::MessageId;
@@ -165,8 +165,8 @@ impl Driver {
         };
         match (&message.source, message.ending) {
             (Source::Lost, _) => None,
-            (Source::Place(place), Some(Ending { seat, .. })) if bytes > 0 => {
-                kernel.extents(cpu, seat, place).map(Payload::Memory)
+            (Source::Span(span), Some(Ending { slot, .. })) if bytes > 0 => {
+                kernel.extents(cpu, slot, span).map(Payload::Memory)
             }
             (Source::Data(data), _) => Some(Payload::Bytes(data[..bytes as usize].to_vec())),
             _ => Some(Payload::Memory(Vec::new())),
@@ -186,7 +186,7 @@ impl Driver {
             let operand = |_: &_| operand(&message.data);
             return kernel.finish(cpu, &header, Some(taker), NiFail::Ok, operand);
         }
-        let Some(extents) = kernel.extents(cpu, taker.seat, &taker.grant.place) else {
+        let Some(extents) = kernel.extents(cpu, taker.slot, &taker.grant.span) else {
             return kernel.finish(cpu, &header, Some(taker), NiFail::Fail, |_| [0; DATA_MAX]);
         };
         let deposit = Deposit { message, extents, taker, fail: NiFail::Ok };
@@ -211,8 +211,8 @@ impl Nal for Driver {
         let payload = self.payload(kernel, cpu, &message);
         // The header goes without it, or the target would wait for ever.
         let failed = payload.is_none();
-        let seat = message.ending.map(|ending| ending.seat.0);
-        kernel.tell(cpu, || Told::Commanded { seat, message: id, inline: false, failed });
+        let slot = message.ending.map(|ending| ending.slot.0);
+        kernel.tell(cpu, || Told::Commanded { slot, message: id, inline: false, failed });
         let mut header = message.header;
         if failed {
             header.flags |= header_flag::FAILED;
@@ -222,7 +222,7 @@ impl Nal for Driver {
         self.port.sends.borrow_mut().push_back(Outgoing { header, payload, ending });
         cpu.mmio_write(DOORBELL, &[0; 4]);
         kernel.count(|counters| counters.transmits += 1);
-        kernel.mark(cpu, id, Mark::CommandWritten);
+        kernel.mark(cpu, id, TracePoint::CommandWritten);
         if failed {
             kernel.end(cpu, message.ending, id, NiFail::Fail);
         }
@@ -236,7 +236,7 @@ impl Nal for Driver {
             match notice {
                 Notice::Sent(Outgoing { header, ending, .. }) => {
                     let id = MessageId::from(&header);
-                    kernel.mark(cpu, id, Mark::SentDrained);
+                    kernel.mark(cpu, id, TracePoint::SentDrained);
                     kernel.end(cpu, ending, id, NiFail::Ok);
                 }
                 Notice::Arrived(message) => self.take(kernel, cpu, message),

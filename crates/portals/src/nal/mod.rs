@@ -2,8 +2,8 @@
 //! 3.0. A driver carries messages, each a wire header and a payload, from the kernel of one node to that of
 //! another; what they mean is the kernel's.
 
-use crate::kernel::{Counters, Data, Kernel, Seat};
-use crate::library::{Operation, Place};
+use crate::kernel::{Counters, Data, Kernel, Slot};
+use crate::library::{Operation, Span};
 use abi::seastar::PortalsHeader;
 use des::Time;
 use host::{Cpu, SpaceId};
@@ -55,7 +55,7 @@ pub trait Nal {
 /// A process that opens its interface.
 #[derive(Clone, Copy, Debug)]
 pub struct NewUser {
-    pub(crate) seat: Seat,
+    pub(crate) slot: Slot,
     pub(crate) pid: u16,
     /// Its memory.
     pub(crate) space: SpaceId,
@@ -83,7 +83,7 @@ pub struct Transmit {
 /// An operation of a process that ends with a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    pub(crate) seat: Seat,
+    pub(crate) slot: Slot,
     pub(crate) operation: Operation,
 }
 
@@ -92,8 +92,8 @@ pub(crate) struct Ending {
 pub(crate) enum Source {
     /// There is none.
     Nothing,
-    /// The memory of the process `ending.seat`.
-    Place(Place),
+    /// The memory of the process `ending.slot`.
+    Span(Span),
     /// The kernel: the answer of an atomic operation.
     Data(Data),
     /// There should be an answer of an atomic operation, which failed.

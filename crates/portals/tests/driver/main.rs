@@ -6,6 +6,6 @@ mod atomic;
 mod bench;
 mod exhaustion;
 mod messages;
-mod observation;
 #[cfg(debug_assertions)] // A release has no such bugs.
-mod planted;
+mod mutants;
+mod observation;

@@ -2,12 +2,12 @@
 
 use crate::bench::{config, expose, pause, target, wait, Behaviour, Bench, Journal, DATA, PID};
 use portals::seastar::Config;
-use portals::{option, AckRequest, EventKind, Mark, Md, Observer, Unlink, Unobserved};
+use portals::{option, AckRequest, EventKind, Md, Observer, TracePoint, Unlink, Unobserved};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// One put of `size` bytes; when it ended, and what was seen.
-fn observed(size: u64) -> (des::Time, Vec<(des::Time, Mark)>) {
+fn observed(size: u64) -> (des::Time, Vec<(des::Time, TracePoint)>) {
     let journal = Rc::new(Journal(RefCell::default()));
     let end = one_put(size, journal.clone());
     let first = abi::MessageId { source_nid: 0, serial: 1 };
@@ -40,19 +40,19 @@ fn a_message_is_seen_at_every_step_of_its_way() {
         marks.sort_by_key(|(at, _)| *at);
         marks.into_iter().map(|(_, mark)| mark).collect::<Vec<_>>()
     };
-    let begin = [Mark::CallEntered, Mark::KernelEntered, Mark::CommandWritten];
+    let begin = [TracePoint::CallEntered, TracePoint::KernelEntered, TracePoint::CommandWritten];
     for size in [8, 800] {
         let seen = marks(size);
         assert_eq!(seen[..3], begin);
         let at = |mark| seen.iter().position(|seen| *seen == mark).expect("was seen");
-        assert!(at(Mark::InterruptRaised) < at(Mark::HandlerEntered));
-        assert!(at(Mark::HandlerEntered) < at(Mark::HeaderDrained));
-        assert!(at(Mark::HeaderDrained) < at(Mark::Matched(1)));
-        assert!(at(Mark::Matched(1)) < at(Mark::EventPosted(EventKind::PutStart)));
-        let posted = at(Mark::EventPosted(EventKind::PutEnd));
-        assert!(posted < at(Mark::EventReturned(EventKind::PutEnd)));
-        assert_eq!(seen.contains(&Mark::ReceivedDrained), size > 12);
-        assert!(seen.contains(&Mark::SentDrained));
+        assert!(at(TracePoint::InterruptRaised) < at(TracePoint::HandlerEntered));
+        assert!(at(TracePoint::HandlerEntered) < at(TracePoint::HeaderDrained));
+        assert!(at(TracePoint::HeaderDrained) < at(TracePoint::Matched(1)));
+        assert!(at(TracePoint::Matched(1)) < at(TracePoint::EventPosted(EventKind::PutStart)));
+        let posted = at(TracePoint::EventPosted(EventKind::PutEnd));
+        assert!(posted < at(TracePoint::EventReturned(EventKind::PutEnd)));
+        assert_eq!(seen.contains(&TracePoint::ReceivedDrained), size > 12);
+        assert!(seen.contains(&TracePoint::SentDrained));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::arch::Registers;
 use super::framing::{digit, unescaped, PACKET_MAX};
-use super::{Mark, Pace, Request, WatchKind};
+use super::{Pace, Request, StopPoint, WatchKind};
 
 /// Command of gdb.
 #[derive(Debug)]
@@ -141,8 +141,8 @@ pub(super) fn parse(body: &[u8]) -> Parsed<Command> {
         }
         b'M' => write(rest, bytes),
         b'X' => write(rest, |data| unescaped(data).ok_or(WRONG)),
-        b'Z' => Ok(Command::Ask(Request::Mark(mark(rest)?, true))),
-        b'z' => Ok(Command::Ask(Request::Mark(mark(rest)?, false))),
+        b'Z' => Ok(Command::Ask(Request::StopPoint(mark(rest)?, true))),
+        b'z' => Ok(Command::Ask(Request::StopPoint(mark(rest)?, false))),
         b'H' => match rest.split_first() {
             Some((b'g' | b'c', id)) => our_thread(id),
             _ => Err(WRONG),
@@ -181,7 +181,7 @@ fn write(rest: &[u8], decode: impl Fn(&[u8]) -> Parsed<Vec<u8>>) -> Parsed<Comma
 }
 
 /// A breakpoint or watchpoint. Conditions were not offered, and would not be kept to.
-fn mark(rest: &[u8]) -> Parsed<Mark> {
+fn mark(rest: &[u8]) -> Parsed<StopPoint> {
     let kind = rest.split(|byte| *byte == b',').next().unwrap_or(rest);
     let watch = match kind {
         b"0" | b"1" => None,
@@ -195,12 +195,12 @@ fn mark(rest: &[u8]) -> Parsed<Mark> {
     let size = number(size)?;
     match watch {
         None if size != u64::from(INSTRUCTION) => Err(WRONG),
-        None => Ok(Mark::Break { addr: instruction(addr)?, hardware: kind == b"1" }),
+        None => Ok(StopPoint::Break { addr: instruction(addr)?, hardware: kind == b"1" }),
         Some(kind) => {
             let (addr, behind) = address(addr)?;
             let len = (1..=behind).contains(&size).then_some(size).ok_or(WRONG)?;
             // All that there is has one byte more than its number can say.
-            Ok(Mark::Watch { addr, len: u32::try_from(len).unwrap_or(u32::MAX), kind })
+            Ok(StopPoint::Watch { addr, len: u32::try_from(len).unwrap_or(u32::MAX), kind })
         }
     }
 }

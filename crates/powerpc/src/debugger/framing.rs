@@ -21,7 +21,7 @@ pub(super) enum Frame {
 
 /// Position in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Expecting {
     Between,
     Body,
     /// The first digit of the checksum.
@@ -33,7 +33,7 @@ enum Place {
 /// Puts bytes together.
 #[derive(Debug)]
 pub(super) struct Framing {
-    place: Place,
+    place: Expecting,
     body: Vec<u8>,
     too_long: bool,
     sum: u8,
@@ -42,7 +42,7 @@ pub(super) struct Framing {
 impl Framing {
     /// Nothing has come.
     pub fn new() -> Framing {
-        Framing { place: Place::Between, body: Vec::new(), too_long: false, sum: 0 }
+        Framing { place: Expecting::Between, body: Vec::new(), too_long: false, sum: 0 }
     }
 
     /// Takes a byte; returns the frame that it completes.
@@ -50,18 +50,18 @@ impl Framing {
         match (self.place, byte) {
             // Within a body it would be escaped: the end of the last packet has been lost.
             (place, b'$') => {
-                let torn = matches!(place, Place::High | Place::Low(_));
+                let torn = matches!(place, Expecting::High | Expecting::Low(_));
                 self.begin();
                 torn.then_some(Frame::Corrupt)
             }
-            (Place::Between, b'-') => Some(Frame::Again),
-            (Place::Between, 3) => Some(Frame::Interrupt),
-            (Place::Between, _) => None,
-            (Place::Body, b'#') => {
-                self.place = Place::High;
+            (Expecting::Between, b'-') => Some(Frame::Again),
+            (Expecting::Between, 3) => Some(Frame::Interrupt),
+            (Expecting::Between, _) => None,
+            (Expecting::Body, b'#') => {
+                self.place = Expecting::High;
                 None
             }
-            (Place::Body, _) => {
+            (Expecting::Body, _) => {
                 self.sum = self.sum.wrapping_add(byte);
                 match self.body.len() < PACKET_MAX {
                     true => self.body.push(byte),
@@ -69,23 +69,23 @@ impl Framing {
                 }
                 None
             }
-            (Place::High, _) => match digit(byte) {
+            (Expecting::High, _) => match digit(byte) {
                 Some(high) => {
-                    self.place = Place::Low(high);
+                    self.place = Expecting::Low(high);
                     None
                 }
                 None => self.end(None),
             },
-            (Place::Low(high), _) => self.end(digit(byte).map(|low| high << 4 | low)),
+            (Expecting::Low(high), _) => self.end(digit(byte).map(|low| high << 4 | low)),
         }
     }
 
     fn begin(&mut self) {
-        *self = Framing { place: Place::Body, ..Framing::new() };
+        *self = Framing { place: Expecting::Body, ..Framing::new() };
     }
 
     fn end(&mut self, sum: Option<u8>) -> Option<Frame> {
-        self.place = Place::Between;
+        self.place = Expecting::Between;
         let body = std::mem::take(&mut self.body);
         Some(match sum {
             Some(sum) if sum != self.sum => Frame::Corrupt,

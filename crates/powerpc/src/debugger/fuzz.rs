@@ -39,7 +39,9 @@ fn node(requests: Receiver<Request>, replies: Sender<Reply>) {
     for request in requests {
         let reply = match request {
             Request::Registers => Reply::Registers(Box::default()),
-            Request::SetRegisters(_) | Request::SetRegister(..) | Request::Mark(..) => Reply::Done,
+            Request::SetRegisters(_) | Request::SetRegister(..) | Request::StopPoint(..) => {
+                Reply::Done
+            }
             Request::Register(number) if number > 100 => Reply::Refused,
             Request::Register(number) => Reply::Word(number as u32),
             Request::Read(addr, len) => {

@@ -56,7 +56,7 @@ impl Halted<'_> {
                 let changed = self.changed();
                 written.map_or(Reply::Refused, |()| changed)
             }
-            Request::Mark(mark, add) => {
+            Request::StopPoint(mark, add) => {
                 watch.mark(mark, add);
                 Reply::Done
             }

@@ -15,7 +15,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `door` | the port, and who waits behind it |
+//! | `listener` | the port, and who waits behind it |
 //! | `session` | gdb's thread: who connects, and who comes back |
 //! | `framing` | packets out of bytes, and bytes of packets |
 //! | `command` | the command in a packet, or why it is refused |
@@ -23,26 +23,26 @@
 //! | `arch` | registers of the PowerPC 440 in the protocol |
 //! | `watch` | breakpoints and watchpoints, steps |
 //! | `halted` | requests, carried out on the node |
-//! | `seat` | a processor's place for a debugger, who may leave and come back |
+//! | `gdb` | a processor's place for a debugger, who may leave and come back |
 //!
-//! A model has a [`Seat`] for each processor, asks its [`Watch`] before each instruction while it is taken,
-//! and says by [`Surroundings`] what else of the node can be seen and changed.
+//! A model has a [`GdbSlot`] for each processor, asks its [`Watch`] before each instruction while it is
+//! taken, and says by [`Surroundings`] what else of the node can be seen and changed.
 
 mod arch;
 mod command;
 mod conversation;
-mod door;
 mod framing;
 #[cfg(test)]
 mod fuzz;
+mod gdb;
 mod halted;
-mod seat;
+mod listener;
 mod session;
 mod watch;
 
-pub use door::{Door, Visit};
+pub use gdb::{killed, GdbSlot, KILLED};
 pub use halted::{Halted, Surroundings};
-pub use seat::{killed, Seat, KILLED};
+pub use listener::{Listener, Visit};
 pub use watch::{Debugged, Watch};
 
 use arch::Registers;
@@ -115,7 +115,7 @@ pub(crate) enum Pace {
 
 /// Something to stop at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum StopPoint {
     /// An instruction; hardware's kind of breakpoint or software's, which differ in name only.
     Break { addr: u32, hardware: bool },
     /// An access to data.
@@ -135,7 +135,7 @@ pub(crate) enum Request {
     Read(u32, usize),
     Write(u32, Vec<u8>),
     /// Adds a mark, or removes it.
-    Mark(Mark, bool),
+    StopPoint(StopPoint, bool),
     /// `monitor` and its words.
     Monitor(String),
     Go(Pace),

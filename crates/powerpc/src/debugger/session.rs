@@ -39,16 +39,24 @@ pub(crate) struct Session {
 impl Session {
     /// Starts the thread, which the system may refuse.
     pub(super) fn start(
-        door: Option<TcpListener>,
+        listener: Option<TcpListener>,
         remote: Remote,
         incoming: Receiver<Incoming>,
         events: SyncSender<Incoming>,
     ) -> io::Result<Session> {
         let own = events.clone();
         let thread = thread::Builder::new().spawn(move || {
-            let Some(door) = door else { return };
-            Desk { door, remote, incoming, events: own, stands: None, second: None, clients: 0 }
-                .run();
+            let Some(listener) = listener else { return };
+            Desk {
+                listener,
+                remote,
+                incoming,
+                events: own,
+                stands: None,
+                second: None,
+                clients: 0,
+            }
+            .run();
         });
         Ok(Session { thread: thread?, events })
     }
@@ -64,7 +72,7 @@ impl Session {
 
 /// Server of the clients.
 struct Desk {
-    door: TcpListener,
+    listener: TcpListener,
     remote: Remote,
     incoming: Receiver<Incoming>,
     events: SyncSender<Incoming>,
@@ -120,7 +128,7 @@ impl Desk {
 
     /// New connection, if there is one.
     fn accept(&self) -> Option<TcpStream> {
-        let (stream, _) = self.door.accept().ok()?;
+        let (stream, _) = self.listener.accept().ok()?;
         stream.set_nonblocking(false).ok()?;
         stream.set_nodelay(true).ok()?;
         stream.set_write_timeout(Some(DEAF)).ok()?;

@@ -1,6 +1,6 @@
 //! Stops of the processor: checked before each instruction.
 
-use super::{Mark, Pace, Signal, WatchKind, Why};
+use super::{Pace, Signal, StopPoint, WatchKind, Why};
 use ppc440::{DataAccess, Observation, Probe, Trouble, Upcoming};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -92,10 +92,12 @@ impl Watch {
     }
 
     /// Adds a mark, or removes it.
-    pub(crate) fn mark(&mut self, mark: Mark, add: bool) {
+    pub(crate) fn mark(&mut self, mark: StopPoint, add: bool) {
         match mark {
-            Mark::Break { addr, hardware } => set(&mut self.breakpoints, (addr, hardware), add),
-            Mark::Watch { addr, len, kind } => {
+            StopPoint::Break { addr, hardware } => {
+                set(&mut self.breakpoints, (addr, hardware), add)
+            }
+            StopPoint::Watch { addr, len, kind } => {
                 set(&mut self.watchpoints, Watchpoint { addr, len, kind }, add);
             }
         }

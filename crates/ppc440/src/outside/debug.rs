@@ -199,8 +199,8 @@ impl Core {
         }
     }
 
-    /// Turns the contents of memory into what the core sees: with what the data cache holds of it, and the
-    /// store that is still on its way. `bytes` lie on one page.
+    /// iterations the contents of memory into what the core sees: with what the data cache holds of it, and
+    /// the store that is still on its way. `bytes` lie on one page.
     pub fn overlay(&self, at: Located, bytes: &mut [u8]) {
         if at.cacheable {
             for (line, first, len, before) in lines(at.real, bytes.len()) {

@@ -13,7 +13,7 @@ use super::debug::Upcoming;
 use crate::core::{Core, Counters};
 use crate::decode::{Op, LK};
 use crate::instructions::Kind;
-use crate::timing::{reg, Place};
+use crate::timing::{reg, IssueSlot};
 
 /// Cause for which cycles were spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,7 +115,7 @@ pub trait Probe {
     /// This happened.
     fn observe(&mut self, what: Observation);
     /// All this happened `times` times over: turns of a polling loop.
-    fn repeat(&mut self, turn: &[Observation], times: u64);
+    fn repeat(&mut self, iteration: &[Observation], times: u64);
     /// True if it is asked before each instruction: a debugger (see `debug`). Such a core must not park.
     const STEPS: bool = false;
     /// True if the core is to halt before this instruction.
@@ -132,7 +132,7 @@ pub struct Off;
 impl Probe for Off {
     const ON: bool = false;
     fn observe(&mut self, _what: Observation) {}
-    fn repeat(&mut self, _turn: &[Observation], _times: u64) {}
+    fn repeat(&mut self, _iteration: &[Observation], _times: u64) {}
 }
 
 /// Cycles and counts reported so far. Only kept while there is a probe; not part of the core's state.
@@ -181,7 +181,7 @@ impl Core {
     }
 
     fn tell<P: Probe>(&mut self, probe: &mut P, what: Observation) {
-        self.park.tell(what);
+        self.idle_loop.tell(what);
         probe.observe(what);
     }
 
@@ -232,7 +232,13 @@ impl Core {
     }
 
     /// The instruction at `pc` has been executed and is about to issue at its place.
-    pub(crate) fn tell_issue<P: Probe>(&mut self, probe: &mut P, pc: u32, op: &Op, place: Place) {
+    pub(crate) fn tell_issue<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        pc: u32,
+        op: &Op,
+        place: IssueSlot,
+    ) {
         let (now, told) = (self.counters, self.account.counters);
         let holds = self.unit.gather.holds(pc);
         self.account.why = if now.mispredicts != told.mispredicts {
@@ -315,9 +321,14 @@ impl Core {
         self.tell(probe, Observation::Jumped { pc, target, jump: Jump::Exception });
     }
 
-    /// Turns were skipped: `turn`, `times` over.
-    pub(crate) fn tell_again<P: Probe>(&mut self, probe: &mut P, turn: &[Observation], times: u64) {
-        probe.repeat(turn, times);
+    /// iterations were skipped: `iteration`, `times` over.
+    pub(crate) fn tell_again<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        iteration: &[Observation],
+        times: u64,
+    ) {
+        probe.repeat(iteration, times);
         self.open_account();
     }
 }

@@ -120,7 +120,7 @@ impl Mapped {
 
 /// Entries of the page map.
 pub(crate) const PIECES: usize = 256;
-/// Pieces are as large as the smallest page that is valid, from 1 KB to 64 KB.
+/// Blocks are as large as the smallest page that is valid, from 1 KB to 64 KB.
 const PIECE_BITS: [u32; 2] = [10, 16];
 
 #[derive(Clone, Hash)]
@@ -131,9 +131,9 @@ pub(crate) struct Tlb {
     pub map: Box<[Mapped; PIECES]>,
     /// Changed whenever the translation of an instruction fetch may have changed.
     pub fetch_generation: u64,
-    pub piece_bits: u32,
+    pub block_bits: u32,
     /// Lines of a piece, less one.
-    piece_lines: u32,
+    block_lines: u32,
     /// The top 4 KB are mapped by the shadow entries of reset.
     shadow: bool,
 }
@@ -144,8 +144,8 @@ impl Tlb {
             entries: [TlbEntry::default(); 64],
             shadow: true,
             map: Box::new([Mapped::NONE; PIECES]),
-            piece_bits: PIECE_BITS[0],
-            piece_lines: (1 << (PIECE_BITS[0] - 5)) - 1,
+            block_bits: PIECE_BITS[0],
+            block_lines: (1 << (PIECE_BITS[0] - 5)) - 1,
             fetch_generation: 1,
         }
     }
@@ -163,8 +163,8 @@ impl Tlb {
         let valid = self.entries.iter().filter(|entry| entry.words[0] & TLB_VALID != 0);
         let shadow = self.shadow.then_some(SHADOW_BITS);
         let smallest = valid.map(TlbEntry::bits).chain(shadow).min();
-        self.piece_bits = smallest.map_or(PIECE_BITS[0], |bits| bits.min(PIECE_BITS[1]));
-        self.piece_lines = (1 << (self.piece_bits - 5)) - 1;
+        self.block_bits = smallest.map_or(PIECE_BITS[0], |bits| bits.min(PIECE_BITS[1]));
+        self.block_lines = (1 << (self.block_bits - 5)) - 1;
     }
     /// The MSR changed from `old` to `new`.
     pub fn msr_changed(&mut self, old: u32, new: u32) {
@@ -217,7 +217,7 @@ impl Tlb {
     /// A piece's tag without flags, and its place in the map.
     #[inline(always)]
     fn key(&self, effective: u32) -> (u32, usize) {
-        let piece = effective >> self.piece_bits;
+        let piece = effective >> self.block_bits;
         (1 << 31 | piece << page::ALL.count_ones(), piece as usize & (PIECES - 1))
     }
     /// The piece that holds a data address, if the map has it.
@@ -230,7 +230,7 @@ impl Tlb {
     /// The real cache line of an address in a piece.
     #[inline(always)]
     pub fn line(&self, piece: Mapped, effective: u32) -> u32 {
-        piece.line + (effective >> 5 & self.piece_lines)
+        piece.line + (effective >> 5 & self.block_lines)
     }
     /// The real address of an address in a piece.
     #[inline(always)]
@@ -239,7 +239,7 @@ impl Tlb {
     }
     /// Remembers a data translation.
     pub fn remember(&mut self, effective: u32, real: Real) {
-        let line = (real.addr >> self.piece_bits << (self.piece_bits - 5)) as u32;
+        let line = (real.addr >> self.block_bits << (self.block_bits - 5)) as u32;
         let (key, place) = self.key(effective);
         self.map[place] = Mapped { tag: key | u32::from(real.flags), line };
     }

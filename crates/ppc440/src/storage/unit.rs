@@ -28,7 +28,7 @@ mod under;
 
 pub(crate) use under::Under;
 
-/// Pieces of the current instruction that are done, in case it must be executed again.
+/// Blocks of the current instruction that are done, in case it must be executed again.
 #[derive(Clone, Hash)]
 pub(crate) struct Replay {
     /// Number of bytes; 0 if none.
@@ -48,7 +48,7 @@ pub(crate) struct Unit {
     pub at: u64,
     /// No earlier than that, if a transaction was not allowed; else 0.
     pub resume: u64,
-    /// Pieces of the current execution so far, and bytes taken from the replay.
+    /// Blocks of the current execution so far, and bytes taken from the replay.
     step: u32,
     taken: usize,
     /// Cycle in which the result of the instruction just executed is available.
@@ -218,7 +218,7 @@ impl Core {
         self.begin();
         let first = self.translate(addr, page::READ)?;
         let little = first.flags & page::LITTLE != 0;
-        if is_one_piece(addr, out.len()) {
+        if is_one_block(addr, out.len()) {
             self.read_piece(bus, first, out)?;
             self.unit.stall = self.unit.at;
             return Ok(little);
@@ -234,7 +234,7 @@ impl Core {
                 self.read_piece(bus, real, chunk)?;
                 self.unit.done(chunk);
             }
-            // Each piece takes its turn in the pipe.
+            // Each piece takes its iteration in the pipe.
             self.unit.stall = self.unit.at;
             self.unit.at += 1;
             done += len;
@@ -321,7 +321,7 @@ impl Core {
         data: &[u8],
     ) -> Result<(), Flow> {
         self.begin();
-        if is_one_piece(addr, data.len()) {
+        if is_one_block(addr, data.len()) {
             self.write_piece(bus, first, data)?;
             self.unit.stall = self.unit.at;
             return Ok(());
@@ -447,6 +447,6 @@ impl Core {
 }
 
 /// The access is a single piece.
-fn is_one_piece(addr: u32, len: usize) -> bool {
+fn is_one_block(addr: u32, len: usize) -> bool {
     len <= 4 && addr as usize % 16 + len <= 16
 }

@@ -1,5 +1,5 @@
-//! Loads, stores and barriers that pieces do not do themselves, because they are slow. A piece calls the
-//! instruction's own function and goes on in the piece that follows it, mostly the one that followed it
+//! Loads, stores and barriers that blocks do not do themselves, because they are slow. A block calls the
+//! instruction's own function and goes on in the block that follows it, mostly the one that followed it
 //! before.
 
 use super::emit::{Exit, Then};
@@ -10,7 +10,7 @@ use crate::decode::Op;
 use crate::instructions::Kind;
 use crate::semantics::caches::storage_synchronise;
 use crate::semantics::memory::{load_around, store_around, INDEXED as X, SIGNED as A, UPDATE as W};
-use crate::timing::stance::Stance;
+use crate::timing::pipeline_state::PipelineState;
 use bus::Bus;
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -21,18 +21,19 @@ use std::ptr;
 pub(super) struct After {
     /// Cycles from its issue until its result was there, and until the next instruction could issue.
     took: (u64, u64),
-    /// Pipeline state after it, and the piece that goes on from there.
-    stance: Stance,
+    /// Pipeline state after it, and the block that goes on from there.
+    pipeline_state: PipelineState,
     code: *const u8,
 }
 
 impl After {
-    pub const NONE: After = After { took: (u64::MAX, 0), stance: Stance::NONE, code: ptr::null() };
+    pub const NONE: After =
+        After { took: (u64::MAX, 0), pipeline_state: PipelineState::NONE, code: ptr::null() };
     /// Number of outcomes remembered of an access, beside the first.
     const MOST: usize = 7;
 }
 
-/// Context that pieces need for their accesses.
+/// Context that blocks need for their accesses.
 #[repr(C)]
 pub(super) struct Visit<'a, B> {
     pub table: &'static [Function; COUNT],
@@ -40,9 +41,9 @@ pub(super) struct Visit<'a, B> {
     pub bus: &'a mut B,
     pub own: &'a mut Translator,
     pub text: &'a Text,
-    /// Outcome of the pieces, if an access ended them.
+    /// Outcome of the blocks, if an access ended them.
     pub ran: Option<Ran>,
-    /// Panic raised in an access: it cannot unwind through pieces.
+    /// Panic raised in an access: it cannot unwind through blocks.
     pub panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -66,7 +67,7 @@ macro_rules! accesses {
             /// The function of each.
             pub const TABLE: &'static [Function; COUNT] = &[$({
                 extern "sysv64" fn function<B: Bus>(visit: *mut (), exit: u64, slots: u64) -> GoOn {
-                    // SAFETY: pieces are entered with such a visit, which nobody else uses meanwhile.
+                    // SAFETY: blocks are entered with such a visit, which nobody else uses meanwhile.
                     let visit = unsafe { &mut *visit.cast::<Visit<'_, B>>() };
                     visit.access(exit as usize, slots, $function)
                 }
@@ -133,7 +134,7 @@ impl<B: Bus> Visit<'_, B> {
         slots: u64,
         function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
     ) -> GoOn {
-        // SAFETY: the core is this call's: it does not run on in its piece.
+        // SAFETY: the core is this call's: it does not run on in its block.
         let core = unsafe { &mut *self.core };
         let exit = &self.own.exits[number];
         let Then::Access { op, issues, first, .. } = &exit.then else {
@@ -157,7 +158,7 @@ impl<B: Bus> Visit<'_, B> {
                 core.refresh_limit();
             }
         } else if flow != Flow::Next {
-            core.pipeline.assume(base + u64::from(exit.cycles), exit.stance);
+            core.pipeline.assume(base + u64::from(exit.cycles), exit.pipeline_state);
             return self.end(Ran::With(op, flow));
         }
         core.counters.instructions += 1;
@@ -174,21 +175,21 @@ impl<B: Bus> Visit<'_, B> {
             }
         };
         // The checks of the interpreter before it goes on.
-        let up = cycle << 3 | next.stance.pipes() >= core.limit.0;
+        let up = cycle << 3 | next.pipeline_state.pipes() >= core.limit.0;
         if up || pc % 32 == 0 && core.is_up_at_line(self.text) {
-            core.pipeline.assume(cycle, next.stance);
+            core.pipeline.assume(cycle, next.pipeline_state);
             return self.end(Ran::Enough);
         }
         GoOn { code: next.code, slots: core.limit.0.wrapping_sub(cycle << 3) }
     }
-    /// The pieces end here.
+    /// The blocks end here.
     fn end(&mut self, ran: Ran) -> GoOn {
         self.ran = Some(ran);
         GoOn { code: self.own.left, slots: 0 }
     }
 }
 
-/// Pipeline state after an access, and the piece that goes on from there; `None` if there is none, and then
+/// Pipeline state after an access, and the block that goes on from there; `None` if there is none, and then
 /// the pipeline itself is in that state.
 #[inline(never)]
 fn after(
@@ -200,23 +201,25 @@ fn after(
     base: u64,
 ) -> Option<After> {
     let filled = core.unit.filled <= core.issue + took.1;
-    let Exit { then, cycles, stance, .. } = &own.exits[exit];
+    let Exit { then, cycles, pipeline_state, .. } = &own.exits[exit];
     if let Then::Access { others, .. } = then {
         if let Some(after) = others.iter().find(|after| filled && after.took == took) {
             return Some(*after);
         }
     }
-    core.pipeline.assume(base + u64::from(*cycles), *stance);
+    core.pipeline.assume(base + u64::from(*cycles), *pipeline_state);
     let place = core.pipeline.place(op, core.pipeline.next());
     core.pipeline.issue(op, place);
     core.pipeline.late(op, core.issue + took.0);
     core.pipeline.hold(core.issue + took.1);
-    let stance = core.pipeline.stance()?;
+    let pipeline_state = core.pipeline.pipeline_state()?;
     if !filled {
         return None;
     }
-    let Start::Piece(code) = own.start(core, core.registers.pc, stance) else { return None };
-    let next = After { took, stance, code };
+    let Start::Block(code) = own.start(core, core.registers.pc, pipeline_state) else {
+        return None;
+    };
+    let next = After { took, pipeline_state, code };
     if let Some(Exit { then: Then::Access { first, others, .. }, .. }) = own.exits.get_mut(exit) {
         if first.code.is_null() {
             *first = next;
@@ -231,8 +234,8 @@ fn after(
 impl Core {
     /// A line begins with the next instruction: true if there is something to do before.
     fn is_up_at_line(&mut self, text: &Text) -> bool {
-        let up = self.is_looked_for_head() || self.fetched(text).is_none();
-        self.park.lines -= u32::from(!up);
+        let up = self.is_looked_for_loop_head() || self.fetched(text).is_none();
+        self.idle_loop.lines -= u32::from(!up);
         up
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-/// Code, one piece behind the other.
+/// Code, one block behind the other.
 pub(super) struct Arena {
     written: *mut u8,
     executed: *const u8,
@@ -42,13 +42,13 @@ impl Arena {
             _ => None,
         }
     }
-    /// Address at which the next piece will be executed.
+    /// Address at which the next block will be executed.
     pub fn next(&self) -> *const u8 {
         self.executed.wrapping_add(self.used)
     }
-    /// Puts a piece there; `None` if it does not fit.
+    /// Puts a block there; `None` if it does not fit.
     pub fn put(&mut self, code: &[u8]) -> Option<*const u8> {
-        // A piece that begins at a line of the host's cache needs fewer lines.
+        // A block that begins at a line of the host's cache needs fewer lines.
         let end = (self.used + code.len()).next_multiple_of(64);
         if end > self.room {
             return None;

@@ -1,13 +1,13 @@
-//! Translator from the instructions of the 440 to those of the host: one piece, from an address on, where
+//! Translator from the instructions of the 440 to those of the host: one block, from an address on, where
 //! the stream of issue is in a known state.
 //!
-//! Registers of the host in a piece:
+//! Registers of the host in a block:
 //!
 //! | register | holds |
 //! |---|---|
 //! | `rbx` | the core, at an offset from which most is near |
-//! | `r12` | slots from the piece's first cycle to the core's limit |
-//! | `r13`, `r14` | instructions and branches done since pieces were entered |
+//! | `r12` | slots from the block's first cycle to the core's limit |
+//! | `r13`, `r14` | instructions and branches done since blocks were entered |
 //! | `rbp` | the branch history |
 //! | `[rsp]` | what accesses need (`access::Visit`) |
 //!
@@ -15,64 +15,64 @@
 //! left to the interpreter (an exit [`Then::Interpret`], or [`Then::Access`]) before anything of it has been
 //! done.
 //!
-//! Each piece is executed once a message or so. What takes long then is to fetch its code: it is made to be
-//! short rather than fast, and what many instructions do is done by routines beside the gate.
+//! Each block is executed once a message or so. What takes long then is to fetch its code: it is made to be
+//! short rather than fast, and what many instructions do is done by routines beside the thunk.
 
 use super::access::{self, After};
-use super::gate::{Places, BTAC, CR, CTR, LR, MIDDLE, PC};
+use super::thunk::{Places, BTAC, CR, CTR, LR, MIDDLE, PC};
 use super::Numbers;
 use crate::code::{Line, Text};
 use crate::core::Core;
 use crate::decode::{Op, GUESS, LK};
 use crate::instructions::Kind;
 use crate::semantics::flow;
-use crate::timing::stance::Stance;
+use crate::timing::pipeline_state::PipelineState;
 use crate::timing::Pipeline;
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{dynasm, DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler};
 use std::mem::offset_of;
 use std::ptr;
 
-/// Exit from a piece.
+/// Exit from a block.
 pub(super) struct Exit {
     /// The next instruction; `None` if the core knows.
     pub pc: Option<u32>,
-    /// Cycles since the piece began, or since what `r12` tells.
+    /// Cycles since the block began, or since what `r12` tells.
     pub cycles: u32,
     /// Pipeline state at the exit.
-    pub stance: Stance,
-    /// Instructions done since the piece began that have not been counted.
+    pub pipeline_state: PipelineState,
+    /// Instructions done since the block began that have not been counted.
     pub instructions: u32,
     pub then: Then,
-    /// The piece that goes on there, once it is known, unless `pc` is not.
+    /// The block that goes on there, once it is known, unless `pc` is not.
     pub code: *const u8,
 }
 
-/// Continuation after a piece.
+/// Continuation after a block.
 pub(super) enum Then {
-    /// The next instruction is not done by pieces, or not as things are now.
+    /// The next instruction is not done by blocks, or not as things are now.
     Interpret,
     /// The same for a load or store: which, in which cycle it issues, and what came after it before.
     Access { op: *const Op, issues: u32, first: After, others: Vec<After> },
-    /// Something may be up; if not, another piece. The distance of the jump to it is there, if it
+    /// Something may be up; if not, another block. The distance of the jump to it is there, if it
     /// can be linked and is not.
     Next(Option<*const u8>),
 }
 
-/// Location of a piece, and addresses that it calls.
+/// Location of a block, and addresses that it calls.
 pub(super) struct Site<'a> {
     pub at: *const u8,
-    pub gate: *const u8,
+    pub thunk: *const u8,
     pub places: Places,
-    /// Table in which returns look up pieces.
+    /// Table in which returns look up blocks.
     pub quick: *const super::Quick,
     pub exits: &'a mut Vec<Exit>,
     pub numbers: &'a mut Numbers,
 }
 
-/// Most instructions of a piece.
+/// Most instructions of a block.
 const MOST: u64 = 64;
-/// The cycle in which a piece begins, while it is made: late enough for all that was before.
+/// The cycle in which a block begins, while it is made: late enough for all that was before.
 const BASE: u64 = 1 << 32;
 
 /// A branch at `pc` went as the static prediction says, or not. True if it was predicted.
@@ -83,13 +83,13 @@ extern "sysv64" fn learn(core: &mut Core, pc: u32, agrees: bool) -> bool {
 }
 
 macro_rules! emit {
-    ($piece:ident $($code:tt)*) => { dynasm!($piece.asm ; .arch x64 $($code)*) };
+    ($block:ident $($code:tt)*) => { dynasm!($block.asm ; .arch x64 $($code)*) };
 }
 
 mod instruction;
 
-/// A piece that is being made.
-struct Piece<'a> {
+/// A block that is being made.
+struct Block<'a> {
     asm: VecAssembler<X64Relocation>,
     core: &'a Core,
     site: Site<'a>,
@@ -117,27 +117,27 @@ struct Unsure {
     unsure: DynamicLabel,
 }
 
-/// Makes the piece from `pc` on. `None` if its first instruction is none that pieces do.
+/// Makes the block from `pc` on. `None` if its first instruction is none that blocks do.
 pub(super) fn translate(
     core: &Core,
     text: &Text,
     pc: u32,
-    stance: Stance,
+    pipeline_state: PipelineState,
     site: Site<'_>,
 ) -> Option<Vec<u8>> {
     let mut pipeline = core.pipeline.empty();
-    pipeline.assume(BASE, stance);
+    pipeline.assume(BASE, pipeline_state);
     let asm = VecAssembler::new(site.at as usize);
     let (pending, unsure, jumps) = (Vec::new(), Vec::new(), Vec::new());
     let (done, compared) = (0, 0);
-    let mut piece = Piece { asm, core, site, pipeline, pc, done, compared, pending, unsure, jumps };
+    let mut block = Block { asm, core, site, pipeline, pc, done, compared, pending, unsure, jumps };
     let line = text.line(pc >> 5)?;
-    piece.lines(text, line);
-    (piece.done > 0).then(|| piece.finish())
+    block.lines(text, line);
+    (block.done > 0).then(|| block.finish())
 }
 
-impl Piece<'_> {
-    /// Instructions, line after line, up to a branch or one that pieces do not do.
+impl Block<'_> {
+    /// Instructions, line after line, up to a branch or one that blocks do not do.
     fn lines<'t>(&mut self, text: &'t Text, mut line: &'t Line) {
         loop {
             for op in line.rest(self.pc) {
@@ -153,12 +153,12 @@ impl Piece<'_> {
             line = next;
         }
     }
-    /// One instruction. False if the piece ends with it, or before it.
+    /// One instruction. False if the block ends with it, or before it.
     fn step(&mut self, op: &Op) -> bool {
         let issued = self.pipeline.place(op, self.pipeline.next());
         let mut after = self.pipeline.clone();
         after.issue(op, issued);
-        let tells = after.stance().is_some();
+        let tells = after.pipeline_state().is_some();
         if tells && self.branches(op) {
             self.pipeline = after;
             self.done += 1;
@@ -193,7 +193,7 @@ impl Piece<'_> {
         }
         true
     }
-    /// Cycles since the piece began.
+    /// Cycles since the block began.
     fn cycles(&self) -> u64 {
         self.pipeline.cycle() - BASE
     }
@@ -211,7 +211,7 @@ impl Piece<'_> {
         let exit = Exit {
             pc: Some(self.pc),
             cycles: self.cycles() as u32,
-            stance: self.stance(),
+            pipeline_state: self.pipeline_state(),
             instructions: self.done as u32,
             then,
             code: ptr::null(),
@@ -224,13 +224,13 @@ impl Piece<'_> {
         self.site.exits.push(exit);
         (label, self.site.exits.len() - 1)
     }
-    fn stance(&mut self) -> Stance {
-        self.pipeline.stance().expect("what a piece does is soon ready")
+    fn pipeline_state(&mut self) -> PipelineState {
+        self.pipeline.pipeline_state().expect("what a piece does is soon ready")
     }
     /// Another line begins at `pc`, unless an observer needs to know of it.
     fn enter_line(&mut self, pc: u32, exit: DynamicLabel) {
         emit!(self; mov eax, pc as i32);
-        self.call_gate(self.site.places.line);
+        self.call_thunk(self.site.places.line);
         emit!(self; jnz =>exit);
     }
     /// Counts what was done, and takes its time.
@@ -248,11 +248,11 @@ impl Piece<'_> {
             emit!(self; jbe =>exit);
         }
     }
-    /// Goes on at `target`, in another piece.
+    /// Goes on at `target`, in another block.
     fn to(&mut self, target: u32, falls: bool) {
-        let (pc, stance) = (Some(target), self.stance());
+        let (pc, pipeline_state) = (Some(target), self.pipeline_state());
         let (cycles, instructions, then) = (0, 0, Then::Next(None));
-        let exit = Exit { pc, cycles, stance, instructions, then, code: ptr::null() };
+        let exit = Exit { pc, cycles, pipeline_state, instructions, then, code: ptr::null() };
         let (label, exit) = self.leave_by(exit);
         self.settle(!falls, label);
         if falls || (target ^ self.pc) & !31 != 0 {
@@ -263,14 +263,14 @@ impl Piece<'_> {
     }
     /// Goes on where `eax` says.
     fn go_to_register(&mut self) {
-        let stance = self.stance();
-        let number = self.site.numbers.of(stance);
+        let pipeline_state = self.pipeline_state();
+        let number = self.site.numbers.of(pipeline_state);
         let (cycles, instructions, then) = (0, 0, Then::Next(None));
-        let exit = Exit { pc: None, cycles, stance, instructions, then, code: ptr::null() };
+        let exit = Exit { pc: None, cycles, pipeline_state, instructions, then, code: ptr::null() };
         let (exit, _) = self.leave_by(exit);
         emit!(self; mov [BYTE rbx + PC], eax);
         self.settle(true, exit);
-        self.call_gate(self.site.places.line);
+        self.call_thunk(self.site.places.line);
         emit!(self
             ; jnz =>exit
             ; mov rcx, QWORD (u64::from(number) << 32) as i64
@@ -285,13 +285,13 @@ impl Piece<'_> {
             ; jne =>exit
             ; jmp QWORD [rsi + rdx + offset_of!(super::Quick, code) as i32]);
     }
-    /// A jump to, or a call of, a part of the gate.
+    /// A jump to, or a call of, a part of the thunk.
     fn beside(&mut self, operation: u8, place: usize) {
         let end = self.site.at as isize + self.asm.offset().0 as isize + 5;
-        let target = self.site.gate as isize + place as isize;
+        let target = self.site.thunk as isize + place as isize;
         emit!(self; .u8 operation; .i32 (target - end) as i32);
     }
-    fn call_gate(&mut self, place: usize) {
+    fn call_thunk(&mut self, place: usize) {
         self.beside(0xe8, place);
     }
     /// Writes the exits, and where they are linked.
@@ -299,7 +299,7 @@ impl Piece<'_> {
         for (label, exit) in std::mem::take(&mut self.pending) {
             emit!(self; =>label);
             if let Then::Access { op, .. } = self.site.exits[exit].then {
-                // SAFETY: it lies in the text, of which this piece is made.
+                // SAFETY: it lies in the text, of which this block is made.
                 let number = access::number(unsafe { &*op }.kind);
                 emit!(self
                     ; mov rdi, [rsp]
@@ -321,7 +321,7 @@ impl Piece<'_> {
         self.asm.finalize().expect("every label has its place")
     }
 
-    /// True for a branch that pieces do: none that counts.
+    /// True for a branch that blocks do: none that counts.
     fn branches(&self, op: &Op) -> bool {
         let counts = op.rt & 4 == 0;
         match op.kind {

@@ -24,7 +24,7 @@ impl Probe for Debugger {
     const ON: bool = false;
     const STEPS: bool = true;
     fn observe(&mut self, _what: Observation) {}
-    fn repeat(&mut self, _turn: &[Observation], _times: u64) {}
+    fn repeat(&mut self, _iteration: &[Observation], _times: u64) {}
     fn halts(&mut self, next: &Upcoming) -> bool {
         if self.left == Some(next.progress()) {
             return false;
@@ -92,15 +92,15 @@ fn halting_before_each_instruction_changes_nothing() {
 fn a_parked_loop_is_one_that_was_halted_everywhere() {
     for attributes in [0, TLB_E] {
         let (mut core, mut bus) = start(false, attributes);
-        let (mut parked, mut other) = start(true, attributes);
+        let (mut skipped, mut other) = start(true, attributes);
         let mut debugger = Debugger::default();
         let mut at = Time::ZERO;
         for wake in 0..40u32 {
             at += Duration(3_017_000 + 777 * u64::from(wake));
             bus.horizon = at;
             assert_eq!(debugger.advance(&mut core, &mut bus, at), Stop::Until);
-            polled::advance(&mut parked, &mut other, at);
-            assert_eq!(core.digest(), parked.digest(), "at {at}");
+            polled::advance(&mut skipped, &mut other, at);
+            assert_eq!(core.digest(), skipped.digest(), "at {at}");
             assert_eq!(bus.free, other.free);
             for bus in [&mut bus, &mut other] {
                 let address = MAILBOX + u64::from(wake % 3 == 0) * 4;

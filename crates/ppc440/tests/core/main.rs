@@ -1,5 +1,5 @@
-//! The core by itself: each module is about one of its contracts. One binary, because all of them need the core
-//! on the same few buses (docs/decisions/0029-test-profile.md).
+//! The core by itself: each module is about one of its contracts. One binary, because all of them need the
+//! core on the same few buses (docs/decisions/0029-test-profile.md).
 #![allow(clippy::unwrap_used)]
 
 mod caches;
@@ -8,8 +8,8 @@ mod debug;
 mod endian;
 mod exceptions;
 mod horizon;
+mod idle_loop;
 mod instructions;
-mod parking;
 #[path = "../support/polled.rs"]
 mod polled;
 mod probe;

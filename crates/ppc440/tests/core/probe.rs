@@ -67,8 +67,8 @@ impl Probe for Sums {
     fn observe(&mut self, what: Observation) {
         self.add(what, 1);
     }
-    fn repeat(&mut self, turn: &[Observation], times: u64) {
-        turn.iter().for_each(|&what| self.add(what, times));
+    fn repeat(&mut self, iteration: &[Observation], times: u64) {
+        iteration.iter().for_each(|&what| self.add(what, times));
     }
 }
 
@@ -130,13 +130,13 @@ fn a_turn_that_was_learnt_without_a_probe_is_not_told() {
     let (mut core, mut bus) = start(true, TLB_E);
     let half = Time::ZERO + Duration::from_us(50);
     polled::advance(&mut core, &mut bus, half);
-    let (before, parked) = (core.counters(), core.parked_turns());
+    let (before, skipped) = (core.counters(), core.skipped_iterations());
     let mut sums = Sums::default();
     let end = Time::ZERO + Duration::from_us(100);
     bus.horizon = end;
     core.run_observed(&mut bus, end, &mut sums);
     let after = core.counters();
-    assert!(parked > 0 && core.parked_turns() > parked);
+    assert!(skipped > 0 && core.skipped_iterations() > skipped);
     assert_eq!(sums.cycles.values().sum::<u64>(), after.cycles - before.cycles);
     assert_eq!(sums.completed.values().sum::<u64>(), after.instructions - before.instructions);
 }
@@ -169,7 +169,7 @@ fn causes_are_told_apart() {
     // 20 cycles a read, of which one is the issue of the read itself; the use waits for it.
     let read = loops(&[lwz(5, 0, 10), add(6, 5, 5)]);
     assert_eq!((read.at(0x1004, Cause::Read), read.of(Cause::Load)), (1900, 0));
-    // Four reads of 20 cycles at once: the fifth waits for its turn.
+    // Four reads of 20 cycles at once: the fifth waits for its iteration.
     let reads = told(&[lwz(5, 0, 10); 5]);
     assert_eq!((reads.at(0x1010, Cause::Read), reads.of(Cause::Read)), (15, 15));
     // One line from memory, then hits; the use waits for it, and not the load.

@@ -148,7 +148,7 @@ fn random_program(random: &mut Random) -> Vec<u32> {
         ori(22, 22, PAGES[2]),
         li(2, 60),
     ];
-    let turn = words.len();
+    let iteration = words.len();
     words.extend([addi(13, 0, 4), addi(14, 20, 0), addi(15, 21, 0), addi(16, 22, 0)]);
     for _ in 0..12 + random.below(20) {
         match random.below(6) {
@@ -173,12 +173,12 @@ fn random_program(random: &mut Random) -> Vec<u32> {
         }
     }
     // Back through LR from a leaf, and through CTR.
-    let turns = words.len();
+    let iterations = words.len();
     words.extend([
         addi(2, 2, -1),
         cmpwi(7, 2, 0),
         b(4 * 5) | 1,
-        bc(4, 30, 4 * (turn as i32 - (turns as i32 + 3))),
+        bc(4, 30, 4 * (iteration as i32 - (iterations as i32 + 3))),
         END,
         NOP,
         NOP,
@@ -217,19 +217,19 @@ fn a_loop_that_is_parked_is_the_same_loop() {
         pair[0].0.set_translation(0);
         pair[1].0.set_translation(1);
         let mut now = Time::ZERO;
-        for turn in 0..60_u32 {
+        for iteration in 0..60_u32 {
             now += Duration::from_ns(1 + random.below(3_000));
             for (core, bus) in &mut pair {
                 advance(core, bus, now);
-                if turn % 3 == 0 {
+                if iteration % 3 == 0 {
                     bus.memory
-                        .write(MAILBOX + 4 * u64::from(turn % 2), &turn.to_le_bytes())
+                        .write(MAILBOX + 4 * u64::from(iteration % 2), &iteration.to_le_bytes())
                         .unwrap();
                 }
             }
             let [(a, _), (b, _)] = &pair;
-            assert_eq!((b.pc(), b.now()), (a.pc(), a.now()), "seed {seed}, turn {turn}");
-            assert_eq!(b.digest(), a.digest(), "seed {seed}, turn {turn}");
+            assert_eq!((b.pc(), b.now()), (a.pc(), a.now()), "seed {seed}, turn {iteration}");
+            assert_eq!(b.digest(), a.digest(), "seed {seed}, turn {iteration}");
         }
         assert!(pair[0].1.memory.bytes(0, 0x1_0000) == pair[1].1.memory.bytes(0, 0x1_0000));
     }

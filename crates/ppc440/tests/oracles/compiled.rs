@@ -88,8 +88,8 @@ impl Probe for Completed {
             self.0.insert(pc);
         }
     }
-    fn repeat(&mut self, turn: &[Observation], _times: u64) {
-        turn.iter().for_each(|what| self.observe(*what));
+    fn repeat(&mut self, iteration: &[Observation], _times: u64) {
+        iteration.iter().for_each(|what| self.observe(*what));
     }
 }
 

@@ -109,7 +109,7 @@ fn little_endian_programs_agree_with_a_7400() {
 fn big_endian_code_does_the_same_to_little_endian_data() {
     let mut image = image(3, 1000, 32);
     let expected = in_core(&image, ppc440::TLB_E, ppc440::TLB_E);
-    image.turn_code();
+    image.iteration_code();
     assert!(in_core(&image, 0, ppc440::TLB_E) == expected);
 }
 

@@ -148,7 +148,7 @@ fn random_programs_go_on_in_twins() {
 fn little_endian_code_does_the_same_to_big_endian_data() {
     let mut image = image(5, 1000, 32);
     let expected = in_core(&image, 0, 0);
-    image.turn_code();
+    image.iteration_code();
     assert!(in_core(&image, ppc440::TLB_E, 0) == expected);
 }
 

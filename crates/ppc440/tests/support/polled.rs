@@ -1,4 +1,4 @@
-//! A polling loop, and a bus on which it can be parked.
+//! A polling loop, and a bus on which it can be fast-forwarded.
 
 use crate::support::{self, Flat, ALL};
 use bus::{Access, Bus, BusError};
@@ -55,10 +55,10 @@ impl Bus for Polled {
     fn repeatable(&self, addr: u64) -> bool {
         addr == HEARTBEAT
     }
-    fn repeat(&mut self, turns: u64, accesses: &[Access], free: [Time; 2]) {
+    fn repeat(&mut self, iterations: u64, accesses: &[Access], free: [Time; 2]) {
         self.free = free;
-        self.transactions += turns * accesses.len() as u64;
-        self.repeated += turns;
+        self.transactions += iterations * accesses.len() as u64;
+        self.repeated += iterations;
         for access in accesses.iter().filter(|access| access.write) {
             self.memory.write(access.addr, access.bytes()).unwrap();
         }
@@ -107,11 +107,11 @@ take:   mr 23,3
         blr
 ";
 
-pub fn start(parking: bool, attributes: u32) -> (Core, Polled) {
-    start_loop(LOOP, parking, attributes)
+pub fn start(idle_loop: bool, attributes: u32) -> (Core, Polled) {
+    start_loop(LOOP, idle_loop, attributes)
 }
 
-pub fn start_loop(source: &str, parking: bool, attributes: u32) -> (Core, Polled) {
+pub fn start_loop(source: &str, idle_loop: bool, attributes: u32) -> (Core, Polled) {
     let words = support::assemble(source);
     let mut flat = Flat::new(0, 0x10000);
     if attributes & TLB_E != 0 {
@@ -124,7 +124,7 @@ pub fn start_loop(source: &str, parking: bool, attributes: u32) -> (Core, Polled
     core.set_tlb_entry(0, TlbEntry::new(0, 0, 2, attributes | ALL));
     core.set_tlb_entry(1, TlbEntry::new(0x4000, 0x4000, 2, attributes | ALL));
     core.set_tlb_entry(2, TlbEntry::new(0x8000, 0x8000, 2, attributes | TLB_I | ALL));
-    core.set_parking(parking);
+    core.set_idle_fast_forward(idle_loop);
     let bus = Polled {
         memory,
         horizon: Time::ZERO,

@@ -3,7 +3,7 @@
 use crate::harness;
 use crate::harness::{play, Program};
 use abi::mpi::{self, Function, FUNCTIONS};
-use rank::{inspect, Kind};
+use rank::{inspect, ProgramKind};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -116,7 +116,7 @@ fn refused(path: &Path, why: &str) {
 #[test]
 fn programs_are_told_from_other_files() {
     let program = Program::new("", "MPI_Init(0, 0);");
-    assert_eq!(inspect(&program.path()).unwrap(), Kind::Mpi);
+    assert_eq!(inspect(&program.path()).unwrap(), ProgramKind::Mpi);
 
     refused(Path::new("/nowhere"), "cannot read /nowhere: No such file");
     refused(Path::new("/tmp"), "it is a folder");
@@ -142,7 +142,7 @@ fn programs_are_told_from_other_files() {
 
 #[test]
 fn programs_without_our_abi_are_named_so() {
-    assert_eq!(inspect(Path::new("/bin/sh")).unwrap(), Kind::Launcher);
+    assert_eq!(inspect(Path::new("/bin/sh")).unwrap(), ProgramKind::Launcher);
     let folder = tempfile::tempdir().unwrap();
     let build = |arguments: &[&str], source: &str, output: &str| {
         std::fs::write(folder.path().join("s.c"), source).unwrap();
@@ -166,12 +166,12 @@ fn programs_without_our_abi_are_named_so() {
     assert!(run.success());
     refused(&folder.path().join("other"), "it needs libmpi.so.12");
     let loader = "#include <dlfcn.h>\nint main(void) { return !dlopen(0, 0); }";
-    assert_eq!(inspect(&build(&[], loader, "loader")).unwrap(), Kind::Indirect);
+    assert_eq!(inspect(&build(&[], loader, "loader")).unwrap(), ProgramKind::Indirect);
     refused(&build(&["-c"], "int x;", "s.o"), "it is an object file");
     refused(&build(&["-shared", "-fPIC"], "int x;", "x.so"), "it is a shared library");
     for how in ["-static", "-static-pie"] {
         let program = build(&[how], "int main(void) { return 0; }", "static");
-        assert_eq!(inspect(&program).unwrap(), Kind::Launcher, "{how}");
+        assert_eq!(inspect(&program).unwrap(), ProgramKind::Launcher, "{how}");
     }
 }
 

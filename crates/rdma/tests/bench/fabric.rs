@@ -43,8 +43,8 @@ impl Cable {
         Cable { lanes, channels: [to(0), to(1)] }
     }
     /// Turns bits on the lane to a node.
-    pub fn plant(&mut self, to: usize, lane: usize, fault: Fault) {
-        self.channels[to][lane].plant(fault);
+    pub fn mutant(&mut self, to: usize, lane: usize, fault: Fault) {
+        self.channels[to][lane].mutant(fault);
     }
     /// Symbols lost or made up.
     pub fn errors(&self) -> u64 {

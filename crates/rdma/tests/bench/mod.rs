@@ -13,7 +13,7 @@ use fabric::Fabric;
 use pci::{
     register as config, Burst, Bus, ConfigSpace, Cycle, Device, HostRead, Monitor, WriteCombiner,
 };
-use rdma::{Arrival, Message, Nic, Params, Spec, LINK_HZ};
+use rdma::{Arrival, Nic, Params, RemoteWrite, Spec, LINK_HZ};
 use serial::Symbols;
 use std::collections::VecDeque;
 
@@ -226,7 +226,7 @@ impl<F: Fabric, C: Card> World<F, C> {
         let at = &self.nodes[node];
         let data = (0..u64::from(words)).map(|word| at.word(from + 8 * word)).collect();
         let (notify, interrupt) = (flags & control::NOTIFY != 0, flags & control::INTERRUPT != 0);
-        self.spec.post(node as u8, flow, Message { addr: to, data, notify, interrupt });
+        self.spec.post(node as u8, flow, RemoteWrite { addr: to, data, notify, interrupt });
         Descriptor {
             source_lo: from as u32,
             source_hi: (from >> 32) as u32,

@@ -82,7 +82,7 @@ pub(super) enum Because {
 
 /// An operation that has not been settled.
 #[derive(Clone, Debug)]
-pub(super) struct Standing {
+pub(super) struct Unsettled {
     pub wanted: Wanted,
     pub role: Role,
     /// Time at which it began.
@@ -101,7 +101,7 @@ pub(super) struct Ended {
     pub bytes: Option<Vec<u8>>,
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for Unsettled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let noun = match self.role {
             Role::Receive { .. } => "receive",
@@ -134,7 +134,7 @@ pub(super) struct Inbox {
     /// Messages so far, by the sender's rank in the world.
     pub counts: HashMap<u32, u64>,
     /// Operations by number.
-    pub standing: BTreeMap<u64, Standing>,
+    pub unsettled: BTreeMap<u64, Unsettled>,
     /// The number of the next.
     pub next: u64,
     /// The number of the receive with this name.
@@ -152,16 +152,16 @@ pub(super) struct Inbox {
 
 impl Inbox {
     /// An operation begins; its number.
-    pub fn begin(&mut self, standing: Standing) -> u64 {
+    pub fn begin(&mut self, unsettled: Unsettled) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.standing.insert(number, standing);
+        self.unsettled.insert(number, unsettled);
         number
     }
 
     /// True if an operation older than `number` may still be the one that gets a message.
     pub fn is_disputed(&self, number: u64, envelope: Envelope) -> bool {
-        self.standing.range(..number).any(|(_, older)| {
+        self.unsettled.range(..number).any(|(_, older)| {
             let elsewhere = |ended: &Ended| ended.found.source != envelope.source;
             !older.ended.as_ref().is_some_and(elsewhere) && older.wanted.accepts(envelope)
         })
@@ -169,17 +169,18 @@ impl Inbox {
 
     /// The first message that an ended operation wants, with its place: on the way from the sender that it
     /// names, sent by the time of its end.
-    pub fn due(&self, standing: &Standing, ended: &Ended) -> Option<(usize, &Message)> {
-        let messages = self.ways.get(&(standing.wanted.context, ended.found.source))?;
-        let wants =
-            |message: &Message| message.at <= ended.at && standing.wanted.accepts(message.envelope);
+    pub fn due(&self, unsettled: &Unsettled, ended: &Ended) -> Option<(usize, &Message)> {
+        let messages = self.ways.get(&(unsettled.wanted.context, ended.found.source))?;
+        let wants = |message: &Message| {
+            message.at <= ended.at && unsettled.wanted.accepts(message.envelope)
+        };
         messages.iter().enumerate().find(|(_, message)| wants(message))
     }
 
     /// A message is found while older receives stand that want it: those must have met theirs.
     pub fn pass(&mut self, number: u64, context: u16, found: Found, at: u64) {
         let envelope = found.envelope(context);
-        for (_, older) in self.standing.range_mut(..number) {
+        for (_, older) in self.unsettled.range_mut(..number) {
             let open = older.ended.is_none() && older.met.is_none();
             if open && older.wanted.accepts(envelope) {
                 older.met = Some((at, Because::Passed(found)));
@@ -193,7 +194,7 @@ impl Inbox {
         let mut seen = ways.flat_map(|(_, way)| way).filter(|message| message.seen.is_some());
         seen.find(|message| {
             let since = message.seen.expect("only those are looked at");
-            let mut younger = self.standing.range(since..).map(|(_, standing)| standing);
+            let mut younger = self.unsettled.range(since..).map(|(_, unsettled)| unsettled);
             wanted.accepts(message.envelope)
                 && !younger.any(|other| {
                     other.role != Role::Probe && other.wanted.accepts(message.envelope)

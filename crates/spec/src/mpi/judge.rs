@@ -1,6 +1,6 @@
 //! The judge of one process: what it begins, and how that ends.
 
-use super::inbox::{Because, Ended, Inbox, Kept, Meeting, Message, Role, Standing};
+use super::inbox::{Because, Ended, Inbox, Kept, Meeting, Message, Role, Unsettled};
 use super::ledger::Ledger;
 use super::verdict::{rule, time, Broken};
 use super::{Envelope, Found, Status, Wanted};
@@ -142,7 +142,7 @@ impl Judge {
         self.promised.replace(None);
         self.own(|inbox| {
             let role = Role::Receive { id, room };
-            let number = inbox.begin(Standing { wanted, role, at, met: None, ended: None });
+            let number = inbox.begin(Unsettled { wanted, role, at, met: None, ended: None });
             inbox.receives.insert(id, number);
         });
     }
@@ -194,12 +194,13 @@ impl Judge {
                 );
                 return Err(self.broken(at, rule::END, what));
             };
-            let standing = inbox.standing.get_mut(&number).expect("a receive stands until it ends");
-            let Role::Receive { room, .. } = standing.role else { unreachable!("it receives") };
-            let wanted = standing.wanted;
-            standing.ended = Some(take(room));
+            let unsettled =
+                inbox.unsettled.get_mut(&number).expect("a receive stands until it ends");
+            let Role::Receive { room, .. } = unsettled.role else { unreachable!("it receives") };
+            let wanted = unsettled.wanted;
+            unsettled.ended = Some(take(room));
             if !wanted.accepts(found.envelope(wanted.context)) {
-                let what = format!("{standing} ended with {}", told(&found));
+                let what = format!("{unsettled} ended with {}", told(&found));
                 return Err(self.broken(at, rule::WANTED, what));
             }
             inbox.pass(number, wanted.context, found, at);
@@ -231,21 +232,22 @@ impl Judge {
     pub fn cancels(&self, at: u64, id: u64, cancelled: bool) -> Answer {
         self.own(|inbox| {
             let Some(&number) = inbox.receives.get(&id) else { return Ok(()) };
-            let standing = inbox.standing.get_mut(&number).expect("a receive stands until it ends");
+            let unsettled =
+                inbox.unsettled.get_mut(&number).expect("a receive stands until it ends");
             if !cancelled {
-                standing.met.get_or_insert((at, Because::Kept));
+                unsettled.met.get_or_insert((at, Because::Kept));
                 return Ok(());
             }
-            if let Some((since, Because::Passed(found))) = standing.met.clone() {
+            if let Some((since, Because::Passed(found))) = unsettled.met.clone() {
                 let what = format!(
-                    "{standing} was cancelled, but a younger one had got {} by {}, which it \
+                    "{unsettled} was cancelled, but a younger one had got {} by {}, which it \
                      wanted, too",
                     told(&found),
                     time(since)
                 );
                 return Err(self.broken(at, rule::CANCEL, what));
             }
-            inbox.standing.remove(&number);
+            inbox.unsettled.remove(&number);
             inbox.receives.remove(&id);
             self.settle(inbox)
         })
@@ -304,12 +306,12 @@ impl Judge {
         found: Found,
     ) -> Answer {
         let ended = Some(Ended { at, found, bytes: None });
-        let standing = Standing { wanted, role, at, met: None, ended };
+        let unsettled = Unsettled { wanted, role, at, met: None, ended };
         if !wanted.accepts(found.envelope(wanted.context)) {
-            let what = format!("{standing} found {}", told(&found));
+            let what = format!("{unsettled} found {}", told(&found));
             return Err(self.broken(at, rule::PROBE, what));
         }
-        let number = inbox.begin(standing);
+        let number = inbox.begin(unsettled);
         inbox.pass(number, wanted.context, found, at);
         self.settle(inbox)
     }

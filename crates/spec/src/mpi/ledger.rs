@@ -60,8 +60,8 @@ impl Inbox {
             let ended = message.meeting.as_ref().is_some_and(|meeting| {
                 meeting.lock().expect("nobody panics with it").ended.is_some()
             });
-            let mut standing = self.standing.values();
-            ended && !standing.any(|standing| standing.wanted.accepts(message.envelope))
+            let mut unsettled = self.unsettled.values();
+            ended && !unsettled.any(|unsettled| unsettled.wanted.accepts(message.envelope))
         })?;
         let what = format!("synchronous {message} ended, and no receive of it has begun");
         Some(Broken { rank: message.from, at, rule: rule::SYNCHRONOUS, what })
@@ -70,17 +70,17 @@ impl Inbox {
     /// A receive that waits for ever for a message that was sent.
     fn lost(&self, rank: u32, at: u64) -> Option<Broken> {
         let broken = |what| Some(Broken { rank, at, rule: rule::PROGRESS, what });
-        for standing in self.standing.values().filter(|standing| standing.ended.is_none()) {
-            if let Some((by, _)) = standing.met {
+        for unsettled in self.unsettled.values().filter(|unsettled| unsettled.ended.is_none()) {
+            if let Some((by, _)) = unsettled.met {
                 let by = super::verdict::time(by);
                 return broken(format!(
-                    "{standing} of rank {rank} must have had its message by {by}, and never ended"
+                    "{unsettled} of rank {rank} must have had its message by {by}, and never ended"
                 ));
             }
             let mut left = self.ways.values().flatten();
-            if let Some(message) = left.find(|left| standing.wanted.accepts(left.envelope)) {
+            if let Some(message) = left.find(|left| unsettled.wanted.accepts(left.envelope)) {
                 return broken(format!(
-                    "{standing} of rank {rank} waits for ever, and {message} was never received"
+                    "{unsettled} of rank {rank} waits for ever, and {message} was never received"
                 ));
             }
         }

@@ -1,22 +1,22 @@
 //! Assignment of a message to an operation, and the check that it could have been that one.
 
-use super::inbox::{Because, Ended, Inbox, Kept, Message, Role, Standing};
+use super::inbox::{Because, Ended, Inbox, Kept, Message, Role, Unsettled};
 use super::judge::{told, Answer, Judge};
 use super::verdict::{rule, time, Broken};
 
 impl Judge {
     /// Settles what can be settled, the oldest first.
     pub(super) fn settle(&self, inbox: &mut Inbox) -> Answer {
-        let over = inbox.standing.iter().filter(|(_, standing)| standing.ended.is_some());
+        let over = inbox.unsettled.iter().filter(|(_, unsettled)| unsettled.ended.is_some());
         let over: Vec<u64> = over.map(|(number, _)| *number).collect();
         for number in over {
-            let standing = &inbox.standing[&number];
-            let ended = standing.ended.as_ref().expect("only those are looked at");
-            let Some((place, message)) = inbox.due(standing, ended) else {
-                return Err(self.none_left(inbox, standing, ended));
+            let unsettled = &inbox.unsettled[&number];
+            let ended = unsettled.ended.as_ref().expect("only those are looked at");
+            let Some((place, message)) = inbox.due(unsettled, ended) else {
+                return Err(self.none_left(inbox, unsettled, ended));
             };
             if !inbox.is_disputed(number, message.envelope) {
-                self.check_place(inbox, standing, ended, message)?;
+                self.check_place(inbox, unsettled, ended, message)?;
                 self.settle_one(inbox, number, place)?;
             }
         }
@@ -24,11 +24,11 @@ impl Judge {
     }
 
     fn settle_one(&self, inbox: &mut Inbox, number: u64, place: usize) -> Answer {
-        let mut standing = inbox.standing.remove(&number).expect("it was there");
-        let ended = standing.ended.take().expect("it has ended");
-        let way = (standing.wanted.context, ended.found.source);
+        let mut unsettled = inbox.unsettled.remove(&number).expect("it was there");
+        let ended = unsettled.ended.take().expect("it has ended");
+        let way = (unsettled.wanted.context, ended.found.source);
         let messages = inbox.ways.get_mut(&way).expect("a message of it was found");
-        if standing.role == Role::Probe {
+        if unsettled.role == Role::Probe {
             messages[place].seen.get_or_insert(number);
             return Ok(());
         }
@@ -36,22 +36,22 @@ impl Judge {
         if messages.is_empty() {
             inbox.ways.remove(&way);
         }
-        self.check_meeting(&standing, &message)?;
-        match standing.role {
+        self.check_meeting(&unsettled, &message)?;
+        match unsettled.role {
             Role::Take(name) => self.known(inbox, name, message),
-            _ => self.compare(inbox, &message, &ended, Some(&standing)),
+            _ => self.compare(inbox, &message, &ended, Some(&unsettled)),
         }
     }
 
     /// There is no message that an operation can have found.
-    fn none_left(&self, inbox: &Inbox, standing: &Standing, ended: &Ended) -> Broken {
+    fn none_left(&self, inbox: &Inbox, unsettled: &Unsettled, ended: &Ended) -> Broken {
         let (rank, found) = (self.rank(), told(&ended.found));
-        let last = inbox.last.get(&(standing.wanted.context, ended.found.source));
+        let last = inbox.last.get(&(unsettled.wanted.context, ended.found.source));
         let last = last.map_or("none has been received".into(), |last| {
             format!("the last that was received is {last}")
         });
         let what = format!(
-            "{standing} of rank {rank} ended with {found}, but no message that it wants is left \
+            "{unsettled} of rank {rank} ended with {found}, but no message that it wants is left \
              there: {last}"
         );
         Broken { rank, at: ended.at, rule: rule::ONCE, what }
@@ -62,7 +62,7 @@ impl Judge {
     fn check_place(
         &self,
         inbox: &Inbox,
-        standing: &Standing,
+        unsettled: &Unsettled,
         ended: &Ended,
         due: &Message,
     ) -> Answer {
@@ -73,22 +73,22 @@ impl Judge {
             (envelope.tag, *length) == (found.tag, found.bytes)
         };
         if !is(&due) {
-            let way = (standing.wanted.context, found.source);
+            let way = (unsettled.wanted.context, found.source);
             return match inbox.ways[&way].iter().find(is) {
                 Some(other) => broken(
                     rule::SENDERS,
-                    format!("{standing} of rank {rank} found {other}, before {due}"),
+                    format!("{unsettled} of rank {rank} found {other}, before {due}"),
                 ),
                 None => broken(
                     rule::STATUS,
                     format!(
-                        "{standing} of rank {rank} ended with {}, but {due} was due",
+                        "{unsettled} of rank {rank} ended with {}, but {due} was due",
                         told(&found)
                     ),
                 ),
             };
         }
-        let Some((by, because)) = standing.met.as_ref().filter(|(by, _)| due.at > *by) else {
+        let Some((by, because)) = unsettled.met.as_ref().filter(|(by, _)| due.at > *by) else {
             return Ok(());
         };
         let why = match because {
@@ -98,14 +98,14 @@ impl Judge {
             Because::Kept => "it was not cancelled because it had its message".into(),
         };
         let by = time(*by);
-        broken(rule::RECEIVES, format!("{standing} of rank {rank} got {due}, but by {by} {why}"))
+        broken(rule::RECEIVES, format!("{unsettled} of rank {rank} got {due}, but by {by} {why}"))
     }
 
     /// A synchronous send must not have ended before its receive began.
-    fn check_meeting(&self, standing: &Standing, message: &Message) -> Answer {
+    fn check_meeting(&self, unsettled: &Unsettled, message: &Message) -> Answer {
         let Some(meeting) = &message.meeting else { return Ok(()) };
         let mut meeting = meeting.lock().expect("nobody panics with it");
-        meeting.begun = Some(standing.at);
+        meeting.begun = Some(unsettled.at);
         if meeting.is_wrong() {
             let Message { from, to, number, .. } = *message;
             self.ledger().too_late(self.too_soon(&meeting, (from, to, number)));
@@ -130,7 +130,7 @@ impl Judge {
         inbox: &mut Inbox,
         message: &Message,
         ended: &Ended,
-        standing: Option<&Standing>,
+        unsettled: Option<&Unsettled>,
     ) -> Answer {
         let way = (message.envelope.context, message.envelope.source);
         inbox.tally.received += 1;
@@ -153,11 +153,11 @@ impl Judge {
                 && bytes.is_some_and(|bytes| !got.is_empty() && bytes.starts_with(got))
         };
         let wants = |other: &&Message| {
-            standing.is_none_or(|standing| standing.wanted.accepts(other.envelope))
+            unsettled.is_none_or(|unsettled| unsettled.wanted.accepts(other.envelope))
         };
         let rank = self.rank();
         if let Some(other) = others.filter(starts).find(wants) {
-            let receive = standing.map_or("a receive".into(), Standing::to_string);
+            let receive = unsettled.map_or("a receive".into(), Unsettled::to_string);
             return broken(
                 rule::SENDERS,
                 format!("{receive} of rank {rank} got {other}, before {message}"),

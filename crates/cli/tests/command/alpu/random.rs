@@ -6,10 +6,10 @@
 //! SOAK_FIRST=17 SOAK_SEEDS=1 cargo test -p cli --test command alpu::random -- --ignored    one seed
 //! ```
 
-use crate::mistakes::installation;
 use crate::runner::{command, ended, root, Ended};
 use crate::soak::quoted;
 use crate::units::MACHINE;
+use crate::usage_errors::installation;
 use des::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -54,10 +54,13 @@ fn places_and_times_stand_behind_an_at() {
     let [bits, delay, drop] = faults.links.rules[..] else { panic!("{faults:?}") };
     assert_eq!(faults.seed, 7);
     assert_eq!((bits.what, bits.which), (Mishap::BitError, Which::Chance(1e-9)));
-    assert_eq!((bits.place, bits.from, bits.until), (Place::Everywhere, Time(0), Time::NEVER));
+    assert_eq!((bits.place, bits.from, bits.until), (FaultSite::Everywhere, Time(0), Time::NEVER));
     assert_eq!(delay.what, Mishap::Delay(Duration::from_ns(3)));
-    assert_eq!((delay.place, delay.from, delay.until), (Place::From(2), Time(2000), Time(5000)));
-    assert_eq!((drop.place, drop.from), (Place::Between(0, 1), Time(6000)));
+    assert_eq!(
+        (delay.place, delay.from, delay.until),
+        (FaultSite::From(2), Time(2000), Time(5000))
+    );
+    assert_eq!((drop.place, drop.from), (FaultSite::Between(0, 1), Time(6000)));
     assert_eq!(drop.which, Which::Number(3));
     assert_eq!(faults.links.dead, [DeadLink { a: 1, b: 5, from: Time(3000) }]);
 }

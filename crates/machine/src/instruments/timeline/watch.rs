@@ -177,27 +177,29 @@ impl Watch {
         at: Time,
         (core, rank): (u32, u32),
         id: MessageId,
-        mark: portals::Mark,
+        mark: portals::TracePoint,
     ) {
-        use portals::Mark;
+        use portals::TracePoint;
         let (core, rank) = (Track::Core(core), Track::Rank(rank));
         let (track, name, flow) = match mark {
-            Mark::CallEntered => (rank, "Portals call", Flow::Step),
+            TracePoint::CallEntered => (rank, "Portals call", Flow::Step),
             // Told of the same instant, or drawn as slices of the core.
-            Mark::KernelEntered | Mark::InterruptRaised | Mark::HandlerEntered => return,
-            Mark::Refused | Mark::EndedSilently => return,
-            Mark::Queued => (core, "waits for a transmit pending", Flow::Beside),
-            Mark::CommandWritten => (core, "transmit command written", Flow::Step),
-            Mark::SentDrained => (core, "event: sent", Flow::Beside),
-            Mark::HeaderDrained => (core, "event: header", Flow::Step),
-            Mark::RingRead => (rank, "ring: matched", Flow::Step),
-            Mark::RingCompleted => (rank, "ring: received", Flow::Step),
-            Mark::Matched(_) => (core, "matched", Flow::Beside),
-            Mark::Dropped => (core, "dropped", Flow::Beside),
-            Mark::ReceiveWritten => (core, "receive command written", Flow::Step),
-            Mark::ReceivedDrained => (core, "event: received", Flow::Step),
-            Mark::EventPosted(kind) => (core, posted(kind), Flow::Beside),
-            Mark::EventReturned(kind) => (rank, returned(kind), flow_of(kind)),
+            TracePoint::KernelEntered
+            | TracePoint::InterruptRaised
+            | TracePoint::HandlerEntered => return,
+            TracePoint::Refused | TracePoint::EndedSilently => return,
+            TracePoint::Queued => (core, "waits for a transmit pending", Flow::Beside),
+            TracePoint::CommandWritten => (core, "transmit command written", Flow::Step),
+            TracePoint::SentDrained => (core, "event: sent", Flow::Beside),
+            TracePoint::HeaderDrained => (core, "event: header", Flow::Step),
+            TracePoint::RingRead => (rank, "ring: matched", Flow::Step),
+            TracePoint::RingCompleted => (rank, "ring: received", Flow::Step),
+            TracePoint::Matched(_) => (core, "matched", Flow::Beside),
+            TracePoint::Dropped => (core, "dropped", Flow::Beside),
+            TracePoint::ReceiveWritten => (core, "receive command written", Flow::Step),
+            TracePoint::ReceivedDrained => (core, "event: received", Flow::Step),
+            TracePoint::EventPosted(kind) => (core, posted(kind), Flow::Beside),
+            TracePoint::EventReturned(kind) => (rank, returned(kind), flow_of(kind)),
         };
         self.step(at, track, name, Some(id), flow);
     }

@@ -2,7 +2,7 @@
 
 use super::Slot;
 use des::{Duration, Time};
-use guest::{Act, Ending, Place};
+use guest::{Act, Ending, Location};
 use host::{Cpu, Waker};
 use rank::Surroundings;
 use std::cell::{Cell, RefCell};
@@ -146,7 +146,7 @@ impl<'a, G: Driven> Life<'a, G> {
     }
 
     /// Stores the bytes by posted writes of words or parts of words.
-    fn store(&mut self, place: Place, data: &[u8]) {
+    fn store(&mut self, place: Location, data: &[u8]) {
         self.slot.stored(place, data);
         let mut addr = self.slot.address(place);
         let mut rest = data;
@@ -159,7 +159,7 @@ impl<'a, G: Driven> Life<'a, G> {
     }
 
     /// Reads each word that has some of the bytes, one after the other.
-    fn load(&self, place: Place, len: usize) -> Vec<u8> {
+    fn load(&self, place: Location, len: usize) -> Vec<u8> {
         let addr = self.slot.address(place);
         let skipped = (addr % WORD) as usize;
         let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
 //! PCI slot of a guest's card, on the host's side.
 
-use guest::{Place, Space};
+use guest::{Location, Space};
 
 /// Offset of the first base address register, and bytes of all six.
 const BAR0: u64 = 0x10;
@@ -21,7 +21,7 @@ impl Slot {
     }
 
     /// Address of a place, as the processor sees it.
-    pub(super) fn address(&self, place: Place) -> u64 {
+    pub(super) fn address(&self, place: Location) -> u64 {
         match place.space {
             Space::Config => self.config + place.offset,
             Space::Region(bar) => {
@@ -32,7 +32,7 @@ impl Slot {
     }
 
     /// Notes a store of the guest's kernel: it keeps base addresses.
-    pub(super) fn stored(&mut self, place: Place, data: &[u8]) {
+    pub(super) fn stored(&mut self, place: Location, data: &[u8]) {
         let at = place.offset.wrapping_sub(BAR0);
         let bar = self.bars.get_mut((at / 4) as usize);
         if let (Space::Config, Ok(value), Some(bar)) = (place.space, data.try_into(), bar) {

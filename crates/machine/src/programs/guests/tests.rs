@@ -3,7 +3,7 @@
 use super::life::{Driven, Life, Line};
 use super::Slot;
 use des::{Duration, EventQueue, Time};
-use guest::{Act, Ending, Place, Space};
+use guest::{Act, Ending, Location, Space};
 use host::{Costs, Event, Host, Ports};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -123,8 +123,8 @@ fn live(acts: Vec<Act>, rises: &[u64]) -> (Told, Stores, Ending) {
     (told, board.stores, ending)
 }
 
-fn at(offset: u64) -> Place {
-    Place { space: Space::Region(0), offset }
+fn at(offset: u64) -> Location {
+    Location { space: Space::Region(0), offset }
 }
 
 fn end() -> Act {
@@ -176,7 +176,7 @@ fn it_sleeps_until_its_time_or_an_interrupt() {
 /// Stores go where the guest has put the region, a word at most at a time; the processor goes on.
 #[test]
 fn stores_are_posted() {
-    let config = Place { space: Space::Config, offset: 0x10 };
+    let config = Location { space: Space::Config, offset: 0x10 };
     let acts = vec![
         Act::Store(config, u32::MAX.to_le_bytes().into()),
         Act::Store(config, REGION.to_le_bytes().into()),

@@ -4,7 +4,7 @@ use super::events::damaged;
 use super::matching::{Exposed, Pattern, Protocol};
 use super::operations::Owner;
 use super::overtaken::Queues;
-use super::unexpected::Message;
+use super::unexpected::UnexpectedMessage;
 use super::{must, Portals, ACCESS, EXPOSED};
 use crate::local::Local;
 use crate::request::RequestId;
@@ -107,7 +107,12 @@ impl Portals {
     }
 
     /// A receive meets a message of the list.
-    pub(super) fn accept(&mut self, local: &mut Local, id: RequestId, message: Message) -> Begun {
+    pub(super) fn accept(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        message: UnexpectedMessage,
+    ) -> Begun {
         let at = local.cpu.now();
         local.observe(|observer| observer.claimed(message.id, at));
         let operation = self.operations.get(id);
@@ -129,7 +134,7 @@ impl Portals {
         &mut self,
         local: &mut Local,
         id: RequestId,
-        message: Message,
+        message: UnexpectedMessage,
     ) -> Ending {
         let block = message.block.expect("an eager message lies in a block");
         let room = self.operations.get(id).bytes;

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// A message in the list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Message {
+pub(super) struct UnexpectedMessage {
     pub bits: u64,
     pub length: u64,
     pub hdr_data: u64,
@@ -35,7 +35,7 @@ pub(super) struct Message {
     start: u64,
 }
 
-impl Message {
+impl UnexpectedMessage {
     /// Protocol by which its bytes travel.
     pub fn protocol(&self) -> Protocol {
         matching::protocol_of(self.bits)
@@ -68,13 +68,13 @@ pub(super) struct Block {
 #[derive(Default)]
 pub(super) struct Unexpected {
     pub blocks: Vec<Block>,
-    list: VecDeque<Message>,
+    list: VecDeque<UnexpectedMessage>,
     /// Messages that have been taken out of it.
     pub taken: u64,
     /// Messages claimed by a receive before they were complete.
-    claimed: Vec<(Message, RequestId)>,
+    claimed: Vec<(UnexpectedMessage, RequestId)>,
     /// Messages that a probe took out for a later receive.
-    held: Vec<Message>,
+    held: Vec<UnexpectedMessage>,
 }
 
 impl Unexpected {
@@ -83,7 +83,7 @@ impl Unexpected {
         if let Some(block) = block {
             self.blocks[block as usize].messages += 1;
         }
-        self.list.push_back(Message {
+        self.list.push_back(UnexpectedMessage {
             bits: event.match_bits,
             length: event.rlength,
             hdr_data: event.hdr_data,
@@ -100,10 +100,10 @@ impl Unexpected {
 
     /// The bytes of the message that `start` began are there, or `damaged`. Gives it back if a
     /// receive has claimed it.
-    pub fn ended(&mut self, start: u64, damaged: bool) -> Option<(Message, RequestId)> {
+    pub fn ended(&mut self, start: u64, damaged: bool) -> Option<(UnexpectedMessage, RequestId)> {
         if let Some(index) = self.claimed.iter().position(|(m, _)| m.start == start) {
             let (message, request) = self.claimed.swap_remove(index);
-            return Some((Message { damaged, ..message }, request));
+            return Some((UnexpectedMessage { damaged, ..message }, request));
         }
         // Recent messages are at the back.
         let mut waiting = self.list.iter_mut().rev().chain(&mut self.held);
@@ -119,12 +119,12 @@ impl Unexpected {
     }
 
     /// The message at `index` of the list.
-    pub fn peek(&self, index: usize) -> &Message {
+    pub fn peek(&self, index: usize) -> &UnexpectedMessage {
         &self.list[index]
     }
 
     /// Takes the message at `index` out of the list.
-    pub fn take(&mut self, index: usize) -> Message {
+    pub fn take(&mut self, index: usize) -> UnexpectedMessage {
         self.taken += 1;
         self.list.remove(index).expect("the index was just found")
     }
@@ -137,13 +137,13 @@ impl Unexpected {
     }
 
     /// The message of that name, as it is now.
-    pub fn held(&mut self, start: u64) -> Message {
+    pub fn held(&mut self, start: u64) -> UnexpectedMessage {
         let index = self.held.iter().position(|held| held.start == start);
         self.held.swap_remove(index.expect("a taken message is received once"))
     }
 
     /// `request` waits for the bytes of `message`.
-    pub fn claim(&mut self, message: Message, request: RequestId) {
+    pub fn claim(&mut self, message: UnexpectedMessage, request: RequestId) {
         self.claimed.push((message, request));
     }
 

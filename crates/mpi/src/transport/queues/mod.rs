@@ -62,7 +62,7 @@ impl Rings {
 
 /// Addresses of the processes of the world, and costs of looking at the interface.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct QueuesSetup {
     /// Node and process of each rank.
     pub map: Arc<[(u32, u32)]>,
     /// This process's number on its node.
@@ -85,7 +85,7 @@ struct Operation {
 /// One process's queues.
 pub struct Queues {
     rings: Rc<Rings>,
-    place: Place,
+    place: QueuesSetup,
     ring: u64,
     /// Completions read.
     read: u32,
@@ -109,7 +109,7 @@ pub struct Queues {
 
 impl Queues {
     /// The queues of a process at `place`, on a node with these rings.
-    pub fn open(local: &mut Local, place: Place, rings: Rc<Rings>) -> Queues {
+    pub fn open(local: &mut Local, place: QueuesSetup, rings: Rc<Rings>) -> Queues {
         let ring = local.allocate(of::WINDOW_SIZE.into());
         let phys = one_piece(local, Bytes { va: ring, length: of::WINDOW_SIZE.into() });
         let phys = phys.expect("library memory is contiguous");

@@ -13,7 +13,7 @@ use host::{AddressSpace, Costs, Cpu, Host, Ports, SpaceId};
 use marshal::Marshal;
 use mpi::{Algorithms, Local, Mpi, Outcome, Params, Portals, Process, Waiting, World};
 use nic::{Event, Nic};
-use office::{Clerk, Office, Plant};
+use office::{Clerk, Mutant, Office};
 use portals::{seastar, Config, Kernel, Limits, Ni, ProcessId, Unobserved};
 use spec::mpi::Ledger;
 use std::cell::{Cell, RefCell};
@@ -270,7 +270,7 @@ pub struct Setting {
     /// Carrier of the messages.
     pub carrier: Carrier,
     /// Defect of the office.
-    pub plant: Option<Plant>,
+    pub mutant: Option<Mutant>,
 }
 
 /// A transport to test on.
@@ -289,8 +289,8 @@ impl Carrier {
 impl Setting {
     pub fn new(ranks: usize) -> Setting {
         let (lateness, carrier) = (Duration::from_us(20), Carrier::Portals);
-        let (params, damage, plant) = (params(), false, None);
-        Setting { ranks, seed: 1, params, lateness, damage, carrier, plant }
+        let (params, damage, mutant) = (params(), false, None);
+        Setting { ranks, seed: 1, params, lateness, damage, carrier, mutant }
     }
 
     /// The same with each transport.
@@ -361,7 +361,7 @@ impl Setting {
 
     /// The same, with the first rule that was broken.
     pub fn judge(&self, program: impl Fn(&mut Rank) + 'static) -> (Vec<End>, Option<String>) {
-        let office = Office::new(self.ranks, self.seed, self.lateness, self.plant);
+        let office = Office::new(self.ranks, self.seed, self.lateness, self.mutant);
         let rules = Arc::new(Ledger::new(self.ranks as u32));
         let ends = self.run_over(&self.make(office, rules.clone()), program);
         let said = |end: &End| match end {

@@ -21,7 +21,7 @@ const PATIENCE: u32 = 100_000;
 
 /// Defect of an office.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plant {
+pub enum Mutant {
     /// The second letter on its way arrives before the first.
     Overtakes,
     /// A letter goes to the last receive that wants it.
@@ -97,31 +97,31 @@ impl Pigeonhole {
     }
 
     /// Lets everything arrive that is due.
-    fn arrive(&mut self, now: Time, plant: Option<Plant>) {
+    fn arrive(&mut self, now: Time, mutant: Option<Mutant>) {
         loop {
             let first = |queue: &VecDeque<Letter>| Some((queue.front()?.due, queue.front()?.from));
             let next = self.coming.iter().filter_map(first).min();
             let Some((due, from)) = next.filter(|(due, _)| *due <= now) else { return };
             let way = &mut self.coming[from as usize];
-            let at = usize::from(plant == Some(Plant::Overtakes) && way.len() > 1);
+            let at = usize::from(mutant == Some(Mutant::Overtakes) && way.len() > 1);
             let mut letter = way.remove(at).unwrap();
             assert!(letter.due == due || at > 0);
             self.arrived += 1;
-            if plant == Some(Plant::Loses) && self.arrived % 3 == 0 {
+            if mutant == Some(Mutant::Loses) && self.arrived % 3 == 0 {
                 continue;
             }
-            if plant == Some(Plant::Spoils) && letter.data.len() > 3 {
+            if mutant == Some(Mutant::Spoils) && letter.data.len() > 3 {
                 letter.data[3] ^= 4;
             }
             let mut wants = self.posted.iter().map(|(_, wanted, _)| letter.is(*wanted));
-            let place = match plant {
-                Some(Plant::LastReceive) => wants.rposition(|wants| wants),
+            let place = match mutant {
+                Some(Mutant::LastReceive) => wants.rposition(|wants| wants),
                 _ => wants.position(|wants| wants),
             };
             match place {
                 Some(at) => {
                     let (id, _, room) = self.posted.remove(at);
-                    if plant == Some(Plant::Doubles) {
+                    if mutant == Some(Mutant::Doubles) {
                         let again = Letter { request: None, ..letter.clone() };
                         self.unexpected.push_back(again);
                     }
@@ -139,18 +139,18 @@ pub struct Office {
     random: RefCell<Random>,
     /// Longest time that a letter takes.
     lateness: Duration,
-    plant: Option<Plant>,
+    mutant: Option<Mutant>,
 }
 
 impl Office {
-    pub fn new(ranks: usize, seed: u64, lateness: Duration, plant: Option<Plant>) -> Rc<Office> {
+    pub fn new(ranks: usize, seed: u64, lateness: Duration, mutant: Option<Mutant>) -> Rc<Office> {
         let hole = || {
             let coming = (0..ranks).map(|_| VecDeque::new()).collect();
             Pigeonhole { coming, ..Pigeonhole::default() }
         };
         let holes = RefCell::new((0..ranks).map(|_| hole()).collect());
         let random = RefCell::new(Random::new(seed));
-        Rc::new(Office { holes, random, lateness, plant })
+        Rc::new(Office { holes, random, lateness, mutant })
     }
 }
 
@@ -167,7 +167,7 @@ impl Clerk {
 
     fn hole<R>(&self, local: &Local, f: impl FnOnce(&mut Pigeonhole) -> R) -> R {
         let hole = &mut self.office.holes.borrow_mut()[self.rank as usize];
-        hole.arrive(local.cpu().now(), self.office.plant);
+        hole.arrive(local.cpu().now(), self.office.mutant);
         f(hole)
     }
 
@@ -180,9 +180,9 @@ impl Clerk {
             holes[letter.from as usize].received.push_back(request);
         }
         let mut found = letter.found();
-        match self.office.plant {
-            Some(Plant::WrongTag) => found.tag ^= 1,
-            Some(Plant::TooShort) => found.bytes = found.bytes.saturating_sub(1),
+        match self.office.mutant {
+            Some(Mutant::WrongTag) => found.tag ^= 1,
+            Some(Mutant::TooShort) => found.bytes = found.bytes.saturating_sub(1),
             _ => {}
         }
         Ending { id, found, error }
@@ -209,7 +209,7 @@ impl Transport for Clerk {
         let mut data = vec![0; bytes.length as usize];
         local.read(bytes.va, &mut data)?;
         local.settle();
-        let soon = self.office.plant == Some(Plant::EndsTooSoon);
+        let soon = self.office.mutant == Some(Mutant::EndsTooSoon);
         let over = soon || mode == Mode::Standard && bytes.length <= KEPT;
         let late = self.office.random.borrow_mut().below(self.office.lateness.0.max(1));
         let now = local.cpu().now();
@@ -224,7 +224,7 @@ impl Transport for Clerk {
     fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
         local.settle();
         let letter = self.hole(local, |hole| {
-            let last = self.office.plant == Some(Plant::LastLetter);
+            let last = self.office.mutant == Some(Mutant::LastLetter);
             let at = hole.place(wanted, last);
             if at.is_none() {
                 hole.posted.push((id, wanted, room));
@@ -254,14 +254,14 @@ impl Transport for Clerk {
         self.hole(local, |hole| {
             let at = hole.posted.iter().position(|(posted, ..)| *posted == id);
             // One that revives stays.
-            let keep = self.office.plant == Some(Plant::Revives);
+            let keep = self.office.mutant == Some(Mutant::Revives);
             at.map(|at| (!keep).then(|| hole.posted.remove(at))).is_some()
         })
     }
 
     fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found> {
         self.hole(local, |hole| {
-            let last = self.office.plant == Some(Plant::ProbesLast);
+            let last = self.office.mutant == Some(Mutant::ProbesLast);
             hole.place(wanted, last).map(|at| hole.unexpected[at].found())
         })
     }

@@ -6,7 +6,7 @@ use abi::seastar::*;
 use abi::MessageId;
 use bus::{BusError, HyperTransport};
 use des::{Duration, EventQueue, Time};
-use nic::{Event, Mark, Params, Ports, SeaStar};
+use nic::{Event, Params, Ports, SeaStar, TracePoint};
 use std::collections::VecDeque;
 
 pub fn params() -> Params {
@@ -56,7 +56,7 @@ pub struct Surroundings {
     pub interrupts: Vec<Time>,
     pub panics: Vec<(u8, u32)>,
     pub faults: Vec<BusError>,
-    pub marks: Vec<(Time, MessageId, Mark)>,
+    pub marks: Vec<(Time, MessageId, TracePoint)>,
     /// Host writes in order of their effect: time, address, bytes.
     pub writes: Vec<(Time, u64, usize)>,
     pub sent: Vec<(Time, Packet)>,
@@ -155,7 +155,7 @@ impl Ports for NodePorts<'_> {
     fn fault(&mut self, _now: Time, error: BusError) {
         self.around.faults.push(error);
     }
-    fn mark(&mut self, at: Time, message: MessageId, mark: Mark) {
+    fn mark(&mut self, at: Time, message: MessageId, mark: TracePoint) {
         assert!(at >= self.now);
         self.around.marks.push((at, message, mark));
     }

@@ -8,7 +8,7 @@
 
 use super::{Config, Driver};
 use crate::kernel::wire;
-use crate::kernel::{Kernel, Mark, ObjectCall, Returned, Seat, Taker};
+use crate::kernel::{Kernel, ObjectCall, Returned, Slot, Taker, TracePoint};
 use crate::library::{
     option, AccessEntry, Criteria, EqHandle, Error, Limits, Md, MdHandle, MeHandle, NiFail,
     Position, ProcessId, Unlink, NID_ANY, PID_ANY, PT_INDEX_ANY, UID_ANY,
@@ -82,7 +82,7 @@ struct Call {
 
 /// The user-level library of an accelerated process.
 pub struct Accelerated {
-    seat: Seat,
+    slot: Slot,
     driver: Driver,
     serial: Cell<u32>,
     receives: RefCell<Vec<Option<Box<Receive>>>>,
@@ -112,7 +112,7 @@ pub(super) fn accelerate(
     user: NewUser,
 ) -> Option<Rc<Accelerated>> {
     let most = driver.config.accelerated.min(ACCELERATED_MAX);
-    let taken = (0..most).find(|place| driver.rings.at(FIRST + place).is_none())?;
+    let taken = (0..most).find(|span| driver.rings.at(FIRST + span).is_none())?;
     // The firmware moves payloads in one piece (pedretti2005 s4.1: memory must be contiguous).
     if !cpu.memory().borrow().is_contiguous(user.space) {
         return None;
@@ -128,7 +128,7 @@ pub(super) fn accelerate(
     let own = Driver::of(cpu.memory(), &config, process, ACCELERATED_PENDINGS, window);
     driver.set_up(kernel, cpu, &own, user.pid);
     let made = Rc::new(Accelerated {
-        seat: user.seat,
+        slot: user.slot,
         driver: own,
         serial: Cell::new(0),
         receives: RefCell::new((0..ACCELERATED_PENDINGS).map(|_| None).collect()),
@@ -154,7 +154,7 @@ impl Driver {
         let (process, op) = (u32::from(index & 0xff), (index >> 8) as u8);
         if let Some(ended) = self.rings.at(process) {
             ended.ended.set(Some(op));
-            kernel.wake(ended.seat);
+            kernel.wake(ended.slot);
         }
     }
 

@@ -4,7 +4,7 @@
 use super::dma_list::{self, DmaList};
 use super::Driver;
 use crate::kernel::wire::{self, payload_length};
-use crate::kernel::{Data, Kernel, Mark, Seat, Taker, Told, DATA_MAX};
+use crate::kernel::{Data, Kernel, Slot, Taker, Told, TracePoint, DATA_MAX};
 use crate::library::{Grant, NiFail};
 use crate::nal::Run;
 use abi::seastar::{
@@ -88,16 +88,16 @@ impl Driver {
         }
     }
 
-    fn drained(&self, kernel: &Kernel, cpu: &Cpu, run: Run, id: MessageId, mark: Mark) {
-        kernel.observer.mark(cpu.core(), run.raised, id, Mark::InterruptRaised);
-        kernel.observer.mark(cpu.core(), run.entered, id, Mark::HandlerEntered);
+    fn drained(&self, kernel: &Kernel, cpu: &Cpu, run: Run, id: MessageId, mark: TracePoint) {
+        kernel.observer.mark(cpu.core(), run.raised, id, TracePoint::InterruptRaised);
+        kernel.observer.mark(cpu.core(), run.entered, id, TracePoint::HandlerEntered);
         kernel.mark(cpu, id, mark);
     }
 
     fn header(&self, kernel: &Kernel, cpu: &Cpu, run: Run, pending: u16) -> PortalsHeader {
         let header = self.region.read_header(pending);
         kernel.count(|counters| counters.receives += 1);
-        self.drained(kernel, cpu, run, MessageId::from(&header), Mark::HeaderDrained);
+        self.drained(kernel, cpu, run, MessageId::from(&header), TracePoint::HeaderDrained);
         cpu.spend(self.config.costs.header_read);
         header
     }
@@ -122,8 +122,8 @@ impl Driver {
             if fail != NiFail::Ok {
                 self.finish(kernel, cpu, &header, pending, taker.take(), fail);
             }
-        } else if let Some(Taker { seat, grant }) = &taker {
-            extents = self.deposit_at(kernel, cpu, *seat, &header, pending, grant);
+        } else if let Some(Taker { slot, grant }) = &taker {
+            extents = self.deposit_at(kernel, cpu, *slot, &header, pending, grant);
             if extents.is_none() {
                 self.finish(kernel, cpu, &header, pending, taker.take(), NiFail::Fail);
             }
@@ -152,13 +152,13 @@ impl Driver {
         &self,
         kernel: &Kernel,
         cpu: &Cpu,
-        seat: Seat,
+        slot: Slot,
         header: &PortalsHeader,
         pending: u16,
         grant: &Grant,
     ) -> Option<Vec<Extent>> {
         if wire::atomic(header).is_none() {
-            return kernel.extents(cpu, seat, &grant.place);
+            return kernel.extents(cpu, slot, &grant.span);
         }
         let mut extents = kernel.no_extents();
         if grant.mlength > 0 {
@@ -195,7 +195,7 @@ impl Driver {
         self.mailbox.command(cpu, &bytes[..RX_BYTES]);
         let receives = self.receives.borrow();
         let id = receives[usize::from(pending)].as_ref().map(|r| MessageId::from(&r.header));
-        kernel.mark(cpu, id.unwrap_or_default(), Mark::ReceiveWritten);
+        kernel.mark(cpu, id.unwrap_or_default(), TracePoint::ReceiveWritten);
         true
     }
 
@@ -220,7 +220,13 @@ impl Driver {
                 kernel.nid
             ));
         };
-        self.drained(kernel, cpu, run, MessageId::from(&receive.header), Mark::ReceivedDrained);
+        self.drained(
+            kernel,
+            cpu,
+            run,
+            MessageId::from(&receive.header),
+            TracePoint::ReceivedDrained,
+        );
         self.finish(kernel, cpu, &receive.header, pending, receive.taker, fail);
         if let Some(list) = receive.list {
             self.free_list(kernel, cpu, list);
@@ -248,7 +254,7 @@ impl Driver {
         header: &PortalsHeader,
         taker: Option<&Taker>,
     ) -> NiFail {
-        let Some(Taker { seat, grant }) = taker else { return NiFail::Ok };
+        let Some(Taker { slot, grant }) = taker else { return NiFail::Ok };
         if header.flags & header_flag::FAILED != 0 {
             return NiFail::Fail;
         }
@@ -256,8 +262,8 @@ impl Driver {
             return NiFail::Ok;
         }
         let sent = payload_length(header).min(INLINE_MAX);
-        let place = grant.place.first(sent.into());
-        kernel.store(cpu, *seat, &place, &header.inline_data)
+        let span = grant.span.first(sent.into());
+        kernel.store(cpu, *slot, &span, &header.inline_data)
     }
 
     /// All bytes of a message are there, or did not survive.

@@ -4,7 +4,7 @@ use super::accelerated;
 use super::dma_list::{self, DmaList};
 use super::Driver;
 use crate::kernel::wire::payload_length;
-use crate::kernel::{Kernel, Mark, Told};
+use crate::kernel::{Kernel, Told, TracePoint};
 use crate::library::NiFail;
 use crate::nal::{Ending, Source, Transmit};
 use abi::seastar::{
@@ -34,7 +34,7 @@ impl Driver {
             return;
         }
         kernel.count(|counters| counters.transmits_queued += 1);
-        kernel.mark(cpu, MessageId::from(&message.header), Mark::Queued);
+        kernel.mark(cpu, MessageId::from(&message.header), TracePoint::Queued);
         self.waiting.borrow_mut().push_back(message);
     }
 
@@ -69,8 +69,8 @@ impl Driver {
             }
             _ => None,
         };
-        let (seat, inline) = (message.ending.map(|e| e.seat.0), payload.is_inline());
-        kernel.tell(cpu, || Told::Commanded { seat, message: id, inline, failed });
+        let (slot, inline) = (message.ending.map(|e| e.slot.0), payload.is_inline());
+        kernel.tell(cpu, || Told::Commanded { slot, message: id, inline, failed });
         let mut header = message.header;
         if let Payload::Inline(data) = &payload {
             header.flags |= header_flag::INLINE;
@@ -88,7 +88,7 @@ impl Driver {
         self.write_tx(cpu, pending, &header, &payload, list);
         payload.keep(kernel);
         kernel.count(|counters| counters.transmits += 1);
-        kernel.mark(cpu, id, Mark::CommandWritten);
+        kernel.mark(cpu, id, TracePoint::CommandWritten);
         if now {
             kernel.end(cpu, message.ending, id, NiFail::Fail);
         }
@@ -115,14 +115,14 @@ impl Driver {
         let bytes = payload_length(&message.header);
         let inline = message.header.flags & header_flag::INLINE != 0
             || (self.config.inline_messages && bytes <= INLINE_MAX);
-        let seat = message.ending.map(|ending| ending.seat);
+        let slot = message.ending.map(|ending| ending.slot);
         let mut data = [0; INLINE_MAX as usize];
-        match (&message.source, seat) {
-            (Source::Place(place), Some(seat)) if bytes > 0 => {
+        match (&message.source, slot) {
+            (Source::Span(span), Some(slot)) if bytes > 0 => {
                 if !inline {
-                    return kernel.extents(cpu, seat, place).map(Payload::Extents);
+                    return kernel.extents(cpu, slot, span).map(Payload::Extents);
                 }
-                if kernel.fetch(cpu, seat, place, &mut data) != NiFail::Ok {
+                if kernel.fetch(cpu, slot, span, &mut data) != NiFail::Ok {
                     return None;
                 }
             }
@@ -189,7 +189,7 @@ impl Driver {
                 kernel.nid
             ));
         };
-        kernel.mark(cpu, flight.id, Mark::SentDrained);
+        kernel.mark(cpu, flight.id, TracePoint::SentDrained);
         let fail = if flight.failed { NiFail::Fail } else { fail };
         kernel.end(cpu, flight.ending, flight.id, fail);
         self.free.borrow_mut().push(pending);

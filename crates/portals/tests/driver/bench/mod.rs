@@ -17,9 +17,9 @@ pub use space::{CONSTANT, FLEETING, HOLE};
 use des::{Duration, EventQueue, Time};
 use firmware::{Firmware, Message};
 use host::{Cpu, Host};
-use judge::Bailiff;
+use judge::Adapter;
 use portals::seastar::{self, Config, Driver};
-use portals::{Counters, Kernel, Limits, Mark, Ni, Observer, ProcessId, Told};
+use portals::{Counters, Kernel, Limits, Ni, Observer, ProcessId, Told, TracePoint};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -76,10 +76,10 @@ impl host::Ports for Ports<'_> {
 
 /// Everything that was observed of one run.
 #[derive(Default)]
-pub struct Journal(pub RefCell<Vec<(Time, abi::MessageId, Mark)>>);
+pub struct Journal(pub RefCell<Vec<(Time, abi::MessageId, TracePoint)>>);
 
 impl Observer for Journal {
-    fn mark(&self, _core: usize, at: Time, id: abi::MessageId, mark: Mark) {
+    fn mark(&self, _core: usize, at: Time, id: abi::MessageId, mark: TracePoint) {
         self.0.borrow_mut().push((at, id, mark));
     }
 }
@@ -87,11 +87,11 @@ impl Observer for Journal {
 /// Lets a judge listen to what one node tells, beside an observer.
 struct Judged {
     observer: Rc<dyn Observer>,
-    judge: Rc<Bailiff>,
+    judge: Rc<Adapter>,
 }
 
 impl Observer for Judged {
-    fn mark(&self, core: usize, at: Time, id: abi::MessageId, mark: Mark) {
+    fn mark(&self, core: usize, at: Time, id: abi::MessageId, mark: TracePoint) {
         self.observer.mark(core, at, id, mark);
     }
     fn listens(&self) -> bool {
@@ -106,7 +106,7 @@ struct Node {
     host: Host,
     firmware: Firmware,
     kernel: Rc<OnceCell<Rc<Kernel>>>,
-    judge: Rc<Bailiff>,
+    judge: Rc<Adapter>,
 }
 
 /// The bench.
@@ -147,7 +147,7 @@ impl Bench {
         let node = |nid: usize| {
             let mut host = Host::new(&HOST_COSTS);
             let memory = host.memory().clone();
-            let judge = Bailiff::new(nid as u32, ledger.clone(), memory, false, few);
+            let judge = Adapter::new(nid as u32, ledger.clone(), memory, false, few);
             let judge = Rc::new(judge);
             let kernel: Rc<OnceCell<Rc<Kernel>>> = Rc::default();
             let handler = kernel.clone();
@@ -194,7 +194,7 @@ impl Bench {
         all.iter().map(ToString::to_string).collect()
     }
     /// Number of comparisons that the judges made.
-    #[cfg(debug_assertions)] // As `planted`, which asks.
+    #[cfg(debug_assertions)] // As `mutants`, which asks.
     pub fn judged(&self) -> spec::Tally {
         let mut all = spec::Tally::default();
         self.nodes.iter().for_each(|node| all += node.judge.tally());

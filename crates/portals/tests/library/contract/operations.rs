@@ -199,7 +199,7 @@ impl Runner {
         assert_eq!(grant.operation.event().md_handle, self.mds[md], "taken by another descriptor");
         assert_eq!(grant.offset, outcome.at.unwrap_or(grant.offset), "offset");
         assert_eq!(grant.mlength, outcome.moved.unwrap_or(grant.mlength), "moved");
-        let pieces = grant.place.pieces().map(|piece| [piece.start, piece.length]);
+        let pieces = grant.span.pieces().map(|piece| [piece.start, piece.length]);
         let pieces: Vec<_> = pieces.collect();
         if let Some(start) = outcome.start {
             assert_eq!(pieces, [[start, grant.mlength]]);

@@ -1,7 +1,7 @@
 //! Instructions that are no branches.
 
-use super::super::gate::{gpr, CR, CTR, LR, REGISTERS};
-use super::Piece;
+use super::super::thunk::{gpr, CR, CTR, LR, REGISTERS};
+use super::Block;
 use crate::decode::{Op, OE, RC};
 use crate::instructions::{execute_plain, is_plain, Kind};
 use crate::registers::Registers;
@@ -15,8 +15,8 @@ extern "sysv64" fn plain(registers: &mut Registers, op: &Op) {
     execute_plain(registers, op);
 }
 
-impl Piece<'_> {
-    /// One that is no branch. `None` if pieces do not do it.
+impl Block<'_> {
+    /// One that is no branch. `None` if blocks do not do it.
     pub(super) fn instruction(&mut self, op: &Op) -> Option<()> {
         let (rt, ra, rb, imm) = (gpr(op.rt), gpr(op.ra), gpr(op.rb), op.imm as i32);
         if op.flags & OE != 0 {
@@ -197,7 +197,7 @@ impl Piece<'_> {
     /// A condition register field from the host's comparison.
     fn compared(&mut self, signed: bool, field: u8) {
         let places = &self.site.places;
-        self.call_gate(if signed { places.signed } else { places.unsigned });
+        self.call_thunk(if signed { places.signed } else { places.unsigned });
         let field = CR + field as i8;
         emit!(self; mov [BYTE rbx + field], al);
     }
@@ -223,7 +223,7 @@ impl Piece<'_> {
         let slow = self.access(op);
         self.address(op, form);
         let loads = self.site.places.loads;
-        self.call_gate(match (len, form & A != 0) {
+        self.call_thunk(match (len, form & A != 0) {
             (1, _) => loads[0],
             (2, false) => loads[1],
             (2, true) => loads[3],
@@ -239,7 +239,7 @@ impl Piece<'_> {
         let slow = self.access(op);
         self.address(op, form);
         emit!(self; mov ecx, [BYTE rbx + gpr(op.rt)]);
-        self.call_gate(self.site.places.stores[len.ilog2() as usize]);
+        self.call_thunk(self.site.places.stores[len.ilog2() as usize]);
         emit!(self; jnz =>slow);
         if form & W != 0 {
             emit!(self; mov [BYTE rbx + gpr(op.ra)], eax);

@@ -74,9 +74,14 @@ fn cores_have_slices_without_those_of_no_length() {
 fn steps_stand_within_what_the_core_does() {
     let records = told(|watch| {
         watch.core_does(0, Time(5), Class::Interrupt);
-        watch.passes(Time(7), (0, 4), id(1), portals::Mark::HeaderDrained);
-        watch.passes(Time(8), (0, 4), id(1), portals::Mark::EventReturned(EventKind::PutEnd));
-        watch.passes(Time(9), (0, 4), id(2), portals::Mark::EventReturned(EventKind::SendEnd));
+        watch.passes(Time(7), (0, 4), id(1), portals::TracePoint::HeaderDrained);
+        watch.passes(Time(8), (0, 4), id(1), portals::TracePoint::EventReturned(EventKind::PutEnd));
+        watch.passes(
+            Time(9),
+            (0, 4),
+            id(2),
+            portals::TracePoint::EventReturned(EventKind::SendEnd),
+        );
     });
     let expected = [
         "5 Core(0) [interrupt",

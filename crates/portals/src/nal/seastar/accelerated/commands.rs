@@ -74,10 +74,10 @@ impl Accelerated {
 
     /// Puts the description of a descriptor into a command.
     fn describe(&self, kernel: &Kernel, cpu: &Cpu, md: MdHandle, command: &mut EntryCommand) {
-        let look = kernel.with(self.seat, |interface| interface.look(md)).flatten();
+        let look = kernel.with(self.slot, |interface| interface.look(md)).flatten();
         let look = look.expect("the descriptor was just made");
-        let place = kernel.with(self.seat, |interface| interface.whole(md)).flatten();
-        let extents = place.and_then(|place| kernel.extents(cpu, self.seat, &place));
+        let span = kernel.with(self.slot, |interface| interface.whole(md)).flatten();
+        let extents = span.and_then(|span| kernel.extents(cpu, self.slot, &span));
         if extents.as_ref().is_some_and(|extents| extents.len() > 1) {
             cpu.fault(
                 "a memory descriptor of an accelerated process crosses a segment of its memory",
@@ -138,7 +138,7 @@ impl Accelerated {
         (base, position): (MeHandle, Position),
         test: EqHandle,
     ) {
-        let portal = kernel.with(self.seat, |interface| interface.place_of(me)).flatten();
+        let portal = kernel.with(self.slot, |interface| interface.place_of(me)).flatten();
         let portal = portal.expect("the entry was just made").0;
         let mut command = Accelerated::attach_of(me, portal, of.0, of.1);
         command.op = command_op::POST;
@@ -199,7 +199,7 @@ impl Accelerated {
     /// Waits for an entry if none is free.
     pub(crate) fn expect_answer(&self, kernel: &Kernel, cpu: &Cpu, md: MdHandle) {
         let poll = cpu.costs().poll_period;
-        let place = loop {
+        let span = loop {
             let mut getters = self.getters.borrow_mut();
             let known = getters.iter().position(|getter| getter.is_some_and(|g| g.md == md));
             if let Some(known) = known {
@@ -217,7 +217,7 @@ impl Accelerated {
             cpu.wait_until(poll, des::Time::NEVER);
             self.drain(kernel, cpu);
         };
-        let entry = (MATCH_ENTRIES + place as u32) as u16;
+        let entry = (MATCH_ENTRIES + span as u32) as u16;
         let mut command =
             EntryCommand { op: command_op::DESCRIBE, entry, ..EntryCommand::default() };
         self.describe(kernel, cpu, md, &mut command);
@@ -260,12 +260,12 @@ impl Accelerated {
         let mut command = Accelerated::entry(command_op::UPDATE, me);
         let mut extents = kernel.no_extents();
         let memory = cpu.memory();
-        let space = kernel.space(self.seat);
+        let space = kernel.space(self.slot);
         let found = memory.borrow_mut().translate_into(space, new.start, new.length, &mut extents);
         let first = found.ok().and_then(|()| extents.first().copied());
         let first = first.unwrap_or(Extent { phys: 0, len: 0 });
         kernel.keep_extents(extents);
-        let look = kernel.with(self.seat, |interface| interface.look(md)).flatten();
+        let look = kernel.with(self.slot, |interface| interface.look(md)).flatten();
         if look.is_some_and(|look| look.unlink == Unlink::Unlink) {
             command.flags |= entry_flag::UNLINK;
         }

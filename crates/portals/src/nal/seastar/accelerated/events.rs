@@ -77,10 +77,10 @@ impl Accelerated {
             counters.receives += 1;
             counters.nic_entries += u64::from(found.visits);
         });
-        kernel.mark(cpu, id, Mark::RingRead);
+        kernel.mark(cpu, id, TracePoint::RingRead);
         let taker = self.take(kernel, cpu, &header, &found);
         if taker.is_none() && header.op != portals_op::ACK {
-            kernel.mark(cpu, id, Mark::Dropped);
+            kernel.mark(cpu, id, TracePoint::Dropped);
         }
         if taker.is_some() && wire::atomic(&header).is_some() {
             kernel.count(|counters| counters.nic_atomics += 1);
@@ -98,28 +98,28 @@ impl Accelerated {
         header: &PortalsHeader,
         found: &MatchResult,
     ) -> Option<Taker> {
-        let (seat, id) = (self.seat, MessageId::from(header));
+        let (slot, id) = (self.slot, MessageId::from(header));
         if header.op == portals_op::ACK {
             self.acks.set(self.acks.get().wrapping_add(1));
-            kernel.acknowledged(cpu, seat, header);
+            kernel.acknowledged(cpu, slot, header);
             return None;
         }
         if u32::from(found.entry) == ENTRY_NONE {
-            kernel.with(seat, |interface| interface.dropped(header.length.into()));
+            kernel.with(slot, |interface| interface.dropped(header.length.into()));
             return None;
         }
         let md = MdHandle::from_raw(found.handle);
-        let queue = kernel.with(seat, |interface| interface.look(md)).flatten();
+        let queue = kernel.with(slot, |interface| interface.look(md)).flatten();
         if let Some(eq) = queue.and_then(|look| look.user.eq) {
             let seen = &mut self.seen.borrow_mut()[eq.index() as usize % 64];
             *seen = seen.wrapping_add(1);
         }
-        let delivery = kernel.with(seat, |interface| match header.op {
+        let delivery = kernel.with(slot, |interface| match header.op {
             portals_op::REPLY => Some(interface.reply(&wire::response(header))),
             _ => {
                 let request = wire::request(header)?;
-                let place = (found.offset.into(), found.mlength.into());
-                interface.deliver_to(md, place, &request)
+                let span = (found.offset.into(), found.mlength.into());
+                interface.deliver_to(md, span, &request)
             }
         });
         let Some(delivery) = delivery.flatten() else {
@@ -128,9 +128,9 @@ impl Accelerated {
                 kernel.nid
             ));
         };
-        kernel.mark(cpu, id, Mark::Matched(found.visits.into()));
-        kernel.charge_events(cpu, seat, delivery.work, id);
-        Some(Taker { seat, grant: delivery.grant? })
+        kernel.mark(cpu, id, TracePoint::Matched(found.visits.into()));
+        kernel.charge_events(cpu, slot, delivery.work, id);
+        Some(Taker { slot, grant: delivery.grant? })
     }
 
     /// A message came that posts did not know of: the firmware has refused those that name its queue.
@@ -145,13 +145,13 @@ impl Accelerated {
             return;
         }
         let md = MdHandle::from_raw(found.handle);
-        let queue = kernel.with(self.seat, |interface| interface.look(md)).flatten();
+        let queue = kernel.with(self.slot, |interface| interface.look(md)).flatten();
         let queue = queue.and_then(|look| look.user.eq);
         posts.retain(|post| {
             if !ack && queue != Some(post.test) {
                 return true;
             }
-            let gone = kernel.with(self.seat, |interface| interface.me_unlink(post.me));
+            let gone = kernel.with(self.slot, |interface| interface.me_unlink(post.me));
             debug_assert!(gone.is_none_or(|gone| gone.is_ok()), "a refused post is unused");
             self.calls.borrow_mut().retain(|call| call.command != post.command);
             self.refused.borrow_mut().push_back(post.me);
@@ -174,13 +174,13 @@ impl Accelerated {
         let atomic = wire::atomic(&receive.header).is_some();
         let answered = atomic || receive.header.op == portals_op::GET;
         if flags & header_flag::INLINE == 0 && !answered {
-            kernel.mark(cpu, id, Mark::RingCompleted);
+            kernel.mark(cpu, id, TracePoint::RingCompleted);
         }
         let unread = atomic && flags & header_flag::FAILED != 0;
         let fail = if unread || receive.damaged { NiFail::Fail } else { fail };
-        if let Some(Taker { seat, grant }) = receive.taker {
+        if let Some(Taker { slot, grant }) = receive.taker {
             let md = grant.operation.event().md_handle;
-            let ending = Some(Ending { seat, operation: grant.operation });
+            let ending = Some(Ending { slot, operation: grant.operation });
             kernel.end(cpu, ending, id, fail);
             if receive.header.op == portals_op::REPLY {
                 self.answered(md);

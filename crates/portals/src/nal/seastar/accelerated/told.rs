@@ -132,16 +132,16 @@ impl Accelerated {
             _ => {}
         }
         self.told.flying.borrow_mut().push_back(brought);
-        let seat = self.seat.0;
-        kernel.observer.told(at, &Told::Posted { seat });
+        let slot = self.slot.0;
+        kernel.observer.told(at, &Told::Posted { slot });
     }
 
     /// A word is in memory: the library may see it, and what it announces.
     pub fn landed(&self, kernel: &Kernel, at: Time) {
         if kernel.listened && self.told.flying.borrow_mut().pop_front().is_some() {
-            kernel.observer.told(at, &Told::Landed { seat: self.seat.0 });
+            kernel.observer.told(at, &Told::Landed { slot: self.slot.0 });
         }
-        kernel.wake(self.seat);
+        kernel.wake(self.slot);
     }
 
     fn take_damaged(&self, index: u16) -> bool {
@@ -200,7 +200,7 @@ impl Accelerated {
             kernel.observer.told(
                 at,
                 &Told::Called {
-                    seat: self.seat.0,
+                    slot: self.slot.0,
                     call: call.call,
                     regions: &[],
                     result: call.result,
@@ -231,9 +231,9 @@ type Memory<'a, 'b> = (&'a mut (dyn FnMut(u64, &mut [u8]) + 'b), &'a [(u64, Vec<
 /// Puts those of the bytes `over`, which stand at `from`, that are in the place of `bytes`, at `at`.
 fn overlay(bytes: &mut [u8], at: u64, over: &[u8], from: u64) {
     for (index, byte) in over.iter().enumerate() {
-        let place = (from + index as u64).checked_sub(at);
-        if let Some(place) = place.and_then(|place| bytes.get_mut(place as usize)) {
-            *place = *byte;
+        let span = (from + index as u64).checked_sub(at);
+        if let Some(span) = span.and_then(|span| bytes.get_mut(span as usize)) {
+            *span = *byte;
         }
     }
 }
@@ -265,7 +265,7 @@ impl Teller<'_> {
             (_, entry_result::GONE) => Err(Error::MeInvalid),
             _ => Err(Error::MeInUse),
         };
-        self.tell(Told::Called { seat: self.user.seat.0, call, regions: &[], result });
+        self.tell(Told::Called { slot: self.user.slot.0, call, regions: &[], result });
     }
 
     /// A message has been matched or dropped.
@@ -277,7 +277,7 @@ impl Teller<'_> {
         let grant = self.grant(header, found);
         let mut work = Work::default();
         work.entries = found.visits.into();
-        let fate = Fate::Handed { seat: self.user.seat.0, grant: grant.as_ref(), work };
+        let fate = Fate::Handed { slot: self.user.slot.0, grant: grant.as_ref(), work };
         self.tell(Told::Taken { header, fate });
         if header.op == portals_op::GET && found.answer != 0 {
             if let Some(grant) = &grant {
@@ -301,12 +301,12 @@ impl Teller<'_> {
         failed: bool,
         (look, overwritten): Memory<'_, '_>,
     ) {
-        let (header, seat) = (&seen.header, self.user.seat.0);
+        let (header, slot) = (&seen.header, self.user.slot.0);
         let fail = if failed { NiFail::Fail } else { NiFail::Ok };
         if !failed {
-            let space = self.kernel.space(self.user.seat);
+            let space = self.kernel.space(self.user.slot);
             let (mut found, mut left) = (Vec::new(), Vec::new());
-            for piece in grant.place.pieces() {
+            for piece in grant.span.pieces() {
                 for extent in self.user.driver.region.extents(space, piece.start, piece.length) {
                     let mut bytes = vec![0; extent.len as usize];
                     look(extent.phys, &mut bytes);
@@ -320,7 +320,7 @@ impl Teller<'_> {
             }
             let (found, left) = (&found[..], &left[..]);
             let message = MessageId::from(header);
-            self.tell(Told::Performed { seat, message, found, left });
+            self.tell(Told::Performed { slot, message, found, left });
         }
         let id = MessageId { source_nid: self.kernel.nid, serial: seen.found.answer };
         let reply = PortalsHeader { hdr_data: 0, ..wire::reply(header, grant, id) };
@@ -335,7 +335,7 @@ impl Teller<'_> {
             return Brought::Nothing;
         }
         let md = MdHandle::from_raw(found.handle);
-        let look = self.kernel.with(self.user.seat, |interface| interface.look(md)).flatten();
+        let look = self.kernel.with(self.user.slot, |interface| interface.look(md)).flatten();
         look.and_then(|look| look.user.eq).map_or(Brought::Nothing, Brought::Message)
     }
 
@@ -355,11 +355,11 @@ impl Teller<'_> {
         }
         let (offset, mlength) = (u64::from(found.offset), u64::from(found.mlength));
         let md = MdHandle::from_raw(found.handle);
-        let place =
-            self.kernel.with(self.user.seat, |interface| interface.part(md, offset, mlength));
+        let span =
+            self.kernel.with(self.user.slot, |interface| interface.part(md, offset, mlength));
         let operation = Operation::seen(md);
         let ack = header.op == portals_op::PUT && found.answer != 0;
-        Some(Grant { operation, place: place.flatten()?, offset, mlength, ack })
+        Some(Grant { operation, span: span.flatten()?, offset, mlength, ack })
     }
 
     /// A message that was whole in its header is done with.
@@ -380,15 +380,15 @@ impl Teller<'_> {
     }
 
     fn answers(&self, request: &PortalsHeader, header: &PortalsHeader, inline: bool, fail: NiFail) {
-        let (seat, request) = (self.user.seat.0, MessageId::from(request));
+        let (slot, request) = (self.user.slot.0, MessageId::from(request));
         let reaction = Reaction::Sent(header);
-        self.tell(Told::Answered { seat, request, reaction, fail });
+        self.tell(Told::Answered { slot, request, reaction, fail });
         let (message, failed) = (MessageId::from(header), fail == NiFail::Fail);
-        self.tell(Told::Commanded { seat: Some(seat), message, inline, failed });
+        self.tell(Told::Commanded { slot: Some(slot), message, inline, failed });
     }
 
     fn ended(&self, kind: EventKind, message: MessageId, fail: NiFail) {
-        let (seat, work) = (self.user.seat.0, Work::default());
-        self.tell(Told::Ended { seat, kind, message, fail, work });
+        let (slot, work) = (self.user.slot.0, Work::default());
+        self.tell(Told::Ended { slot, kind, message, fail, work });
     }
 }
