@@ -3,8 +3,7 @@
 //! At any time a core has at most one *current* fibre. It is running (inside `run`), or busy until an
 //! event, or stalled in an uncached read. When the interrupt handler runs, what it preempted is kept aside
 //! with the time it had left. Waiting fibres do not have the core, though a core with nothing better to do
-//! spins in their poll loops: those loops are never simulated; a wake computes the next poll instant
-//! instead.
+//! spins in their poll loops, which are never simulated: a wake computes the next poll instant.
 
 mod busy;
 

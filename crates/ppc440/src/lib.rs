@@ -22,7 +22,7 @@
 //! | `timing`, `timing::predictor` | when instructions issue; branch prediction |
 //! | `timing::pipeline_state` | pipeline state relative to the present cycle |
 //! | `translate` | frequent code, translated to the host's; `untranslated` where there is none |
-//! | `idle_loop` | polling loops that are skipped instead of executed, exactly: their `iteration` and its `analysis` |
+//! | `idle_loop` | polling loops that are skipped instead of executed, exactly (`iteration`, `analysis`) |
 //! | `core`, `run`, `attend`, `clock` | state; main loop; events between instructions; cycles and time |
 //! | `outside::probe` | observers: the cause of every cycle |
 //! | `outside::debug` | what a debugger stops before, and how it sees memory |
