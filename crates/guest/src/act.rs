@@ -48,9 +48,9 @@ pub enum Interrupt {
 pub enum Act {
     /// It sleeps until this time of its clock; `u64::MAX` if only an interrupt wakes it.
     Sleep(u64),
-    /// It stores bytes, and is suspended until [`Guest::answer`].
+    /// It stores bytes, and is suspended until [`crate::Guest::answer`].
     Store(Location, Vec<u8>),
-    /// It loads so many bytes, and is suspended until [`Guest::answer`] gives them.
+    /// It loads so many bytes, and is suspended until [`crate::Guest::answer`] gives them.
     Load(Location, usize),
     /// It has ended.
     End(Ending),

@@ -58,7 +58,7 @@ pub struct Options {
     pub meter: bool,
     /// Message whose whole story is reported ([`Messages::followed`]), if it comes to its end.
     ///
-    /// [`Messages::followed`]: crate::instruments::journey::Messages::followed
+    /// [`Messages::followed`]: crate::instruments::message_trace::Messages::followed
     pub follow: Option<abi::MessageId>,
     /// Tables that get a row for each message or call (changes nothing but the speed).
     pub tables: Option<Arc<Tables>>,

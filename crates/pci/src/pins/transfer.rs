@@ -180,7 +180,7 @@ impl Transfer {
     pub(super) fn lanes(&self, phase: u16) -> u8 {
         self.data.get(usize::from(phase)).map_or(0xFF, |(_, lanes)| *lanes)
     }
-    /// Bits that a 32-bit data phase's word is shifted by: its half is on AD[31:0].
+    /// Bits that a 32-bit data phase's word is shifted by: its half is on `AD[31:0]`.
     fn shift(&self, params: &Params, phase: u16) -> u32 {
         let upper = !self.is_config() && !self.is_wide(params);
         if upper {
