@@ -333,7 +333,7 @@ fn cells_of<T>(
 pub fn row(out: &mut String, name: &str, width: usize, cells: &[String]) -> fmt::Result {
     write!(out, "{name}{:pad$}", "", pad = 32_usize.saturating_sub(width))?;
     for cell in cells {
-        write!(out, "{cell:>14}")?;
+        write!(out, " {cell:>13}")?;
     }
     writeln!(out)
 }

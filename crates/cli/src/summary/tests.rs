@@ -178,3 +178,10 @@ fn numbers_are_grouped() {
         assert_eq!(grouped(number), text);
     }
 }
+
+#[test]
+fn a_long_cell_is_apart_from_the_one_before() {
+    let mut out = String::new();
+    row(&mut out, "  key", 5, &["ring", "recursive_doubling"].map(String::from)).unwrap();
+    assert!(out.ends_with("ring recursive_doubling\n"), "{out}");
+}
