@@ -111,7 +111,7 @@
 #define FORTH_TRACE_TAG_GAP_MAX FORTH_U(63) /* The gap was so long, or longer. */
 
 /* Fields of STATES, by their lowest bits; each has four. Source: marazakis2006 s2.8: a register shows the current state of each state machine; encoding assumed. */
-#define FORTH_STATE_BUS_OWNER FORTH_U(0) /* Whose transfer the bus has: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's. */
+#define FORTH_STATE_BUS_OWNER FORTH_U(0) /* Owner of the transfer on the bus: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's. */
 #define FORTH_STATE_READS FORTH_U(4) /* Reads that are open. */
 #define FORTH_STATE_DEPOSIT FORTH_U(8) /* 0 no packet, 1 its words go to memory, 2 its end is awaited. */
 #define FORTH_STATE_QUEUE FORTH_U(12) /* Descriptors in the request queue, 15 for more. */

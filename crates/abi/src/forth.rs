@@ -264,7 +264,7 @@ pub mod trace_tag {
 ///
 /// Source: marazakis2006 s2.8: a register shows the current state of each state machine; encoding assumed.
 pub mod state {
-    /// Whose transfer the bus has: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's.
+    /// Owner of the transfer on the bus: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's.
     pub const BUS_OWNER: u32 = 0;
     /// Reads that are open.
     pub const READS: u32 = 4;

@@ -27,7 +27,7 @@ impl Disk {
             None => data.fill(0),
         }
     }
-    /// What nobody has written stays so.
+    /// Writes zeroes; sectors that were never written are zeroes already.
     fn zero(&mut self, sector: u64, length: usize) {
         let (chunk, at) = Disk::place(sector);
         if let Some(bytes) = self.chunks.get_mut(&chunk) {

@@ -13,7 +13,7 @@ const ANSWER_MARK: u64 = 0x4B53_4944_4E41_5301;
 /// A request; the data of a write follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// What is to be done.
+    /// Its operation.
     pub operation: Operation,
     /// First byte.
     pub offset: u64,

@@ -5,14 +5,14 @@ pub const COMMAND_WORDS: usize = 8;
 /// 64-bit words of a completion.
 pub const COMPLETION_WORDS: usize = 2;
 
-/// What a command wants.
+/// Operation of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Sectors go to the initiator.
     Read,
     /// Sectors have come in a buffer of the target's.
     Write,
-    /// What was written is safe.
+    /// All that was written before is made safe.
     Flush,
     /// Sectors become zeroes.
     Zero,
@@ -36,9 +36,9 @@ impl Operation {
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What is to be done.
+    /// Its operation.
     pub operation: Operation,
-    /// Which of the initiator's requests, and so which buffer on both sides.
+    /// Number of the initiator's request, and of its buffer on both sides.
     pub slot: u64,
     /// First sector.
     pub sector: u64,
@@ -61,7 +61,7 @@ impl Command {
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Whose.
+    /// The command's slot.
     pub slot: u64,
     /// It has failed.
     pub failed: bool,

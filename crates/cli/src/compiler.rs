@@ -166,10 +166,10 @@ pub fn compile(
     compiled(&mut command(root, language, &arguments)?, source).map(|()| program)
 }
 
-/// What programs include that call MPI, Portals or verbs.
+/// Headers of programs that call MPI, Portals or verbs.
 const INTERFACES: [&str; 3] = ["mpi.h", "portals3.h", "infiniband/verbs.h"];
 
-/// Whether a source may be meant for a Linux guest: it is C or C++, and includes none of those itself.
+/// True if a source may be meant for a Linux guest: it is C or C++, and includes none of those itself.
 pub fn suits_guests(language: Language, source: &Path) -> bool {
     let text = std::fs::read(source).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is asked for.
+/// Options of `sunstar disk`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct DiskOptions {
     /// Machine, of those with RDMA NICs

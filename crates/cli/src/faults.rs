@@ -7,7 +7,7 @@ use crate::usage_error::UsageError;
 use machine::faults::{quiz, suits, FaultKind, Form, KINDS};
 use std::fmt::Write;
 
-/// What is asked for.
+/// Options of `sunstar faults`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FaultsOptions {
     /// Kinds whose name contains this
@@ -19,7 +19,7 @@ pub struct FaultsOptions {
     /// Hide one of the bugs of the RDMA NIC, and tell how to look for it
     #[arg(long, value_name = "SEED", conflicts_with_all = ["name", "machine"])]
     pub quiz: Option<u64>,
-    /// What is hidden, e.g. bug.skew: says whether that is so
+    /// Check this answer to the quiz, e.g. bug.skew
     #[arg(long, value_name = "NAME", requires = "quiz")]
     pub answer: Option<String>,
 }

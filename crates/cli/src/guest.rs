@@ -99,7 +99,7 @@ fn build(sources: &Path, kernel: &Kernel, name: &str, program: &Path) -> Result<
     )))
 }
 
-/// Whether a file is not there, or not younger than all of these, which may be folders.
+/// True if a file is missing, or not younger than all of these, which may be folders.
 fn is_older(made: &Path, sources: &[PathBuf]) -> bool {
     let changed = |path: &PathBuf| -> Option<SystemTime> {
         match path.is_dir() {

@@ -6,7 +6,7 @@ use crate::usage_error::UsageError;
 use diagnosis::{stage, Finding, Run, Stage, STAGES};
 use std::fmt::Write;
 
-/// What is asked for.
+/// Options of `sunstar nic`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct NicOptions {
     /// config, dma, loopback, link or switch; or all, which stops where something is found

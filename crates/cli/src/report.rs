@@ -23,12 +23,11 @@ pub mod units;
 mod uses;
 mod waterfall;
 
-use machine::console;
 use machine::input;
 pub use units::quoted;
 
 use crate::args::{ReportOptions, LARGEST_MAX};
-use crate::bench::measure::{Broken, Program};
+use crate::bench::measure::Program;
 use crate::root::Root;
 use crate::run::{self, Observers, Run};
 use crate::streams::{Output, Silence};
@@ -69,10 +68,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, UsageError> {
     }
     let curves = match plan.measure(root) {
         Ok(curves) => curves,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let page = draw(&options, about_machine, &run, &curves, &depths.take());
     Ok(run::unless_written(status, run::write(&options.file, &page)))

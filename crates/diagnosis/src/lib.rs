@@ -15,10 +15,10 @@ pub use stages::{stage, Run, Stage, STAGES};
 /// A bug that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whose card it is: a node.
+    /// Node of the card.
     pub node: u32,
     /// Its name.
     pub bug: &'static str,
-    /// What of the aids says so.
+    /// Evidence: the reports of the aids that show it.
     pub why: String,
 }

@@ -1,4 +1,4 @@
-//! What the aids have said in a run.
+//! Report of the aids in a run.
 
 use std::collections::BTreeMap;
 

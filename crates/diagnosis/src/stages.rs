@@ -22,7 +22,7 @@ pub struct Run {
 pub struct Stage {
     /// Its name.
     pub name: &'static str,
-    /// What it proves when nothing is found.
+    /// Claim that it proves when nothing is found.
     pub proves: &'static str,
     /// Its runs.
     pub runs: &'static [Run],
@@ -30,13 +30,13 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// What is wrong, by what its runs have said: a label, and the text.
+    /// Bugs in the reports of its runs, each a label and the text.
     pub fn find(&self, said: &[(&str, String)]) -> Vec<Finding> {
         (self.find)(&Heard(said))
     }
 }
 
-/// What the runs of a stage have said, by their labels.
+/// Reports of the runs of a stage, by their labels.
 struct Heard<'a>(&'a [(&'a str, String)]);
 
 impl Heard<'_> {
@@ -107,7 +107,7 @@ pub const STAGES: &[Stage] = &[
     },
 ];
 
-/// What was found of each rank of a run.
+/// Findings of each rank of a run.
 fn each(said: &Said, find: impl Fn(u32) -> Option<(&'static str, String)>) -> Vec<Finding> {
     let found = said.ranks().into_iter().filter_map(|node| {
         let (bug, why) = find(node)?;
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Whether few wrong bits happen to fall where registers are polled says nothing.
+    /// A few wrong bits may all fall where registers are polled: that proves nothing.
     #[test]
     fn wrong_bits_are_told_from_registers_by_their_parity() {
         let dma = |fast: &str, slow: &str| found("dma", &[("dma", fast), ("dma-66", slow)]);

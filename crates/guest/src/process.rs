@@ -60,11 +60,11 @@ pub struct Task {
     pub variables: Vec<(OsString, OsString)>,
     /// Its working folder.
     pub folder: PathBuf,
-    /// What is done before the program begins.
+    /// Preparations before the program begins.
     pub setup: Setup,
 }
 
-/// What a guest does before its program begins, and before its interfaces work.
+/// Preparations of a guest before its program begins, and before its interfaces work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// Modules that its kernel loads, each with its options.

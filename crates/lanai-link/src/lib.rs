@@ -29,8 +29,7 @@ pub use image::{Image, Later, Size, Symbol};
 pub use input::Input;
 pub use map::{Map, Region};
 #[cfg(debug_assertions)]
-pub use mutant::mutant;
-pub use mutant::Mutant;
+pub use mutant::{set_mutant, Mutant};
 
 /// Reason for which there is no image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

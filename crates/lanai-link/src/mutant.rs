@@ -33,7 +33,7 @@ thread_local! {
 
 /// Gives the linker this bug on this thread, or none.
 #[cfg(debug_assertions)]
-pub fn mutant(bug: Option<Mutant>) {
+pub fn set_mutant(bug: Option<Mutant>) {
     MUTANT.set(bug);
 }
 

@@ -304,7 +304,7 @@ impl Core {
         proved
     }
 
-    /// Books as many whole turns of a polling loop as fit.
+    /// Books as many whole iterations of a polling loop as fit.
     fn skip(&mut self) {
         if let Some(iteration) = self.polling.iteration().filter(|_| self.polling.books) {
             let times = self.stop.saturating_sub(self.cycle) / iteration.cycles;
@@ -322,7 +322,7 @@ impl Core {
         self.fault.is_none() && self.polling.iteration().is_some()
     }
 
-    /// Sets whether turns of a loop that only polls are booked; else all are executed, with the same
+    /// Sets whether iterations of a loop that only polls are booked; else all are executed, with the same
     /// result.
     pub fn set_booking(&mut self, books: bool) {
         self.polling.books = books;

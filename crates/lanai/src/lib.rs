@@ -15,7 +15,7 @@
 //! | `semantics` | the functions that the table names: integers, memory, branches |
 //! | `flags` | the four flags and the sixteen conditions |
 //! | `core` | state, the main loop, cycles |
-//! | `polling` | the proof that a loop only polls; its turns are booked, not executed |
+//! | `polling` | the proof that a loop only polls; its iterations are booked, not executed |
 //! | `board` | what the processor asks its card for: memory, registers, contention |
 //! | `probe` | observers: the cause of every cycle |
 //! | `fault` | what stops the core for good |

@@ -3,8 +3,8 @@
 //! What the core does next depends on its state, on the memory and on what it reads beyond it. So if a
 //! turn of a loop ends in the state in which it began, has left the memory as it was, has written nothing
 //! else and has read only what stays the same until something else happens
-//! ([`crate::Board::is_steady`]), then all turns will be like it until then. Such turns are booked and not
-//! executed, and a search for the core's next action does not count them. Any turn of any
+//! ([`crate::Board::is_steady`]), then all iterations will be like it until then. Such iterations are
+//! booked and not executed, and a search for the core's next action does not count them. Any turn of any
 //! program is found that fulfils this; nothing is known of the program.
 //!
 //! A state is remembered now and then, after twice as many cycles each time, and compared whenever the
@@ -59,7 +59,7 @@ pub(crate) struct Polling {
     /// Words that were stored to since, as they had been.
     stores: Vec<(u32, [u8; 4])>,
     iteration: Option<Iteration>,
-    /// Such turns are booked instead of executed.
+    /// Such iterations are booked instead of executed.
     pub books: bool,
     /// Cycles of the last turn that was found: the next may be the same.
     last: u64,

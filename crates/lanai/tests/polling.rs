@@ -26,7 +26,7 @@ impl Probe for Counts {
     }
 }
 
-/// Runs `words` twice side by side, once with all turns executed, to times far and near, and changes the
+/// Runs `words` twice side by side, once with all iterations executed, to times far and near, and changes the
 /// word that is polled now and then. Returns true if the loop was found, and the number of instructions
 /// that were not executed.
 fn beside(words: &[u32], taken: u32) -> (bool, u64) {

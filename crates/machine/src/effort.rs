@@ -18,7 +18,7 @@ pub struct Effort {
 pub struct Events {
     /// Events handled one by one.
     pub carried_out: u64,
-    /// Events in repeated steps that were skipped.
+    /// Events in repeated spans that were skipped.
     pub skipped: u64,
 }
 

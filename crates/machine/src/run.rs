@@ -37,7 +37,7 @@ pub struct Options {
     pub park: bool,
     /// Translate frequently executed firmware to code of the host's own (changes nothing but the speed).
     pub translate: bool,
-    /// Skip steps of time in which streams of packets repeat themselves (changes nothing but the speed).
+    /// Skip spans of time in which streams of packets repeat themselves (changes nothing but the speed).
     pub merge: bool,
     /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).
     pub cold_boot: bool,

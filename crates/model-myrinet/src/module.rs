@@ -9,7 +9,7 @@ use std::fmt::Write;
 const NAME: &str = "dp";
 const ROUTES: &str = "/proc/net/myri_route";
 
-/// What is done with it.
+/// Use of the module in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Module {
     /// It is loaded at all.

@@ -51,7 +51,7 @@ const PAGES: u64 = 12;
 const ROOM: u64 = 6;
 /// Looks for room before a message is given up, half a microsecond apart.
 const LOOKS: u32 = 200;
-/// What stands in memory before anything is written there.
+/// Content of memory before anything is written there.
 const OLD: u64 = 0x01D0_01D0_01D0_01D0;
 const RUNNING: u32 = control_bit::SEND | control_bit::RECEIVE;
 
@@ -67,11 +67,11 @@ pub(super) struct BringUp<'a> {
     text: RefCell<String>,
     /// The card takes no descriptors any more.
     stuck: Cell<bool>,
-    /// When the stage began on all nodes.
+    /// Time at which the stage began on all nodes.
     start: Time,
 }
 
-/// How a sequence of words differs from what it should be.
+/// Differences of a sequence of words from the expected one.
 #[derive(Default)]
 struct Difference {
     changed: u64,

@@ -9,7 +9,7 @@ use serial::{ChannelParams, LaneBug};
 /// The bugs of all nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bugs {
-    mutants: Vec<(u32, &'static str)>,
+    all: Vec<(u32, &'static str)>,
     salt: u64,
 }
 
@@ -20,20 +20,20 @@ impl Bugs {
     /// Those that were asked for.
     pub fn of(faults: &Faults, nodes: u32) -> Bugs {
         let on = |nid| faults.bugs(nid).map(move |name| (nid, name));
-        Bugs { mutants: (0..nodes).flat_map(on).collect(), salt: faults.seed }
+        Bugs { all: (0..nodes).flat_map(on).collect(), salt: faults.seed }
     }
     pub fn is_none(&self) -> bool {
-        self.mutants.is_empty()
+        self.all.is_empty()
     }
     fn has(&self, nid: u32, name: &str) -> bool {
-        self.mutants.iter().any(|(node, mutants)| *node == nid && *mutants == name)
+        self.all.iter().any(|(node, own)| *node == nid && *own == name)
     }
     /// The first node that has it.
     fn whose(&self, name: &str) -> Option<u32> {
-        self.mutants.iter().find(|(_, mutants)| *mutants == name).map(|(node, _)| *node)
+        self.all.iter().find(|(_, own)| *own == name).map(|(node, _)| *node)
     }
-    fn first<B: Copy>(&self, nid: u32, all: &[(&str, B)]) -> Option<(B, u64)> {
-        let found = all.iter().find(|(name, _)| self.has(nid, name));
+    fn first<B: Copy>(&self, nid: u32, table: &[(&str, B)]) -> Option<(B, u64)> {
+        let found = table.iter().find(|(name, _)| self.has(nid, name));
         found.map(|(_, bug)| (*bug, self.salt))
     }
 
@@ -94,7 +94,7 @@ impl Bugs {
         let late = self.whose("bug.skew").is_some();
         params.depth + if late { params.fill + SKEW } else { 0 }
     }
-    /// Whether its handler looks at doorbells again.
+    /// True if its handler looks at doorbells again.
     pub fn second_look(&self, nid: u32, settings: &Settings) -> bool {
         settings.second_look && !self.has(nid, "bug.second_look")
     }

@@ -109,7 +109,7 @@ impl Chip {
             nic.pass(lanes, edges);
         }
     }
-    /// What the transceivers say of themselves; the RTL has no register for it.
+    /// Passes on the counts of the transceivers; the RTL has no register for it.
     pub fn set_transceivers(&mut self, lanes: &[Elastic]) {
         let Chip::Model(nic) = self else { return };
         for (place, lane) in lanes.iter().enumerate() {

@@ -186,7 +186,7 @@ pub(crate) fn check(
     let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
     let mut settings = Settings::of(parameters, nodes)?;
     let faults = faults::parse_of_hosts(faults, seed, nodes, launch, parameters.model())?;
-    settings.mutant(Bugs::of(&faults, nodes), is_rtl(parameters))
+    settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))
 }
 
 /// The processor behind the console of the switch, if it is asked for. The error is a sentence.
@@ -234,7 +234,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let (model, launch) = (parameters.model(), common.launch());
     let faults = faults::parse_of_hosts(&options.faults, options.seed, nodes, launch, model);
     let faults = faults.map_err(UsageError)?;
-    settings.mutant(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(UsageError)?;
+    settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(UsageError)?;
     let bench = Bench::new(options, common, nodes, faults)?;
     if options.judge && !matches!(options.program, Program::Native(_)) {
         return Err(UsageError(

@@ -82,7 +82,7 @@ impl Module {
     pub fn flow_words(&self) -> u16 {
         self.flow_words
     }
-    /// What the handler has seen of a sender's doorbell.
+    /// Count of a sender's doorbell that the handler has seen.
     pub fn seen_of(&self, sender: u32) -> u64 {
         self.seen.borrow()[sender as usize]
     }

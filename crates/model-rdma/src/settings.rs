@@ -74,7 +74,7 @@ pub(super) struct Settings {
     pub costs: Costs,
     /// The handler looks at the doorbells again, once it has enabled the interrupt.
     pub second_look: bool,
-    /// What is wrong with cards and driver, on request.
+    /// Bugs of cards and driver, on request.
     pub bugs: Bugs,
 }
 
@@ -162,7 +162,7 @@ impl Settings {
     }
 
     /// Plants what was asked for. The error is a sentence.
-    pub fn mutant(&mut self, bugs: Bugs, rtl: bool) -> Result<(), String> {
+    pub fn set_bugs(&mut self, bugs: Bugs, rtl: bool) -> Result<(), String> {
         if rtl && !bugs.is_none() {
             let why =
                 "--fault bug.* is planted in the models of card and crossbar; leave out --rtl";

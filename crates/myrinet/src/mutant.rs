@@ -41,13 +41,13 @@ thread_local! {
 
 /// Gives cards, links and switches on this thread this bug, or none.
 #[cfg(debug_assertions)]
-pub fn mutant(bug: Option<Mutant>) {
+pub fn set_mutant(bug: Option<Mutant>) {
     MUTANT.set(bug);
 }
 
 /// There are no bugs in a release.
 #[cfg(not(debug_assertions))]
-pub fn mutant(_: Option<Mutant>) {}
+pub fn set_mutant(_: Option<Mutant>) {}
 
 /// True if it has this bug.
 #[inline(always)]

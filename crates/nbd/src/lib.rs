@@ -8,7 +8,7 @@ mod wire;
 use wire::{info, magic, option, reply, request, Cursor};
 pub use wire::{Command, Error};
 
-/// What is served.
+/// Sizes and limits of the disk that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Bytes, a multiple of `block`.
@@ -22,9 +22,9 @@ pub struct Export {
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What the client calls it.
+    /// The client's number for it.
     pub handle: u64,
-    /// What is to be done.
+    /// Its command.
     pub command: Command,
     /// First byte.
     pub offset: u64,
@@ -34,7 +34,7 @@ pub struct Request {
     pub data: Vec<u8>,
 }
 
-/// What comes next of what was received.
+/// Next item of the received bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// More must be received.
@@ -68,7 +68,7 @@ pub struct Session {
 const OPTION_MAX: u32 = 8192;
 /// Flags of the handshake: fixed newstyle, and without zeroes behind EXPORT_NAME's answer.
 const HANDSHAKE: u16 = 3;
-/// What the export can do: flags, flush, FUA, trim, write zeroes, no fragments, many connections.
+/// Abilities of the export: flags, flush, FUA, trim, write zeroes, no fragments, many connections.
 const FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 128 | 256;
 
 impl Session {
@@ -150,7 +150,7 @@ impl Session {
         Some(16 + length as usize)
     }
 
-    /// What INFO and GO want to know: all names mean the one export.
+    /// Answers INFO and GO: all names mean the one export.
     fn tell(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) {
         let mut cursor = Cursor(data);
         let wanted = cursor.u32().and_then(|length| {

@@ -46,7 +46,7 @@ pub(crate) mod chunk {
     pub const ERROR: u16 = 1 << 15 | 1;
 }
 
-/// What a client can ask for.
+/// Commands of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Data are read.
@@ -108,7 +108,7 @@ impl Error {
     }
 }
 
-/// What is left to be read.
+/// Bytes that are left to be read.
 pub(crate) struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {

@@ -163,7 +163,7 @@ impl<M: HostMemory> Bus<M> {
         Moved { ad: word, lanes, last: done || cut }
     }
 
-    /// What the core takes of a read's word: another, if it has a mistake.
+    /// Word that the core takes for a read's: another one, if it has a bug.
     fn taken(&mut self, slot: usize, data: u64, (place, done): (usize, bool)) -> u64 {
         if self.params.bug.is_none() {
             return data;

@@ -67,14 +67,14 @@ pub struct Params {
     pub bug: Option<(Bug, u64)>,
 }
 
-/// A mistake in a device's PCI core, of those that marazakis2006 tells of (s3.2, s3.3, s3.6).
+/// Bug of a device's PCI core (marazakis2006 s3.2, s3.3, s3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// STOP# is not looked at: where the bridge ends a write, the core takes one word more for written.
     StopIgnored,
-    /// Where the bridge ends a read, the core goes on one word too far.
+    /// The core goes on one word too far after the bridge has ended a read.
     WordsOmitted,
-    /// Where the bridge ends a read, the core takes the last word again.
+    /// The core takes the last word again after the bridge has ended a read.
     WordsDoubled,
     /// Above 66 MHz what the core reads is not stable when it is taken: of some words a bit is wrong.
     SetUp,
@@ -93,7 +93,7 @@ impl Params {
     }
     /// True if the core has this mistake.
     pub(crate) fn has(&self, bug: Bug) -> bool {
-        self.bug.is_some_and(|(mutants, _)| mutants == bug)
+        self.bug.is_some_and(|(own, _)| own == bug)
     }
 }
 

@@ -291,7 +291,7 @@ fn what_is_planted_at_the_pins_is_found() {
         let mut healthy = board(&played);
         let (cycles, _) = run(&mut healthy, &played);
         let mut board = board(&played);
-        board.mutant(agent, mutant);
+        board.set_mutant(agent, mutant);
         let mut allowed = "";
         if mutant == Mutant::NoPerr {
             // Something to be silent about: a bit of a word that the host writes to the card.

@@ -20,6 +20,5 @@ pub use library::{
     Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
 #[cfg(debug_assertions)]
-pub use mutant::mutant;
-pub use mutant::Mutant;
+pub use mutant::{set_mutant, Mutant};
 pub use nal::{messages, seastar, Nal, Run, Transmit};

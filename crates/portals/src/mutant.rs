@@ -39,7 +39,7 @@ thread_local! {
 
 /// Gives the libraries on this thread this bug, or none.
 #[cfg(debug_assertions)]
-pub fn mutant(bug: Option<Mutant>) {
+pub fn set_mutant(bug: Option<Mutant>) {
     MUTANT.set(bug);
 }
 

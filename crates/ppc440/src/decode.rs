@@ -367,7 +367,7 @@ fn branch(op: &mut Op, format: Format, word: u32) {
         Format::BranchCount => reg::CTR,
         _ => reg::ZERO,
     };
-    // Backwards is taken, forwards and to a register is not; the last bit of BO iterations it round.
+    // Backwards is taken, forwards and to a register is not; the last bit of BO turns it round.
     let guess = if ((imm as i32) < 0) != (bo & 1 != 0) { GUESS } else { 0 };
     op.rb = selector(bi);
     op.set(bi, imm, flags | guess, &[cr, counter, target], &[link, counted]);

@@ -1,6 +1,6 @@
 //! Fast-forward of idle loops: a polling loop is learnt once and then skipped, exactly.
 //!
-//! A *iteration* goes from one arrival at an address, the *head*, to the next one. One iteration is executed
+//! An *iteration* goes from one arrival at an address, the *head*, to the next one. One iteration is executed
 //! instruction by instruction and recorded (`record`); from the record a summary is made
 //! (`iteration::Iteration`) that holds everything the iteration depends on and everything it changes.
 //! Whenever the core arrives at the head and everything that the iteration depends on is as it was, the
@@ -62,7 +62,7 @@ pub(crate) struct IdleLoop {
     pause_next: u32,
     /// The core is at the head, and iteration follows iteration until something concerns it.
     pub waiting: bool,
-    /// iterations that were not executed.
+    /// Iterations that were not executed.
     pub skipped: u64,
     /// Instructions of theirs.
     pub skipped_instructions: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Record {
 
 thread_local! {
     /// A record that is not in use. It is only needed within a call of `run`: hundreds of cores that
-    /// are run in iterations use the same memory, which stays in the host's caches.
+    /// are run in turns use the same memory, which stays in the host's caches.
     static SPARE: Cell<Option<Box<Record>>> = const { Cell::new(None) };
 }
 
@@ -227,7 +227,7 @@ impl Core {
             .filter(|iteration| !P::ON || iteration.told().is_some());
         if let Some(mut iteration) = iteration {
             let iterations = room / iteration.period();
-            // iterations are reported to a probe when they would be executed, whatever is known of them.
+            // Iterations are reported to a probe when they would be executed, whatever is known of them.
             let passes = !P::ON && bus.passes() && self.timer_cycle() == u64::MAX;
             let goes_on =
                 (iterations > 0 || passes) && (waited || iteration.is_next(self, bus, text));

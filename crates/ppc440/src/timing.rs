@@ -62,7 +62,7 @@ pub struct Timing {
     pub btac_entries: u8,
     /// Line fills that the data cache can have outstanding, 1 to 4.
     pub line_fills: u8,
-    /// Loads that can wait for the bus before the next one waits for its iteration, 1 to 8.
+    /// Loads that can wait for the bus before the next one waits for its turn, 1 to 8.
     pub load_slots: u8,
     /// Writes on the bus that can be outstanding before the next one waits, 1 to 8.
     pub write_slots: u8,

@@ -9,7 +9,7 @@ const DEPTH: usize = TRACE_DEPTH as usize;
 /// Tracing memories.
 pub(crate) const POINTS: usize = 4;
 
-/// What a tracing memory is given in a cycle.
+/// Input of a tracing memory in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Data(u64),
@@ -74,12 +74,13 @@ impl Tracer {
     }
 }
 
-/// What the bus's half tells the lanes' of tracing and sampling: levels, and counts that tell of changes.
+/// Settings of tracing and sampling that cross from the bus's clock to the lanes': levels, and counts that
+/// change with each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     /// TRACE_CONTROL without CLEAR.
     pub trace: u32,
-    /// How often each memory has been cleared.
+    /// Number of times that each memory has been cleared.
     pub clears: [u8; POINTS],
     /// SAMPLE_CONTROL, and how often it was written.
     pub sample: u64,
@@ -161,7 +162,7 @@ impl Sampler {
     }
 }
 
-/// What a lane's transceiver tells of itself.
+/// Counts of a lane's transceiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transceiver {
     /// Overflows and underflows of its elastic buffer.
@@ -183,7 +184,7 @@ pub(crate) struct Aids {
 }
 
 impl Aids {
-    /// What a reset leaves.
+    /// The state after a reset: the tracing memories stay.
     pub fn after_reset(self) -> Aids {
         Aids { tracers: self.tracers, ..Aids::default() }
     }

@@ -31,7 +31,7 @@ pub struct HostCounters {
     pub interrupts: u64,
 }
 
-/// What it counts beside, for who looks for bugs.
+/// Counts of events, for debugging.
 #[derive(Clone, Copy, Debug, Default)]
 struct Events {
     fetch_cycles: u64,

@@ -27,7 +27,7 @@ pub struct LinkCounters {
     pub overflows: u64,
 }
 
-/// What it counts beside, for who looks for bugs.
+/// Counts of events, for debugging.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Events {
     pub credits_in: u64,
@@ -65,7 +65,7 @@ pub(crate) struct LinkSide {
     /// Word sent in the last cycle, for loop-back.
     looped: Option<Word>,
     events: Events,
-    /// What has left the sending FIFO with this edge.
+    /// Word that has left the sending FIFO with this edge.
     taken: Option<Seen>,
     /// Packets sent, and credits received: where mistakes strike.
     packets: u64,
@@ -92,13 +92,13 @@ impl LinkSide {
             packets: 0,
             credits_seen: 0,
         }
-        .with_mistakes()
+        .with_bugs()
     }
 
-    /// What was asked for to be wrong from the beginning.
-    fn with_mistakes(mut self) -> LinkSide {
+    /// Sets the bugs that are there from the beginning.
+    fn with_bugs(mut self) -> LinkSide {
         if self.params.has(Bug::EmptyFifo) && self.params.lanes > 1 {
-            self.rx.mutant();
+            self.rx.set_bug();
         }
         if self.params.has(Bug::NoWrapBits) {
             self.credits.forget_wrapping();

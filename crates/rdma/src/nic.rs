@@ -97,7 +97,7 @@ impl Nic {
         self.host.ignore(due);
     }
 
-    /// What the transceiver of lane `lane` says of itself.
+    /// Sets the counts of the transceiver of lane `lane`.
     pub fn set_transceiver(&mut self, lane: usize, status: Transceiver) {
         self.aids.transceivers[lane] = status;
     }

@@ -75,7 +75,7 @@ pub enum Bug {
 impl Params {
     /// True if the card has this mistake.
     pub(crate) fn has(&self, bug: Bug) -> bool {
-        self.bug.is_some_and(|(mutants, _)| mutants == bug)
+        self.bug.is_some_and(|(own, _)| own == bug)
     }
     /// The number that says where a mistake strikes.
     pub(crate) fn salt(&self) -> u64 {

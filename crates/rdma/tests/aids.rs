@@ -121,7 +121,7 @@ fn tracing_stops_where_a_wrong_crc_freezes_the_card() {
     set(&mut world, 1, register::TRACE_CONTROL, (trace_bit::CLEAR | trace_bit::ON).into());
     set(&mut world, 1, register::CONTROL, (MODE | control_bit::FREEZE).into());
     let nth = world.now.0 / 12_800 + 190;
-    world.fabric.mutant(1, 0, Fault { nth, bits: 2 });
+    world.fabric.inject(1, 0, Fault { nth, bits: 2 });
     for message in 0..4 {
         world.write(0, 0x1000, 1, 0x8_0000 + 0x1000 * message, 100, 0);
     }

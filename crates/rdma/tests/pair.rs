@@ -170,7 +170,7 @@ fn no_turned_bit_goes_unnoticed() {
     for nth in 90..160 {
         let mut world = pair(Params::default(), true, [0, 0], [0; 4]);
         world.nodes[1].lossy = true;
-        world.fabric.mutant(1, (nth % 2) as usize, Fault { nth, bits: 1 << random.below(32) });
+        world.fabric.inject(1, (nth % 2) as usize, Fault { nth, bits: 1 << random.below(32) });
         world.write(0, 0x1000, 1, 0x8_0000, 40, 0);
         let whole = world.settle().is_ok();
         let told = counters(&world)[1] > 0;
@@ -188,7 +188,7 @@ fn a_frozen_card_stops_at_the_first_error() {
     world.nodes[1].unspecified = true;
     let bits = control_bit::SEND | control_bit::RECEIVE | control_bit::FREEZE;
     world.nodes[1].set(register::CONTROL, u64::from(bits));
-    world.fabric.mutant(1, 0, Fault { nth: 120, bits: 2 });
+    world.fabric.inject(1, 0, Fault { nth: 120, bits: 2 });
     for message in 0..4 {
         world.write(0, 0x1000, 1, 0x8_0000 + 0x1000 * message, 100, 0);
     }

@@ -352,7 +352,7 @@ fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
             let lanes = params.lanes.max(2).into();
             let (to, lane) = (program.random.below(2), program.random.below(lanes));
             let fault = Fault { nth, bits: 1 << program.random.below(32) };
-            world.fabric.mutant(to as usize, lane as usize, fault);
+            world.fabric.inject(to as usize, lane as usize, fault);
         }
         if world.nodes[1].nic.model.is_frozen() && act % 7 == 0 {
             world.nodes[1].set(register::STATUS, 7);

@@ -85,7 +85,7 @@ impl LinkRx {
         }
     }
     /// Plants the bug of marazakis2006 s3.4: within a packet an empty FIFO gives its last item again.
-    pub fn mutant(&mut self) {
+    pub fn set_bug(&mut self) {
         self.repeats = true;
     }
     /// Bytes by which the words of a lane are late, once that is known, and the most symbols that have ever

@@ -29,7 +29,7 @@ pub struct ChannelParams {
     pub bug: Option<(LaneBug, u64)>,
 }
 
-/// What is wrong with a lane, of what marazakis2006 tells (s3.4).
+/// Bug of a lane (marazakis2006 s3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneBug {
     /// An attribute of clock correction is wrong: it takes a symbol of data along with the idle one.
@@ -230,7 +230,7 @@ impl Channel {
     }
 
     /// Plants a fault.
-    pub fn mutant(&mut self, fault: Fault) {
+    pub fn inject(&mut self, fault: Fault) {
         self.fault = Some(fault);
     }
     /// Idle symbols that clock correction has dropped, and repeated.

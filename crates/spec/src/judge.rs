@@ -89,7 +89,7 @@ pub(crate) struct Open {
     pub answered: bool,
     /// Bytes that an atomic operation found.
     pub found: Vec<u8>,
-    /// What it left, if the firmware performed it.
+    /// Bytes that it left, if the firmware performed it.
     pub left: Option<Vec<u8>>,
 }
 

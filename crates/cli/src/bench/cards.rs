@@ -9,7 +9,6 @@ use super::writes::{job, Combining};
 use crate::args::LadderOptions;
 use crate::root::Root;
 use crate::usage_error::UsageError;
-use machine::console;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 
@@ -22,10 +21,7 @@ pub fn validate(
     let published = Published::of_machine(root, machine)?;
     let measured = match measurements(root, options, machine) {
         Ok(measured) => measured,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     tell(options, machine, (&published, &measured))?;
     Ok(0)

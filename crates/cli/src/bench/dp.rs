@@ -11,7 +11,6 @@ use crate::machines;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
-use machine::console;
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,7 +31,7 @@ const COLUMNS: [(&str, &str); 4] = [
     ("gm", "GM"),
 ];
 
-/// Whether a machine has the cards of that paper.
+/// True if a machine has the cards of that paper.
 pub fn has_cards(machine: &Parameters) -> bool {
     machine.model().workloads.iter().any(|kind| kind.name == "myrinet-pingpong")
 }
@@ -156,10 +155,7 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
     let plan = Plan::new(root, &chosen)?;
     let runs = match plan.measure(root, options.jobs) {
         Ok(runs) => runs,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let table = Table {
         sunstar: env!("CARGO_PKG_VERSION"),
@@ -189,10 +185,7 @@ pub fn validate(
             tell(options, machine, (&published, &plan.named(&runs)))?;
             Ok(0)
         }
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            Ok(code)
-        }
+        Err(broken) => Ok(broken.tell()),
     }
 }
 

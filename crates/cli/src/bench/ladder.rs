@@ -1,7 +1,7 @@
 //! `sunstar bench ladder`: the effect of each optimisation of the firmware, compared with published results
 //! (pedretti2005 s5).
 
-use super::measure::{self, gb_per_s, saving_us, Broken, Job, Measured, Point, Program};
+use super::measure::{self, gb_per_s, saving_us, Job, Measured, Point, Program};
 use super::published::{compare, Comparison, Published};
 use super::rungs::{Rung, ASIDE, CLIMB, FULL};
 use super::{check_json, table, write_json};
@@ -12,7 +12,6 @@ use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use abi::seastar::TRACE_COUNT;
 use indicatif::ProgressBar;
-use machine::console;
 use machine::parameters::Parameters;
 use models::seastar::firmware::image::FirmwareImage;
 use models::seastar::probe;
@@ -95,10 +94,7 @@ pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> {
     let plan = Plan::new(root, options)?;
     let measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
         Ok(measured) => measured,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let mut ladder = plan.ladder(&measured)?;
     ladder.published = compare(&published, &measurements(&ladder), &plan.machine);

@@ -1,13 +1,12 @@
 //! `sunstar bench latency`: the ping-pong on several machines, side by side.
 
-use super::measure::{self, Broken, Job, Point, Program};
+use super::measure::{self, Job, Point, Program};
 use super::{check_json, table, write_json};
 use crate::args::{LatencyOptions, MachineOptions};
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use crate::{firmware, machines};
-use machine::console;
 use serde::Serialize;
 
 /// One machine's column.
@@ -39,10 +38,7 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, UsageError> 
         options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
     let measured = match measure::measure(root, &jobs, side_by_side) {
         Ok(measured) => measured,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let columns = options.machines.iter().zip(&measured);
     if let Some(file) = &options.json {

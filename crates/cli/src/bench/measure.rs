@@ -208,6 +208,14 @@ pub struct Broken {
     pub code: u8,
 }
 
+impl Broken {
+    /// Prints the messages; returns the exit status.
+    pub fn tell(self) -> u8 {
+        console::pass_on(&self.text);
+        self.code
+    }
+}
+
 /// Sums over the finished runs, for the progress bar.
 #[derive(Debug, Default)]
 struct Told {

@@ -15,7 +15,6 @@ use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use crate::{firmware, machines, outputs, run};
-use machine::console;
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -184,10 +183,7 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageErro
     let plan = Plan::new(&chosen, (&machine, variants), (options.bytes, options.longest));
     let runs = match plan.measure(root, options.jobs) {
         Ok(runs) => runs,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let figures = plan.figures(&machine, &options.overrides, (options.bytes, runs));
     if let Some(file) = &options.json {
@@ -213,10 +209,7 @@ pub fn validate(
     let plan = Plan::new(&options.machine, (machine, variants), (0, LONGEST_MAX));
     let runs = match plan.measure(root, options.jobs) {
         Ok(runs) => runs,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let figures = plan.figures(machine, overrides, (0, runs));
     tell(options, machine, (&published, &figures.measured))?;

@@ -3,7 +3,7 @@
 use super::cards;
 use super::dp;
 use super::ladder::{self, Plan};
-use super::measure::{self, Broken, Job, Program};
+use super::measure::{self, Job, Program};
 use super::published::{compare, Published};
 use super::queues;
 use super::rungs::{Rung, FULL};
@@ -13,7 +13,6 @@ use crate::machines;
 use crate::root::Root;
 use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
-use machine::console;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 
@@ -46,10 +45,7 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> 
     }
     let mut measured = match measure::measure(root, &plan.jobs, plan.side_by_side) {
         Ok(measured) => measured,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let on_nic = if accelerated { measured.pop().and_then(|run| run.add_us) } else { None };
     let empty = if accelerated { measured.pop() } else { None };

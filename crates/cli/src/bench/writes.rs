@@ -5,7 +5,7 @@
 pub mod account;
 mod page;
 
-use super::measure::{self, Broken, Job, Measured, Program};
+use super::measure::{self, Job, Measured, Program};
 use super::{check_json, write_json};
 use crate::args::{MachineOptions, RdmaOptions};
 use crate::root::Root;
@@ -13,7 +13,6 @@ use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use crate::{machines, outputs, run};
 use account::Account;
-use machine::console;
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -119,10 +118,7 @@ pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, UsageError> {
         options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
     let runs = match measure::measure(root, &plan.jobs, side_by_side) {
         Ok(runs) => runs,
-        Err(Broken { text, code }) => {
-            console::pass_on(&text);
-            return Ok(code);
-        }
+        Err(broken) => return Ok(broken.tell()),
     };
     let figures = plan.figures(&machine, options, &runs);
     if let Some(file) = &options.json {

@@ -19,7 +19,7 @@ fn bugs() -> Vec<String> {
     names.map(|line| line.split('=').next().unwrap().to_string()).collect()
 }
 
-/// What was found, and on which node.
+/// Bugs that a run reports, and their nodes.
 fn found(run: &Ended) -> Vec<(u32, String)> {
     let lines = run.stdout.lines().filter_map(|line| line.trim().strip_prefix("node "));
     let pairs = lines.filter_map(|line| line.split_once(": "));
@@ -38,21 +38,21 @@ impl Confusion {
         let run = bring_up(bug, seed);
         let found = found(&run);
         let right: Vec<_> = bug.iter().map(|(bug, node)| (*node, (*bug).to_string())).collect();
-        let mutants = bug.map_or("nothing", |(bug, _)| bug).to_string();
+        let planted = bug.map_or("nothing", |(bug, _)| bug).to_string();
         let name = match &found[..] {
             [] if run.code == 0 => "nothing".to_string(),
             [] => format!("(exit {})", run.code),
             [(_, bug), ..] => bug.clone(),
         };
-        *self.counts.entry((mutants, name)).or_default() += 1;
+        *self.counts.entry((planted, name)).or_default() += 1;
         if found != right || run.code != i32::from(bug.is_some()) {
             self.wrong
                 .push(format!("{bug:?}, seed {seed}: {found:?}\n{}{}", run.stdout, run.stderr));
         }
     }
     fn print(&self) {
-        for ((mutants, found), count) in &self.counts {
-            println!("{mutants:18} found as {found:18} {count:3} times");
+        for ((planted, found), count) in &self.counts {
+            println!("{planted:18} found as {found:18} {count:3} times");
         }
     }
 }

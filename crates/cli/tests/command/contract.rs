@@ -114,7 +114,7 @@ fn fits(case: &Case) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Whether its descriptors are in one piece, where the firmware knows no others.
+/// True if its descriptors are in one piece, where the firmware knows no others.
 fn fits_machine(case: &Case, machine: &str) -> bool {
     let whole = |step: &Step| buffer(step).is_none_or(|buffer| buffer.regions.len() < 2);
     machine == "redstorm" || case.steps.iter().all(whole)

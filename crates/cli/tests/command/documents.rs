@@ -45,7 +45,7 @@ fn the_calibration_shows_ladder_and_validation() {
 }
 
 /// Puts the tour's wild store into a copy of the control program: the run ends with the tour's sentence.
-fn mutant_as_told(tour: &str) {
+fn patch_as_told(tour: &str) {
     let (_, told) = tour.split_once("A wild store of the control program").unwrap();
     let blocks: Vec<&str> = told.split("```").collect();
     let (line, sentence) = (blocks[1].strip_prefix("c\n").unwrap(), blocks[3].trim());
@@ -122,7 +122,7 @@ fn the_commands_of_the_tour_do_what_it_says() {
             _ => assert_eq!(ended.code, 0, "{ended:#?}"),
         }
     }
-    mutant_as_told(&tour);
+    patch_as_told(&tour);
     let slow = run("run -n 2 --machine slow.toml examples/pingpong.c 0");
     assert!(slow.went_well().stdout.contains("machine slow-interrupts"), "{slow:#?}");
 }

@@ -24,14 +24,14 @@ pub fn address(function: &str) -> u32 {
 /// Runs a program on an installation whose firmware has `words` instead of the first instructions
 /// of `function`.
 fn run_with(function: &str, words: &[u32]) -> Ended {
-    run_mutant(address(function), words, &[])
+    run_patched(address(function), words, &[])
 }
 
 /// Runs a program on an installation whose firmware has `words` at an address of its image.
-fn run_mutant(address: u32, words: &[u32], options: &[&str]) -> Ended {
+fn run_patched(address: u32, words: &[u32], options: &[&str]) -> Ended {
     let folder = tempfile::tempdir().unwrap();
     assert!(installation(folder.path()));
-    mutant(&folder.path().join(VARIANT).join("seastar.img"), address, words);
+    patch(&folder.path().join(VARIANT).join("seastar.img"), address, words);
     let mut command = command();
     let line = ["run", "--judge", "-n", "2", "--quiet"];
     let program = ["examples/hello.c"];
@@ -39,9 +39,9 @@ fn run_mutant(address: u32, words: &[u32], options: &[&str]) -> Ended {
     ended(&mut command)
 }
 
-/// Plants words at an address of an image, and in the ELF beside it. The image holds every word with
+/// Writes words at an address of an image, and in the ELF beside it. The image holds every word with
 /// its bytes swapped for the loader: big endian.
-pub fn mutant(image: &Path, address: u32, words: &[u32]) {
+pub fn patch(image: &Path, address: u32, words: &[u32]) {
     let elf = image.with_extension("elf");
     let mut files = [image, &elf].map(|file| std::fs::read(file).unwrap());
     let start = (address - abi::seastar::TEXT_BASE) as usize;
@@ -145,7 +145,7 @@ fn run_cached(entry: u32, page: u32, options: &[&str]) -> Ended {
         u32::from_be_bytes(*bytes)
     };
     assert_eq!((word(words + 4), word(words + 8) & INHIBITED), (page, INHIBITED));
-    run_mutant(words + 8, &[word(words + 8) & !INHIBITED], options)
+    run_patched(words + 8, &[word(words + 8) & !INHIBITED], options)
 }
 
 #[test]

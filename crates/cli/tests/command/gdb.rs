@@ -1,6 +1,6 @@
 //! `sunstar run --gdb`, driven by a real gdb: it sees the firmware, and changes nothing.
 
-use crate::firmware::{address, mutant, VARIANT};
+use crate::firmware::{address, patch, VARIANT};
 use crate::runner::{command, ended, hearing, root, run, sunstar, waited_for, Ended};
 use crate::usage_errors::installation;
 use serde_json::Value;
@@ -288,32 +288,32 @@ fn ranks_can_be_debugged_while_the_firmware_stands() {
 }
 
 /// Runs with `words` in the place of the first instructions of the firmware's `event_post`.
-fn with_mutant(words: &[u32], script: &[&str]) -> (String, Ended) {
+fn with_patch(words: &[u32], script: &[&str]) -> (String, Ended) {
     let folder = tempfile::tempdir().unwrap();
     assert!(installation(folder.path()));
     let image = folder.path().join(VARIANT).join("seastar.img");
-    mutant(&image, address("event_post"), words);
+    patch(&image, address("event_post"), words);
     debug_in(folder.path(), "--quiet -n 2 --gdb 0 examples/hello.c", script)
 }
 
 #[test]
 fn faults_of_the_firmware_stop_before_they_end_the_run() {
     let look = ["continue", "backtrace 1", "x/i $pc", "continue"];
-    let (seen, ended) = with_mutant(&[0], &look);
+    let (seen, ended) = with_patch(&[0], &look);
     assert!(seen.contains("received signal SIGILL, Illegal instruction"), "{seen}");
     assert!(seen.contains("=> ") && seen.contains("<event_post>:"), "{seen}");
     assert!(seen.contains("exited with code 01"), "{seen}");
     ended.said(1, &["node 0", "illegal instruction", "event_post+0x0"]);
 
     // li r9, 0; stw r9, 8(r9): not mapped.
-    let (seen, ended) = with_mutant(&[0x3920_0000, 0x9129_0008], &look);
+    let (seen, ended) = with_patch(&[0x3920_0000, 0x9129_0008], &look);
     assert!(seen.contains("received signal SIGSEGV, Segmentation fault"), "{seen}");
     assert!(seen.contains("<event_post+4>:\tstw     r9,8(r9)"), "{seen}");
     ended.said(1, &["access to unmapped data of address 0x00000008", "event_post+0x4"]);
 
     // lis r9, 0xFFE0; stw r9, 0x500(r9): mapped, but nobody answers.
     let words = [0x3d20_ffe0, 0x9129_0500];
-    let (seen, ended) = with_mutant(&words, &["continue", "monitor fault", "continue"]);
+    let (seen, ended) = with_patch(&words, &["continue", "monitor fault", "continue"]);
     assert!(seen.contains("received signal SIGBUS"), "{seen}");
     assert!(after(&seen, "write of 4 bytes at ").starts_with("0xffe00500"), "{seen}");
     ended.said(1, &["event_post+0x4", "0xffe00500", "no device"]);
@@ -355,7 +355,7 @@ fn a_breakpoint_hides_neither_watchpoints_nor_faults() {
     let stops: Vec<_> = stops.map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(stops, ["New", "Breakpoint", "New", "Breakpoint", "New"], "{seen}");
 
-    let (seen, ended) = with_mutant(&[0], &["break event_post", "continue", "continue", "kill"]);
+    let (seen, ended) = with_patch(&[0], &["break event_post", "continue", "continue", "kill"]);
     assert!(seen.contains("Breakpoint 1, ") && seen.contains("received signal SIGILL"), "{seen}");
     ended.said(137, &["gdb killed the run", "event_post+0x0"]);
 }

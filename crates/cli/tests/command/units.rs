@@ -38,7 +38,7 @@ fn bugs() -> Vec<[String; 4]> {
 }
 
 /// The unit with these bugs in it.
-fn mutants(names: &[&str]) -> TempDir {
+fn with_mutants(names: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for source in std::fs::read_dir(root().join("rtl/alpu")).unwrap() {
         let source = source.unwrap().path();
@@ -66,7 +66,7 @@ fn number(text: &str, word: &str) -> u64 {
 /// which the bug shows, by comparison with the model and by the specification alone.
 #[test]
 fn bugs_in_units_end_the_run_where_they_show() {
-    let folder = mutants(&["youngest_wins", "request_mask_ignored"]);
+    let folder = with_mutants(&["youngest_wins", "request_mask_ignored"]);
     let wave = folder.path().join("wrong.vcd");
     let with = format!("--rtl-dir {}", folder.path().display());
 
@@ -95,7 +95,7 @@ const UNREACHED: [&str; 4] =
 fn bugs_that_a_program_reaches_are_found() {
     let page = std::fs::read_to_string(root().join("rtl/alpu/README.md")).unwrap();
     for [name, ..] in bugs() {
-        let folder = mutants(&[&name]);
+        let folder = with_mutants(&[&name]);
         let found = run(&format!("--rtl=exact --rtl-dir {}", folder.path().display()), LISTS);
         if UNREACHED.contains(&&*name) {
             assert_eq!(found.code, 0, "{name} is reached: {found:#?}");
@@ -167,7 +167,7 @@ fn what_cannot_be_is_a_sentence() {
 /// again.
 #[test]
 fn a_changed_include_file_is_compiled() {
-    let folder = mutants(&[]);
+    let folder = with_mutants(&[]);
     let with = format!("--rtl --rtl-dir {}", folder.path().display());
     let top = folder.path().join("alpu.sv");
     let text = std::fs::read_to_string(&top).unwrap();

@@ -1,7 +1,7 @@
 //! Each bug that can be planted in the linker is found by what `objects` passes.
 
 use crate::objects;
-use lanai_link::{mutant, Mutant};
+use lanai_link::{set_mutant, Mutant};
 use std::panic::catch_unwind;
 
 const BUGS: [Mutant; 10] = [
@@ -28,9 +28,9 @@ fn is_found(bug: Option<Mutant>) -> bool {
         objects::sections_are_aligned,
         objects::an_image_that_does_not_fit_its_region_is_a_sentence,
     ];
-    mutant(bug);
+    set_mutant(bug);
     let found = tests.iter().any(|test| catch_unwind(test).is_err());
-    mutant(None);
+    set_mutant(None);
     found
 }
 

@@ -126,7 +126,7 @@ const ALL: [FaultKind; OF_MACHINES.len() + BUGS.len()] = {
     all
 };
 
-/// What goes wrong with machines that have no bugs.
+/// Faults of machines, as against bugs of cards and driver (`bugs`).
 const OF_MACHINES: &[FaultKind] = &[
     FaultKind {
         name: "link.biterror",

@@ -13,7 +13,7 @@ pub fn seed(text: &str) -> Result<u64, String> {
     seed.map_err(|_| format!("a quiz has a number, as in quiz=7, which '{text}' is not"))
 }
 
-/// Which bug a seed hides, and on which node, 0 or 1.
+/// Bug that a seed hides, and its node, 0 or 1.
 pub fn hidden(seed: u64) -> (&'static str, u32) {
     let mixed = (seed ^ 0x5EED).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = mixed ^ mixed >> 29;

@@ -6,7 +6,7 @@ use abi::seastar::{niccb, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use bus::BusError;
 use des::Time;
 
-/// Local bus of the processor: its accesses go to its NIC; the node ports is told of what others may notice.
+/// Local bus of the processor: its accesses go to its NIC; the node ports are told of what others may notice.
 pub(crate) struct LocalBus<'a> {
     pub nic: &'a mut nic::SeaStar,
     pub ports: &'a mut NodePorts,

@@ -39,7 +39,7 @@ pub(crate) enum Step {
     Other,
 }
 
-/// Use of the steps of a node's node ports: to record them, or to follow a record.
+/// Use of the steps of a node's ports: to record them, or to follow a record.
 pub(crate) enum ReplayLog {
     Record(Vec<Step>),
     Follow {
@@ -51,7 +51,7 @@ pub(crate) enum ReplayLog {
 }
 
 impl ReplayLog {
-    /// The node does a step. True if the node ports carries it out; else it has been.
+    /// The node does a step. True if the node ports carry it out; else it has been.
     pub fn step(&mut self, step: Step) -> bool {
         match self {
             ReplayLog::Record(steps) => {

@@ -5,14 +5,14 @@ use crate::crossbar::{self, Traffic};
 use crate::{beats, bench, card, story};
 use des::Duration;
 use lanai_link::Image;
-use myrinet::{mutant, Mutant, Params};
+use myrinet::{set_mutant, Mutant, Params};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// The first thing that goes wrong; none if all is well.
 fn verdict(bug: Option<Mutant>, image: &Image) -> Option<String> {
-    mutant(bug);
+    set_mutant(bug);
     let tried = catch_unwind(AssertUnwindSafe(|| try_all(image)));
-    mutant(None);
+    set_mutant(None);
     match tried {
         Ok(result) => result.err(),
         Err(panic) => {

@@ -33,7 +33,7 @@ impl Board {
         }
     }
     /// Plants a bug in one agent.
-    pub fn mutant(&mut self, of: Owner, mutant: Mutant) {
+    pub fn set_mutant(&mut self, of: Owner, mutant: Mutant) {
         self.agents[place(of)].mutant = Some(mutant);
     }
     /// Turns bit `bit` of AD in cycle `number`: a fault of the wires.

@@ -93,12 +93,12 @@ fn initiator(p: &Process, to: u32) {
 /// Verdicts of the judges about the library with a bug. The target is on node 1, the initiator on node
 /// `from`.
 fn verdicts(bug: Option<Mutant>, from: usize) -> (Vec<String>, spec::Tally) {
-    portals::mutant(bug);
+    portals::set_mutant(bug);
     let mut bench = Bench::new(config(), Behaviour::default());
     bench.process(1, PID, |p| target(&p));
     bench.process(from, PID + 1, |p| initiator(&p, 1));
     bench.run();
-    portals::mutant(None);
+    portals::set_mutant(None);
     (bench.verdicts(), bench.judged())
 }
 

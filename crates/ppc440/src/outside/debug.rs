@@ -199,7 +199,7 @@ impl Core {
         }
     }
 
-    /// iterations the contents of memory into what the core sees: with what the data cache holds of it, and
+    /// Turns the contents of memory into what the core sees: with what the data cache holds of it, and
     /// the store that is still on its way. `bytes` lie on one page.
     pub fn overlay(&self, at: Located, bytes: &mut [u8]) {
         if at.cacheable {

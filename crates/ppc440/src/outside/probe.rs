@@ -6,7 +6,7 @@
 //! all reported cycles is always the number of cycles since the release of reset, and issue cycles are
 //! cycles in which the core did something.
 //!
-//! With [`Off`] nothing of this exists in the compiled loop. A probe changes nothing: turns of a polling
+//! With [`Off`] nothing of this exists in the compiled loop. A probe changes nothing: iterations of a polling
 //! loop that are not executed are reported as often as they would have been.
 
 use super::debug::Upcoming;
@@ -114,7 +114,7 @@ pub trait Probe {
     const ON: bool;
     /// This happened.
     fn observe(&mut self, what: Observation);
-    /// All this happened `times` times over: turns of a polling loop.
+    /// All this happened `times` times over: iterations of a polling loop.
     fn repeat(&mut self, iteration: &[Observation], times: u64);
     /// True if it is asked before each instruction: a debugger (see `debug`). Such a core must not park.
     const STEPS: bool = false;

@@ -120,7 +120,7 @@ impl Mapped {
 
 /// Entries of the page map.
 pub(crate) const PIECES: usize = 256;
-/// Blocks are as large as the smallest page that is valid, from 1 KB to 64 KB.
+/// Pieces are as large as the smallest page that is valid, from 1 KB to 64 KB.
 const PIECE_BITS: [u32; 2] = [10, 16];
 
 #[derive(Clone, Hash)]

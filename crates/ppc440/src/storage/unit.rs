@@ -28,7 +28,7 @@ mod under;
 
 pub(crate) use under::Under;
 
-/// Blocks of the current instruction that are done, in case it must be executed again.
+/// Pieces of the current instruction that are done, in case it must be executed again.
 #[derive(Clone, Hash)]
 pub(crate) struct Replay {
     /// Number of bytes; 0 if none.
@@ -48,7 +48,7 @@ pub(crate) struct Unit {
     pub at: u64,
     /// No earlier than that, if a transaction was not allowed; else 0.
     pub resume: u64,
-    /// Blocks of the current execution so far, and bytes taken from the replay.
+    /// Pieces of the current execution so far, and bytes taken from the replay.
     step: u32,
     taken: usize,
     /// Cycle in which the result of the instruction just executed is available.
@@ -234,7 +234,7 @@ impl Core {
                 self.read_piece(bus, real, chunk)?;
                 self.unit.done(chunk);
             }
-            // Each piece takes its iteration in the pipe.
+            // Each piece takes its turn in the pipe.
             self.unit.stall = self.unit.at;
             self.unit.at += 1;
             done += len;

@@ -17,7 +17,7 @@ pub(crate) struct Predictor {
     /// Two-bit counters, four to a byte; 2 and 3 agree with the static prediction.
     pub history: Box<[u8]>,
     history_mask: u32,
-    /// Branch addresses, the even and the odd array in iteration; 1 (no address) if empty.
+    /// Branch addresses, the even and the odd array in turn; 1 (no address) if empty.
     pub btac: [u32; 16],
     pub btac_mask: u32,
     pub taken: u64,

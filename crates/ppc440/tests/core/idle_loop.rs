@@ -1,4 +1,4 @@
-//! Fast-forward of idle loops is exact: a core that skips the turns of its polling loop and one that
+//! Fast-forward of idle loops is exact: a core that skips the iterations of its polling loop and one that
 //! executes them are equal in everything, at any look and at any exit from the loop.
 
 use crate::polled::{advance, start, start_loop, Polled, BUSY, HEARTBEAT, MAILBOX};

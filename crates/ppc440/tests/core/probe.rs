@@ -169,7 +169,7 @@ fn causes_are_told_apart() {
     // 20 cycles a read, of which one is the issue of the read itself; the use waits for it.
     let read = loops(&[lwz(5, 0, 10), add(6, 5, 5)]);
     assert_eq!((read.at(0x1004, Cause::Read), read.of(Cause::Load)), (1900, 0));
-    // Four reads of 20 cycles at once: the fifth waits for its iteration.
+    // Four reads of 20 cycles at once: the fifth waits for its turn.
     let reads = told(&[lwz(5, 0, 10); 5]);
     assert_eq!((reads.at(0x1010, Cause::Read), reads.of(Cause::Read)), (15, 15));
     // One line from memory, then hits; the use waits for it, and not the load.

@@ -84,7 +84,7 @@ impl Image {
         self.end += 4 * words.len() as u32;
         assert!(self.end < self.plan.data, "too many cases");
     }
-    /// iterations the bytes of each word of code round: it is in a page of the other order then.
+    /// Turns the bytes of each word of code round: it is in a page of the other order then.
     pub fn iteration_code(&mut self) {
         let len = (self.plan.data - self.plan.base) as usize;
         self.bytes[..len].chunks_exact_mut(4).for_each(|word| word.reverse());

@@ -43,8 +43,8 @@ impl Cable {
         Cable { lanes, channels: [to(0), to(1)] }
     }
     /// Turns bits on the lane to a node.
-    pub fn mutant(&mut self, to: usize, lane: usize, fault: Fault) {
-        self.channels[to][lane].mutant(fault);
+    pub fn inject(&mut self, to: usize, lane: usize, fault: Fault) {
+        self.channels[to][lane].inject(fault);
     }
     /// Symbols lost or made up.
     pub fn errors(&self) -> u64 {

@@ -20,7 +20,7 @@ pub struct MessagePath {
     pub steps: &'static [PathStep],
 }
 
-/// A step of a way.
+/// A step of a message's path.
 #[derive(Debug)]
 pub struct PathStep {
     /// The waypoint at its end.

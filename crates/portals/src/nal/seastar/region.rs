@@ -135,7 +135,7 @@ impl Region {
         MatchResult::parse(&bytes).expect("the buffer has its size")
     }
 
-    /// Where a process's bytes are.
+    /// Physical extents of a process's bytes.
     pub(crate) fn extents(&self, space: SpaceId, start: u64, length: u64) -> Vec<Extent> {
         let mut extents = Vec::new();
         let found = self.memory.borrow_mut().translate_into(space, start, length, &mut extents);

@@ -1,4 +1,5 @@
-//! Accesses in flight in the load and store unit: turns of polling loops (`idle_loop`) repeat when these do.
+//! Accesses in flight in the load and store unit: iterations of polling loops (`idle_loop`) repeat when
+//! these do.
 
 use super::Unit;
 use crate::storage::gather::Gather;
@@ -28,7 +29,7 @@ impl Unit {
             taken: self.taken,
         }
     }
-    /// No line fill is outstanding, no write held, no instruction half done: turns of polling loops
+    /// No line fill is outstanding, no write held, no instruction half done: iterations of polling loops
     /// (`iteration`) do without.
     fn is_simple(&self, cycle: u64) -> bool {
         self.filled <= cycle && self.replay.count == 0 && self.gather.is_empty()

@@ -21,8 +21,8 @@ pub struct Rings {
     all: RefCell<Vec<Ring>>,
     /// Acknowledgements that the firmware has sent by itself.
     acks: Cell<u32>,
-    /// What the firmware's stores to processes' memory since the last word in a ring went over, if anybody
-    /// wants to know.
+    /// Bytes that the firmware's stores to processes' memory have overwritten since the last word in a ring,
+    /// if there is a judge.
     overwritten: RefCell<Vec<(u64, Vec<u8>)>>,
     /// True if a process was woken since this was last read.
     woken: Cell<bool>,
