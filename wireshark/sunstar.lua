@@ -76,7 +76,7 @@ local structures = {
     { name = "peer", offset = 2, size = 2, scalar = true,
       field = ProtoField.uint16("control.peer", "peer", base.DEC, nil, nil, "The node that gets it; in a slot, the node that sent it.") },
     { name = "number", offset = 4, size = 2, scalar = true,
-      field = ProtoField.uint16("control.number", "number", base.DEC, nil, nil, "Number of a message among those between the two nodes; of CALLED, only NUMBER_ANSWER.") },
+      field = ProtoField.uint16("control.number", "number", base.DEC, nil, nil, "Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused.") },
   } },
 }
 

@@ -7,6 +7,11 @@
 /// Source: assumed.
 pub const NUMBER_ANSWER: u32 = 0x0000_8000;
 
+/// Bit of a message's number, where the host's kernel recovers: the sender wants to be told when the message was taken.
+///
+/// Source: assumed.
+pub const NUMBER_TELL: u32 = 0x0000_8000;
+
 /// Slots in SRAM for packets of the control class that come: in the place of mailbox 0, which no process has.
 ///
 /// Source: assumed.
@@ -170,7 +175,7 @@ pub mod control_packet {
     pub const OP: usize = 0;
     /// The node that gets it; in a slot, the node that sent it.
     pub const PEER: usize = 2;
-    /// Number of a message among those between the two nodes; of CALLED, only NUMBER_ANSWER.
+    /// Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused.
     pub const NUMBER: usize = 4;
 }
 
@@ -183,7 +188,7 @@ pub struct ControlPacket {
     pub op: u8,
     /// The node that gets it; in a slot, the node that sent it.
     pub peer: u16,
-    /// Number of a message among those between the two nodes; of CALLED, only NUMBER_ANSWER.
+    /// Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused.
     pub number: u16,
 }
 impl ControlPacket {
@@ -236,6 +241,11 @@ pub const COMMAND_SIZE: u32 = 64;
 /// Source: Kitten driver.
 pub const RESULT_COUNT: u32 = 2;
 
+/// CONTROL commands that the kernel gives beyond those of which ROOM has told.
+///
+/// Source: assumed: as the DMA engines' FIFOs.
+pub const CONTROL_WINDOW: u32 = 64;
+
 /// No entry.
 ///
 /// Source: assumed.
@@ -280,6 +290,10 @@ pub mod command_op {
     pub const COUNT: u8 = 13;
     /// An accelerated process leaves (mark_alive_command); result 0. Only through the generic process's mailbox.
     pub const END_PROCESS: u8 = 14;
+    /// The kernel recovers: send a packet of the control class (control_command); no result, but event ROOM for every CONTROL_WINDOW / 2 of them.
+    pub const CONTROL: u8 = 15;
+    /// The kernel recovers: it has taken so many events about control and refusals (seen_command), and the firmware may post as many again; no result.
+    pub const SEEN: u8 = 16;
 }
 
 /// Flags of an entry_command and of a match_entry.
@@ -613,6 +627,8 @@ pub mod tx_command {
     pub const DMA_LIST: usize = 20;
     /// Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
     pub const ENTRY: usize = 24;
+    /// The kernel recovers: the message's number among those to this peer, and NUMBER_TELL.
+    pub const NUMBER: usize = 26;
 }
 
 /// TX: the header already stands in the upper pending.
@@ -640,6 +656,8 @@ pub struct TxCommand {
     pub dma_list: u32,
     /// Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
     pub entry: u16,
+    /// The kernel recovers: the message's number among those to this peer, and NUMBER_TELL.
+    pub number: u16,
 }
 impl TxCommand {
     /// Bytes in memory.
@@ -656,6 +674,7 @@ impl TxCommand {
         ("addr_hi", 16, 4),
         ("dma_list", 20, 4),
         ("entry", 24, 2),
+        ("number", 26, 2),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -671,6 +690,7 @@ impl TxCommand {
             addr_hi: u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
             dma_list: u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
             entry: u16::from_le_bytes([bytes[24], bytes[25]]),
+            number: u16::from_le_bytes([bytes[26], bytes[27]]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -689,6 +709,7 @@ impl TxCommand {
         bytes[16..20].copy_from_slice(&self.addr_hi.to_le_bytes());
         bytes[20..24].copy_from_slice(&self.dma_list.to_le_bytes());
         bytes[24..26].copy_from_slice(&self.entry.to_le_bytes());
+        bytes[26..28].copy_from_slice(&self.number.to_le_bytes());
     }
 }
 
@@ -828,6 +849,124 @@ impl ReleaseCommand {
         bytes[0] = self.op;
         bytes[1] = self.process_index;
         bytes[2..4].copy_from_slice(&self.pending.to_le_bytes());
+    }
+}
+
+/// Offsets of the fields of [`ControlCommand`], in bytes.
+pub mod control_command {
+    /// command_op CONTROL
+    pub const OP: usize = 0;
+    /// Firmware process.
+    pub const PROCESS_INDEX: usize = 1;
+    /// control_op
+    pub const CONTROL: usize = 2;
+    /// The node that gets it.
+    pub const PEER: usize = 4;
+    /// Number of a message among those between the two nodes.
+    pub const NUMBER: usize = 6;
+}
+
+/// CONTROL: a packet of the control class to another node's kernel.
+///
+/// Source: that the protocol runs on the Opteron: brightwell2007; format assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlCommand {
+    /// command_op CONTROL
+    pub op: u8,
+    /// Firmware process.
+    pub process_index: u8,
+    /// control_op
+    pub control: u16,
+    /// The node that gets it.
+    pub peer: u16,
+    /// Number of a message among those between the two nodes.
+    pub number: u16,
+}
+impl ControlCommand {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("control", 2, 2),
+        ("peer", 4, 2),
+        ("number", 6, 2),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(ControlCommand {
+            op: bytes[0],
+            process_index: bytes[1],
+            control: u16::from_le_bytes([bytes[2], bytes[3]]),
+            peer: u16::from_le_bytes([bytes[4], bytes[5]]),
+            number: u16::from_le_bytes([bytes[6], bytes[7]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "ControlCommand needs 64 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.process_index;
+        bytes[2..4].copy_from_slice(&self.control.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.peer.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.number.to_le_bytes());
+    }
+}
+
+/// Offsets of the fields of [`SeenCommand`], in bytes.
+pub mod seen_command {
+    /// command_op SEEN
+    pub const OP: usize = 0;
+    /// Firmware process.
+    pub const PROCESS_INDEX: usize = 1;
+    /// Events that the kernel has taken since the last SEEN.
+    pub const COUNT: usize = 2;
+}
+
+/// SEEN: room in the event ring for words about control and refusals.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeenCommand {
+    /// command_op SEEN
+    pub op: u8,
+    /// Firmware process.
+    pub process_index: u8,
+    /// Events that the kernel has taken since the last SEEN.
+    pub count: u16,
+}
+impl SeenCommand {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("count", 2, 2),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(SeenCommand {
+            op: bytes[0],
+            process_index: bytes[1],
+            count: u16::from_le_bytes([bytes[2], bytes[3]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "SeenCommand needs 64 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.process_index;
+        bytes[2..4].copy_from_slice(&self.count.to_le_bytes());
     }
 }
 
@@ -1353,6 +1492,30 @@ pub mod event_type {
     pub const ERR_TX: u16 = 137;
 }
 
+/// Events where the kernel recovers (firmware.overflow=host) that are of no pending: kind | number &lt;&lt; NUMBER_SHIFT | node. All others have 0 in the place of the kind.
+///
+/// Source: assumed.
+pub mod host_event {
+    /// A packet of the control class came: control_op TAKEN.
+    pub const TAKEN: u32 = 0x2000_0000;
+    /// The same: REFUSED.
+    pub const REFUSED: u32 = 0x4000_0000;
+    /// The same: CALLED.
+    pub const CALLED: u32 = 0x6000_0000;
+    /// A message was dropped, because no stream or no source was free.
+    pub const NO_STREAM: u32 = 0x8000_0000;
+    /// A message was dropped, because no receive pending was free.
+    pub const NO_PENDING: u32 = 0xA000_0000;
+    /// CONTROL_WINDOW / 2 more CONTROL commands were carried out.
+    pub const ROOM: u32 = 0xC000_0000;
+    /// Mask of the kind.
+    pub const KIND_MASK: u32 = 0xE000_0000;
+    /// Place of the number, which has 15 bits.
+    pub const NUMBER_SHIFT: u32 = 14;
+    /// Mask of the node.
+    pub const NODE_MASK: u32 = 16383;
+}
+
 /// Options of a memory descriptor that the firmware looks at.
 ///
 /// Source: Portals 3.3 s3.10.1.
@@ -1490,7 +1653,7 @@ impl LowerPending {
 pub mod upper_pending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub const HEADER: usize = 0;
-    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node &lt;&lt; 16, until an operand is deposited. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
     pub const DATA: usize = 64;
 }
 
@@ -1501,7 +1664,7 @@ pub mod upper_pending {
 pub struct UpperPending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub header: [u8; 64],
-    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node &lt;&lt; 16, until an operand is deposited. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
     pub data: [u8; 64],
 }
 impl Default for UpperPending {

@@ -4,7 +4,7 @@ use crate::args::ExplainOptions;
 use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
-use crate::summary::{account, grouped, messages, plural, time_of};
+use crate::summary::{account, grouped, messages, plural, refusals, time_of};
 use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use machine::instruments::account::{Call, Rank};
@@ -55,6 +55,7 @@ fn text(
         account::calls(&mut out, (account, of), terminal).expect(string);
         writeln!(out).expect(string);
         account::collectives(&mut out, &report.collectives, terminal).expect(string);
+        refusals(&mut out, report, terminal).expect(string);
     }
     if let Some(id) = options.message {
         let followed = all.followed.as_ref().ok_or_else(|| {

@@ -10,6 +10,9 @@ use std::time::Duration;
 pub mod account;
 mod brief;
 pub mod messages;
+mod refusals;
+
+pub use refusals::refusals;
 
 /// Fields of the control block that are no counters.
 pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];
@@ -81,6 +84,7 @@ fn write_summary(
             account::collectives(out, &report.collectives, terminal)?;
         }
     }
+    refusals(out, report, terminal)?;
     match &report.messages {
         Some(all) => {
             writeln!(out)?;

@@ -46,6 +46,7 @@ impl Configuration {
 
 /// Checks the parameters that firmware with recovery needs.
 fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
+    let overflow = p.choice("firmware.overflow");
     let accelerated = p.number::<u32>("firmware.accelerated") > 0;
     let sent: u32 = p.number("portals.accelerated_tx_pendings");
     if accelerated && ACCELERATED_PENDINGS - sent < 2 {
@@ -56,7 +57,7 @@ fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
         ));
     }
     let (sources, least) = (p.number::<u32>("firmware.sources"), 2 + u32::from(accelerated));
-    if sources < least {
+    if overflow == "nic" && sources < least {
         return Err(format!(
             "firmware.sources={sources}: firmware.overflow=nic keeps one for what comes and one \
              for answers of the network interface; set firmware.sources={least} or more"
@@ -64,8 +65,8 @@ fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
     }
     if topology.nodes() > WAITING_NODES {
         return Err(format!(
-            "firmware.overflow=nic has room to note {WAITING_NODES} nodes, and net.x, net.y and \
-             net.z make {}",
+            "firmware.overflow={overflow} has room to name {WAITING_NODES} nodes, and net.x, net.y \
+             and net.z make {}",
             topology.nodes()
         ));
     }
@@ -144,7 +145,7 @@ fn net(p: &Parameters) -> Result<net::Params, String> {
 fn nic(p: &Parameters) -> nic::Params {
     nic::Params {
         local_headers: p.number::<u32>("firmware.accelerated") > 0,
-        recovers: p.choice("firmware.overflow") == "nic",
+        recovers: p.choice("firmware.overflow") != "panic",
         plb_request: p.duration("nic.plb_request"),
         plb_bytes_per_second: p.number("nic.plb_bandwidth"),
         sram_read: p.duration("nic.sram_read"),
@@ -201,11 +202,13 @@ fn driver(p: &Parameters) -> portals::seastar::Config {
             slot_read: p.duration("portals.slot_read"),
             dispatch: p.duration("portals.dispatch"),
             command_build: p.duration("portals.command_build"),
+            peer: p.duration("portals.peer"),
         },
         shadow_fifos: p.switch("firmware.shadow_fifos"),
         inline_messages: p.switch("firmware.inline"),
         tx_pendings: p.number("portals.tx_pendings"),
         list_commands: 0,
+        recovers: p.choice("firmware.overflow") == "host",
         accelerated: p.number("firmware.accelerated"),
         accelerated_tx_pendings: p.number("portals.accelerated_tx_pendings"),
         pools: portals::seastar::Pools::FULL,

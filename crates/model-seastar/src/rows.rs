@@ -7,7 +7,7 @@ use machine::parameters::Row;
 pub(crate) const ROWS: &[Row] =
     &joined::<{ OWN.len() + powerpc::ROWS.len() }>(&OWN, &powerpc::ROWS);
 
-const OWN: [Row; 57] = [
+const OWN: [Row; 58] = [
     time("machine.ras_poll", "1 ns", "1000 ms"),
     time("machine.ras_patience", "1 us", "1000000 ms"),
     choice("firmware.cache", &["id", "i", "none"]),
@@ -17,13 +17,14 @@ const OWN: [Row; 57] = [
     switch("firmware.trace"),
     count("firmware.sources", "1", "1024"),
     count("firmware.accelerated", "0", "2"),
-    choice("firmware.overflow", &["panic", "nic"]),
+    choice("firmware.overflow", &["panic", "nic", "host"]),
     count("linux.list_commands", "257", "1048576"),
     time("portals.header_build", "0 ns", "1 ms"),
     time("portals.header_read", "0 ns", "1 ms"),
     time("portals.slot_read", "0 ns", "1 ms"),
     time("portals.dispatch", "0 ns", "1 ms"),
     time("portals.command_build", "0 ns", "1 ms"),
+    time("portals.peer", "0 ns", "1 ms"),
     count("portals.tx_pendings", "1", "1273"),
     count("portals.accelerated_tx_pendings", "1", "383"),
     // Without a fault two follow one another at most (machines/redstorm.toml).

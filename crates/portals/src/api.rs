@@ -395,6 +395,13 @@ impl Ni {
         self.object(ObjectCall::EqAlloc { count }, |interface| interface.eq_alloc(count))
     }
 
+    /// Has messages for this process refused while `eq` has no room, where the kernel recovers
+    /// (`firmware.overflow=host`), instead of overwriting events. Portals 3.3 has no such call; it would be an
+    /// option of PtlEQAlloc, and takes no time of its own.
+    pub fn eq_refuses(&self, eq: EqHandle) {
+        self.with(|interface| interface.eq_refuses(eq));
+    }
+
     /// PtlEQFree.
     pub fn eq_free(&self, eq: EqHandle) -> Result<(), Error> {
         self.object(ObjectCall::EqFree { eq }, |interface| interface.eq_free(eq))
@@ -415,6 +422,9 @@ impl Ni {
         }
         let next = result?;
         self.returned(&next.event);
+        if self.kernel.has_refused(self.slot) && self.with(|interface| interface.is_roomy()) {
+            self.enter(|| self.kernel.make_room(&self.cpu));
+        }
         Ok(next)
     }
 

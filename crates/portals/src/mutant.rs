@@ -30,6 +30,14 @@ pub enum Mutant {
     LosesCarry,
     /// Stores of the kernel for a process are reported as failed.
     StoresInVain,
+    /// Recovery: a message is taken whatever its number is.
+    TakesAnyNumber,
+    /// Recovery: what is sent again begins behind the message that was refused.
+    RepeatsTheNext,
+    /// Recovery: a peer that was refused is not called.
+    LosesCall,
+    /// Recovery: a sender is not told that its message was taken.
+    LosesTaken,
 }
 
 #[cfg(debug_assertions)]

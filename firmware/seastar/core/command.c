@@ -2,6 +2,7 @@
 
 #include "accel.h"
 #include "panic.h"
+#include "relay.h"
 #include "rx.h"
 #include "trace.h"
 #include "tx.h"
@@ -72,6 +73,12 @@ static int command_message(uint32_t index, uint32_t word0, const volatile uint32
     switch (word0 & 0xFF) {
     case SS_COMMAND_OP_TX:
         return tx_command(word0, words);
+#if OPT_RELAY
+    case SS_COMMAND_OP_CONTROL:
+        return relay_control(word0, words);
+    case SS_COMMAND_OP_SEEN:
+        return relay_seen(word0);
+#endif
     case SS_COMMAND_OP_RX:
         return rx_command(word0, words);
     default:
@@ -88,6 +95,10 @@ static int command_obey(uint32_t index, uint32_t word0, const volatile uint32_t 
     case SS_COMMAND_OP_TX:
     case SS_COMMAND_OP_RX:
     case SS_COMMAND_OP_RELEASE:
+#if OPT_RELAY
+    case SS_COMMAND_OP_CONTROL:
+    case SS_COMMAND_OP_SEEN:
+#endif
         return command_message(index, word0, words);
     case SS_COMMAND_OP_INIT_PROCESS:
     case SS_COMMAND_OP_MARK_ALIVE:

@@ -16,7 +16,7 @@ struct ss_lower_pending;
 #define WAITING_TX 1u    /* Transmit commands that found the TX FIFO full. */
 #define WAITING_RX 2u    /* Receive commands that found the RX FIFO full. */
 #define WAITING_DRAIN 4u /* Streams to free that found the RX FIFO full. */
-#define WAITING_CALL 8u  /* Nodes to call whose messages were refused. */
+#define WAITING_CALL 8u  /* Nodes to call whose messages were refused; OVERFLOW=host: packets of kernels. */
 
 #if OPT_PINNED_REGS
 #define CONTEXT(type, name, reg) register type name __asm__(reg)

@@ -9,4 +9,9 @@
  * accelerated ones poll. Everything written to host memory before is there when the event is. */
 void event_post(uint32_t type);
 
+#if OPT_RELAY
+/* Posts an event that is of no pending, and interrupts the host. */
+void event_tell(uint32_t word);
+#endif
+
 #endif

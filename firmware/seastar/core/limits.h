@@ -27,6 +27,8 @@
 
 /* An event ring has at least this many slots (and at least one a pending of its process). */
 #define EVENTS_MIN 1024
+/* OVERFLOW=host: and this many more. */
+#define EVENTS_BESIDE 16
 
 _Static_assert(LOWER_PENDINGS < TAG_DRAIN_BAD, "tags must name every pending");
 _Static_assert((SOURCE_BUCKETS & (SOURCE_BUCKETS - 1)) == 0, "buckets are masked");

@@ -5,6 +5,7 @@
 #include "fifo.h"
 #include "niccb.h"
 #include "recover.h"
+#include "relay.h"
 #include "rx.h"
 #include "trace.h"
 #include "tx.h"
@@ -35,6 +36,8 @@ void firmware_init(void)
         accel_init();
 #if OPT_OVERFLOW
     recover_init();
+#elif OPT_RELAY
+    relay_init();
 #endif
     process = &processes[SS_GENERIC_PROCESS];
     source = 0;
@@ -108,6 +111,9 @@ static inline __attribute__((always_inline)) void turn(void)
 #if OPT_OVERFLOW
         if (waiting & WAITING_CALL)
             recover_call();
+#elif OPT_RELAY
+        if (waiting & WAITING_CALL)
+            relay_progress();
 #endif
         if (waiting & WAITING_TX)
             tx_progress();

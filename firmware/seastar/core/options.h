@@ -35,6 +35,15 @@
 #ifndef OPT_OVERFLOW
 #define OPT_OVERFLOW 0
 #endif
+/* The same, and the hosts' kernels see to it (relay.h). */
+#ifndef OPT_RELAY
+#define OPT_RELAY 0
+#endif
+#if OPT_RELAY && (OPT_OVERFLOW || OPT_ACCELERATED)
+#error "OVERFLOW=host is for the kernel's Portals"
+#endif
+/* Messages are numbered, and what has no room is dropped. */
+#define OPT_NUMBERED (OPT_OVERFLOW || OPT_RELAY)
 #if OPT_OVERFLOW && OPT_TRACE
 #error "OVERFLOW=nic keeps its bits in the place of the trace ring; build it with TRACE=off"
 #endif

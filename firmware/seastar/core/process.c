@@ -2,6 +2,7 @@
 
 #include "accel.h"
 #include "command.h"
+#include "relay.h"
 
 process_t processes[SS_MAILBOX_COUNT];
 pending_t lower_pendings[LOWER_PENDINGS] PORT_NOINIT;
@@ -94,7 +95,7 @@ int process_setup(const volatile uint32_t *words)
     } else if (num_pendings > LOWER_PENDINGS - pendings_taken) {
         return COMMAND_BAD;
     }
-    if (OPT_OVERFLOW && index == 0)
+    if (OPT_NUMBERED && index == 0)
         return COMMAND_BAD; /* The control class has its mailbox. */
     if (OPT_OVERFLOW && OPT_ACCELERATED && num_pendings < tx_limit + 2)
         return COMMAND_BAD; /* One for requests, and one for answers. */
@@ -141,6 +142,12 @@ int process_setup_events(const volatile uint32_t *words)
      * cannot overflow; the firmware never reads host memory to check. */
     if (count < EVENTS_MIN || count < p->num_pendings || (count & (count - 1)) != 0)
         return COMMAND_BAD;
+#if OPT_RELAY
+    /* Beside them stand those about control and refusals, as many as the host has said that it took. */
+    if (index != SS_GENERIC_PROCESS || count < p->num_pendings + EVENTS_BESIDE)
+        return COMMAND_BAD;
+    relay_events(count - p->num_pendings);
+#endif
     if (count > SS_WINDOW_SIZE / 4 || local % 4 != 0 || !in_window(local, count * 4))
         return COMMAND_BAD;
     p->event_local = local;

@@ -3,30 +3,18 @@
 #include "accel.h"
 #include "command.h"
 #include "dmalist.h"
+#include "drains.h"
 #include "event.h"
 #include "fifo.h"
 #include "niccb.h"
 #include "panic.h"
 #include "plant.h"
 #include "recover.h"
+#include "relay.h"
 #include "trace.h"
 
 static source_t *stalled_head; /* Sources whose head pending found the FIFO full. */
 static source_t *stalled_tail;
-
-/* Streams to free that found the FIFO full: words 0 and 1 of their commands. A stream is here
- * once at most, so the ring cannot overflow. */
-static struct {
-    uint32_t word0, word1;
-#if OPT_OVERFLOW
-    uint32_t length;
-#define LENGTH_IF_ANY(length) (length)
-#else
-#define LENGTH_IF_ANY(length) 0
-#endif
-} drains[SS_CAM_ENTRIES];
-static uint32_t drains_head;
-static uint32_t drains_count;
 
 void rx_init(void)
 {
@@ -37,50 +25,6 @@ void rx_init(void)
     rx_fifo_head = io_read32(SS_RX_HEAD);
     rx_fifo_tail = io_read32(SS_RX_TAIL);
     rx_done_head = io_read32(SS_RX_DONE_HEAD);
-}
-
-/* Frees the stream of a message that had no payload, or drops all of it, `length` bytes. No pending waits for
- * this: the tag says so. */
-#if OPT_OVERFLOW
-static void rx_drop(uint32_t stream, uint32_t tag, uint32_t length)
-#else
-ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
-#endif
-{
-    uint32_t word0 = DMA_WORD0(SS_DMA_OP_DISCARD, SS_DMA_FLAG_LAST, stream);
-    uint32_t word1 = DMA_WORD1(tag, 0);
-
-    if (drains_count == 0 && rx_fifo_has_room()) {
-        rx_fifo_push(word0, word1, 0, LENGTH_IF_ANY(length));
-        return;
-    }
-    drains[(drains_head + drains_count) % SS_CAM_ENTRIES].word0 = word0;
-    drains[(drains_head + drains_count) % SS_CAM_ENTRIES].word1 = word1;
-#if OPT_OVERFLOW
-    drains[(drains_head + drains_count) % SS_CAM_ENTRIES].length = length;
-#endif
-    ++drains_count;
-    waiting |= WAITING_DRAIN;
-}
-
-#if OPT_OVERFLOW
-ACCEL_SHARED void rx_drain(uint32_t stream, uint32_t tag)
-{
-    rx_drop(stream, tag, 0);
-}
-#endif
-
-static void rx_drain_waiting(void)
-{
-    while (drains_count) {
-        if (!rx_fifo_has_room())
-            return;
-        rx_fifo_push(drains[drains_head].word0, drains[drains_head].word1, 0,
-                     LENGTH_IF_ANY(drains[drains_head].length));
-        drains_head = (drains_head + 1) % SS_CAM_ENTRIES;
-        --drains_count;
-    }
-    waiting &= ~WAITING_DRAIN;
 }
 
 static void rx_alloc_pending(uint32_t nid)
@@ -143,16 +87,30 @@ static inline void rx_announce_whole(void)
     }
 }
 
+#if OPT_NUMBERED
+static uint32_t told_nid; /* Who sent the next notification's message, if the header cannot tell. */
+_Static_assert(SS_CAM_ENTRIES == 256, "bits 7..0 are a stream, and the number is above");
+#endif
+#define NEW_STREAM_MASK (OPT_NUMBERED ? 0xFFu : 0xFFFFu)
+#if OPT_RELAY
+/* The number that the routing flit gave. */
+#define ROUTING_NUMBER(word) (((word) >> 8 & 0xFF) | ((word) >> 15 & 0xFF00))
+#endif
+
 /* A message that was complete in its first packet and whose CRC is wrong: nothing in its header
  * can be trusted, so the kernel is told, and no source is involved. */
-static void rx_bad_header(uint32_t stream, const volatile uint32_t *header)
+static void rx_bad_header(uint32_t stream, const volatile uint32_t *header, uint32_t word)
 {
+    (void)word;
     trace();
     process = &processes[SS_GENERIC_PROCESS];
     rx_alloc_pending(header[1] & 0xFFFF);
     pending->source = 0;
     pending->state = PENDING_RX_DONE;
     rx_write_header(header, header[0], header[1], header[2], header[3]);
+#if OPT_RELAY
+    relay_note(told_nid, ROUTING_NUMBER(word));
+#endif
     event_post(SS_EVENT_TYPE_ERR_RX_HDR_CRC);
     rx_drain(stream, TAG_DRAIN_BAD);
 }
@@ -165,7 +123,7 @@ static void rx_count_message(void)
         niccb.cam_high_water = cached_niccb.cam_high_water = cached_niccb.cam_in_use;
 }
 
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
 #define rx_check_serial(serial) ((void)(serial)) /* What is refused comes again. */
 #else
 /* Messages of one source come in order. One that does not is counted. */
@@ -192,12 +150,6 @@ static uint32_t rx_wire_length(uint32_t word0, uint32_t length)
     return length;
 }
 
-#if OPT_OVERFLOW
-static uint32_t told_nid; /* Who sent the next notification's message, if the header cannot tell. */
-_Static_assert(SS_CAM_ENTRIES == 256, "bits 7..0 are a stream, and the number is above");
-#endif
-#define NEW_STREAM_MASK (OPT_OVERFLOW ? 0xFFu : 0xFFFFu)
-
 static void rx_message(uint32_t word)
 {
     uint32_t stream = word & NEW_STREAM_MASK;
@@ -213,8 +165,12 @@ static void rx_message(uint32_t word)
         if (!recover_admits(told_nid, RECOVER_ROUTING(word), &processes[SS_GENERIC_PROCESS]))
             rx_drain(stream, TAG_DRAIN_BAD); /* It has come alone. */
         else
+#elif OPT_RELAY
+        if (!relay_admits(told_nid, ROUTING_NUMBER(word)))
+            rx_drain(stream, TAG_DRAIN_BAD);
+        else
 #endif
-            rx_bad_header(stream, header);
+            rx_bad_header(stream, header, word);
         rx_count_message();
         return;
     }
@@ -225,6 +181,14 @@ static void rx_message(uint32_t word)
 #if OPT_OVERFLOW
     process = process_find(word2 >> 16);
     if (!recover_admits(word1 & 0xFFFF, RECOVER_ROUTING(word), process)) {
+        rx_drop(stream, TAG_DRAIN_BAD, rx_wire_length(word0, word3));
+        rx_count_message();
+        return;
+    }
+    source = source_get(word1 & 0xFFFF);
+#elif OPT_RELAY
+    process = &processes[SS_GENERIC_PROCESS];
+    if (!relay_admits(word1 & 0xFFFF, ROUTING_NUMBER(word))) {
         rx_drop(stream, TAG_DRAIN_BAD, rx_wire_length(word0, word3));
         rx_count_message();
         return;
@@ -241,6 +205,9 @@ static void rx_message(uint32_t word)
     }
     rx_alloc_pending(word1 & 0xFFFF);
     serial = rx_write_header(header, word0, word1, word2, word3);
+#if OPT_RELAY
+    relay_note(word1 & 0xFFFF, ROUTING_NUMBER(word));
+#endif
     if (OPT_INLINE && ((word0 >> 8) & SS_HEADER_FLAG_INLINE)) {
         pending->source = 0;
         pending->state = PENDING_RX_DONE;
@@ -453,16 +420,24 @@ static void rx_notification(uint32_t word)
         break;
     case SS_DONE_CAM_OVERFLOW:
         NICCB_ADD(cam_ovf, 1);
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
         /* fallthrough */
     case SS_DONE_SOURCE:
         told_nid = word & 0xFFFF;
         break;
     case SS_DONE_OVERFLOW_ROUTING:
+#if OPT_RELAY
+        relay_overflow(told_nid, word);
+#else
         recover_overflow(told_nid, word & (0xFFFFu | SS_DONE_RESUMED));
+#endif
         break;
     case SS_DONE_CONTROL:
+#if OPT_RELAY
+        relay_read_slot(word & (SS_CONTROL_SLOTS - 1));
+#else
         recover_read_slot(word & (SS_CONTROL_SLOTS - 1));
+#endif
         break;
 #else
         panic(SS_PANIC_REASON_CAM_OVERFLOW, word & 0xFFFF);
@@ -482,6 +457,9 @@ void rx_take_all(uint32_t tail)
 #if OPT_OVERFLOW
         if (!recover_can_answer())
             break;
+#elif OPT_RELAY
+        if (!relay_room)
+            break; /* Until the kernel has taken some events. */
 #else
         if (OPT_ACCELERATED && accelerated_alive && accel_exhausted() && accel_blocked(word))
             return;

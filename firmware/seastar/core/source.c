@@ -8,7 +8,7 @@ source_t sources[OPT_SOURCES] PORT_NOINIT;
 
 static source_t *buckets[SOURCE_BUCKETS];
 static source_t *free_head;
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
 uint32_t sources_idle;
 #endif
 static uint32_t clock_hand; /* Where the search for an unused source goes on. */
@@ -24,7 +24,7 @@ void source_init(void)
         buckets[i] = 0;
     free_head = 0;
     clock_hand = 0;
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
     sources_idle = OPT_SOURCES;
 #endif
     for (uint32_t i = OPT_SOURCES; i-- > 0;) {
@@ -101,7 +101,7 @@ source_t *source_get(uint32_t nid)
         s = s->hash_next;
     if (!s)
         s = source_alloc(nid);
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
     if (!s->refs)
         --sources_idle;
 #endif
@@ -109,7 +109,7 @@ source_t *source_get(uint32_t nid)
     return s;
 }
 
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
 source_t *source_find(uint32_t nid)
 {
     source_t *s = *bucket_of(nid);

@@ -65,7 +65,7 @@ void source_init(void);
 /* Finds the source of a node, or makes one; takes a reference. Panics when all are in use. */
 source_t *source_get(uint32_t nid);
 
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
 extern uint32_t sources_idle; /* Without references. */
 
 /* The source of a way; 0: there is none. */
@@ -76,7 +76,9 @@ static inline int source_available(uint32_t nid)
 {
     return sources_idle || source_find(nid);
 }
+#endif
 
+#if OPT_OVERFLOW
 /* The same for messages to a node. Answers leave one to what comes, and requests one more, to answers: nodes
  * that wait for one another to take messages must be able to. */
 static inline int source_available_to(uint32_t way)
@@ -94,7 +96,7 @@ static inline int source_available_to(uint32_t way)
 static inline void source_put(source_t *s)
 {
     --s->refs;
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
     if (!s->refs)
         ++sources_idle;
 #endif

@@ -110,6 +110,7 @@ _Static_assert(offsetof(struct ss_tx_command, length) == 8, "word 2");
 _Static_assert(offsetof(struct ss_tx_command, addr_lo) == 12, "word 3");
 _Static_assert(offsetof(struct ss_tx_command, addr_hi) == 16, "word 4");
 _Static_assert(offsetof(struct ss_tx_command, dma_list) == 20, "word 5");
+_Static_assert(offsetof(struct ss_tx_command, number) == 26, "word 6");
 
 int tx_command(uint32_t word0, const volatile uint32_t *words)
 {
@@ -133,7 +134,11 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
         if (!dmalist_valid(addr_lo, dma_count))
             return COMMAND_BAD;
     }
-#if !OPT_OVERFLOW
+#if OPT_RELAY
+    /* Nothing is kept of those that messages go to. */
+    pending->source = 0;
+    pending->stream = (uint16_t)(words[6] >> 16);
+#elif !OPT_OVERFLOW
     source = source_get(word1 & 0xFFFF);
     pending->source = local_address(source);
 #endif
@@ -374,8 +379,10 @@ static void tx_complete(uint32_t word)
         return;
     }
 #endif
+#if !OPT_RELAY
     source = local_pointer(pending->source);
     source_put(source);
+#endif
     pending->state = PENDING_IDLE;
     process = &processes[pending->process_index];
     if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS) {

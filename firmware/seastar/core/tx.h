@@ -7,7 +7,7 @@
 
 /* The length field of a header command: all headers are as long, so that an image that recovers gives the
  * message's number there. */
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
 #define TX_HEADER_LENGTH pending->stream
 #else
 #define TX_HEADER_LENGTH ((uint32_t)sizeof(struct ss_portals_header))

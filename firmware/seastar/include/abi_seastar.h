@@ -16,6 +16,9 @@
 /* Bit of a message's number, where the firmware recovers: an answer that firmware has made. Answers between two nodes are numbered by themselves. Source: assumed. */
 #define SS_NUMBER_ANSWER SS_U(0x00008000)
 
+/* Bit of a message's number, where the host's kernel recovers: the sender wants to be told when the message was taken. Source: assumed. */
+#define SS_NUMBER_TELL SS_U(0x00008000)
+
 /* Slots in SRAM for packets of the control class that come: in the place of mailbox 0, which no process has. Source: assumed. */
 #define SS_CONTROL_SLOT_BASE SS_U(0xFFFA0000)
 
@@ -64,6 +67,9 @@
 /* Words in the result ring. Source: Kitten driver. */
 #define SS_RESULT_COUNT SS_U(2)
 
+/* CONTROL commands that the kernel gives beyond those of which ROOM has told. Source: assumed: as the DMA engines' FIFOs. */
+#define SS_CONTROL_WINDOW SS_U(64)
+
 /* No entry. Source: assumed. */
 #define SS_ENTRY_NONE SS_U(0x0000FFFF)
 
@@ -86,6 +92,8 @@
 #define SS_COMMAND_OP_SYNC SS_U(12) /* Accelerated: event RESULT, once all commands before it have been taken. */
 #define SS_COMMAND_OP_COUNT SS_U(13) /* Accelerated: an operation begins on an entry's descriptor: counts it against the threshold; event RESULT. */
 #define SS_COMMAND_OP_END_PROCESS SS_U(14) /* An accelerated process leaves (mark_alive_command); result 0. Only through the generic process's mailbox. */
+#define SS_COMMAND_OP_CONTROL SS_U(15) /* The kernel recovers: send a packet of the control class (control_command); no result, but event ROOM for every CONTROL_WINDOW / 2 of them. */
+#define SS_COMMAND_OP_SEEN SS_U(16) /* The kernel recovers: it has taken so many events about control and refusals (seen_command), and the firmware may post as many again; no result. */
 
 /* Flags of an entry_command and of a match_entry. Source: assumed. */
 #define SS_ENTRY_FLAG_AFTER SS_U(1) /* Command: behind `base`, or at the tail; else before it, or at the head. Entry: it stands in a list. */
@@ -155,6 +163,17 @@
 #define SS_EVENT_TYPE_ERR_RX_HDR_CRC SS_U(135) /* A message without payload failed its CRC; index: pending. */
 #define SS_EVENT_TYPE_ERR_RX_CRC SS_U(136) /* A payload failed its end-to-end CRC; index: pending. */
 #define SS_EVENT_TYPE_ERR_TX SS_U(137) /* The TX DMA engine reported an error; index: pending. */
+
+/* Events where the kernel recovers (firmware.overflow=host) that are of no pending: kind | number << NUMBER_SHIFT | node. All others have 0 in the place of the kind. Source: assumed. */
+#define SS_HOST_EVENT_TAKEN SS_U(0x20000000) /* A packet of the control class came: control_op TAKEN. */
+#define SS_HOST_EVENT_REFUSED SS_U(0x40000000) /* The same: REFUSED. */
+#define SS_HOST_EVENT_CALLED SS_U(0x60000000) /* The same: CALLED. */
+#define SS_HOST_EVENT_NO_STREAM SS_U(0x80000000) /* A message was dropped, because no stream or no source was free. */
+#define SS_HOST_EVENT_NO_PENDING SS_U(0xA0000000) /* A message was dropped, because no receive pending was free. */
+#define SS_HOST_EVENT_ROOM SS_U(0xC0000000) /* CONTROL_WINDOW / 2 more CONTROL commands were carried out. */
+#define SS_HOST_EVENT_KIND_MASK SS_U(0xE0000000) /* Mask of the kind. */
+#define SS_HOST_EVENT_NUMBER_SHIFT SS_U(14) /* Place of the number, which has 15 bits. */
+#define SS_HOST_EVENT_NODE_MASK SS_U(16383) /* Mask of the node. */
 
 /* Options of a memory descriptor that the firmware looks at. Source: Portals 3.3 s3.10.1. */
 #define SS_DESCRIPTOR_OPTION_PUT SS_U(1) /* Puts are accepted. */
@@ -390,7 +409,7 @@ struct ss_control_packet {
     uint8_t op; /* control_op; 0 in an empty slot. */
     uint8_t unused_1[1];
     uint16_t peer; /* The node that gets it; in a slot, the node that sent it. */
-    uint16_t number; /* Number of a message among those between the two nodes; of CALLED, only NUMBER_ANSWER. */
+    uint16_t number; /* Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused. */
     uint8_t unused_6[10];
 } __attribute__((aligned(2)));
 _Static_assert(sizeof(struct ss_control_packet) == 16, "control_packet size");
@@ -479,7 +498,8 @@ struct ss_tx_command {
     uint32_t addr_hi; /* Bits 39..32. */
     uint32_t dma_list; /* Local-bus address of the precomputed DMA commands. */
     uint16_t entry; /* Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none. */
-    uint8_t unused_26[38];
+    uint16_t number; /* The kernel recovers: the message's number among those to this peer, and NUMBER_TELL. */
+    uint8_t unused_28[36];
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_tx_command) == 64, "tx_command size");
 _Static_assert(offsetof(struct ss_tx_command, op) == 0, "tx_command.op");
@@ -492,6 +512,7 @@ _Static_assert(offsetof(struct ss_tx_command, addr_lo) == 12, "tx_command.addr_l
 _Static_assert(offsetof(struct ss_tx_command, addr_hi) == 16, "tx_command.addr_hi");
 _Static_assert(offsetof(struct ss_tx_command, dma_list) == 20, "tx_command.dma_list");
 _Static_assert(offsetof(struct ss_tx_command, entry) == 24, "tx_command.entry");
+_Static_assert(offsetof(struct ss_tx_command, number) == 26, "tx_command.number");
 
 /* RX: where the payload of an announced message goes. Source: contents: pedretti2005 s4.3.2; offsets assumed. */
 struct ss_rx_command {
@@ -527,6 +548,34 @@ _Static_assert(sizeof(struct ss_release_command) == 64, "release_command size");
 _Static_assert(offsetof(struct ss_release_command, op) == 0, "release_command.op");
 _Static_assert(offsetof(struct ss_release_command, process_index) == 1, "release_command.process_index");
 _Static_assert(offsetof(struct ss_release_command, pending) == 2, "release_command.pending");
+
+/* CONTROL: a packet of the control class to another node's kernel. Source: that the protocol runs on the Opteron: brightwell2007; format assumed. */
+struct ss_control_command {
+    uint8_t op; /* command_op CONTROL */
+    uint8_t process_index; /* Firmware process. */
+    uint16_t control; /* control_op */
+    uint16_t peer; /* The node that gets it. */
+    uint16_t number; /* Number of a message among those between the two nodes. */
+    uint8_t unused_8[56];
+} __attribute__((aligned(2)));
+_Static_assert(sizeof(struct ss_control_command) == 64, "control_command size");
+_Static_assert(offsetof(struct ss_control_command, op) == 0, "control_command.op");
+_Static_assert(offsetof(struct ss_control_command, process_index) == 1, "control_command.process_index");
+_Static_assert(offsetof(struct ss_control_command, control) == 2, "control_command.control");
+_Static_assert(offsetof(struct ss_control_command, peer) == 4, "control_command.peer");
+_Static_assert(offsetof(struct ss_control_command, number) == 6, "control_command.number");
+
+/* SEEN: room in the event ring for words about control and refusals. Source: assumed. */
+struct ss_seen_command {
+    uint8_t op; /* command_op SEEN */
+    uint8_t process_index; /* Firmware process. */
+    uint16_t count; /* Events that the kernel has taken since the last SEEN. */
+    uint8_t unused_4[60];
+} __attribute__((aligned(2)));
+_Static_assert(sizeof(struct ss_seen_command) == 64, "seen_command size");
+_Static_assert(offsetof(struct ss_seen_command, op) == 0, "seen_command.op");
+_Static_assert(offsetof(struct ss_seen_command, process_index) == 1, "seen_command.process_index");
+_Static_assert(offsetof(struct ss_seen_command, count) == 2, "seen_command.count");
 
 /* ATTACH, DESCRIBE, POST, UPDATE, UNLINK, ADMIT, SYNC, COUNT: of a match entry and its memory descriptor. Source: what an entry is: Portals 3.3 s3.9, s3.10; offsets assumed. */
 struct ss_entry_command {
@@ -678,7 +727,7 @@ _Static_assert(offsetof(struct ss_lower_pending, extra) == 28, "lower_pending.ex
 /* All that the host needs to know of one message; the firmware writes it and never reads it. Source: size: Kitten driver; rule: pedretti2005 s4.2. */
 struct ss_upper_pending {
     uint8_t header[64]; /* portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware. */
-    uint8_t data[64]; /* Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending. */
+    uint8_t data[64]; /* Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node << 16, until an operand is deposited. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending. */
 } __attribute__((aligned(1)));
 _Static_assert(sizeof(struct ss_upper_pending) == 128, "upper_pending size");
 _Static_assert(offsetof(struct ss_upper_pending, header) == 0, "upper_pending.header");

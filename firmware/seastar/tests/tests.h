@@ -17,6 +17,7 @@ extern const struct test tests_fault[];
 extern const struct test tests_soak[];
 extern const struct test tests_accel[];
 extern const struct test tests_atomic[];
+extern const struct test tests_relay[];
 
 /* For the random soak: a failure prints both. */
 extern uint64_t soak_seed;

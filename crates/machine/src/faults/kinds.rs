@@ -331,8 +331,8 @@ const OF_MACHINES: &[FaultKind] = &[
         scope: Scope::Boot,
         what: "The kernel gives the firmware so few receive pendings when it starts it.",
         expected: "The firmware stops the node when a message finds none, and says from which \
-                   node it came. With firmware.overflow=nic the message is refused, and comes \
-                   again. A process on the network interface has so few, too.",
+                   node it came. With firmware.overflow=nic or host the message is refused, and \
+                   comes again. A process on the network interface has so few, too.",
         counter: "kernel.rx_pendings_max",
         endings: &["no receive pending is free"],
         misleads: false,
@@ -356,7 +356,7 @@ const OF_MACHINES: &[FaultKind] = &[
         what: "The kernel gives the firmware an event ring with so few slots.",
         expected:
             "The firmware refuses one that could run over (of less than 1024 slots, or fewer \
-                   than its pendings), or that is no power of two, and stops the node at its boot. \
+                   than its pendings, with firmware.overflow=host 16 more), or that is no power of two, and stops the node at its boot. \
                    1024, 2048 and 4096 do, if pendings fit: nothing but time.",
         counter: "",
         endings: &["mailbox command 2 cannot be obeyed: the event ring"],
@@ -383,8 +383,8 @@ const OF_MACHINES: &[FaultKind] = &[
         scope: Scope::Boot,
         what: "So few entries of the receive engine's CAM work.",
         expected: "A message that finds none waits, and all behind it, if some other has come \
-                   whole; else the firmware stops the node. With firmware.overflow=nic it is \
-                   refused, and comes again.",
+                   whole; else the firmware stops the node. With firmware.overflow=nic or host \
+                   it is refused, and comes again.",
         counter: "rx.stalls, rx.cam_overflows",
         endings: &["more messages in flight than the receive engine can demultiplex"],
         misleads: false,
@@ -397,8 +397,8 @@ const OF_MACHINES: &[FaultKind] = &[
         what: "The firmware is built with so few source structures; the same as --set \
                firmware.sources.",
         expected: "Structures of peers without messages in progress are used again; without any \
-                   the firmware stops the node, or, with firmware.overflow=nic, refuses messages, \
-                   which come again.",
+                   the firmware stops the node, or, with firmware.overflow=nic or host, messages \
+                   are refused, and come again.",
         counter: "",
         endings: &["all source structures are in use"],
         misleads: false,

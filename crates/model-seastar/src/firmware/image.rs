@@ -21,7 +21,14 @@ pub struct BadImage(pub String);
 
 /// Checks that there is firmware with these options. The error is a sentence.
 pub fn can_build(parameters: &Parameters) -> Result<(), String> {
-    if parameters.switch("firmware.trace") && parameters.choice("firmware.overflow") == "nic" {
+    let overflow = parameters.choice("firmware.overflow");
+    if overflow == "host" && parameters.number::<u32>("firmware.accelerated") > 0 {
+        return Err("firmware.overflow=host: the kernel recovers for its own Portals, and \
+                    accelerated processes do without it; set firmware.overflow=nic, or \
+                    firmware.accelerated=0"
+            .into());
+    }
+    if parameters.switch("firmware.trace") && overflow == "nic" {
         return Err(
             "firmware.trace=on: firmware.overflow=nic keeps in the trace ring's place whom it has \
              refused; set firmware.overflow=panic to trace"
@@ -44,6 +51,7 @@ pub fn variant(parameters: &Parameters) -> String {
     };
     let overflow = match parameters.choice("firmware.overflow") {
         "panic" => "",
+        "host" => "_overflow-host",
         _ => "_overflow-nic",
     };
     format!(

@@ -104,6 +104,13 @@ impl Node {
         let pendings = self.driver.get().map(|driver| driver.pendings_max()).unwrap_or_default();
         counters.insert("kernel.tx_pendings_max".into(), pendings.transmit.into());
         counters.insert("kernel.rx_pendings_max".into(), pendings.receive.into());
+        if let Some(counts) = self.driver.get().and_then(|driver| driver.overflow_counts()) {
+            counters.insert("kernel.refused".into(), counts.refused);
+            counters.insert("kernel.called".into(), counts.called);
+            counters.insert("kernel.taken".into(), counts.taken);
+            counters.insert("kernel.repeated".into(), counts.repeated);
+            counters.insert("kernel.turned_away".into(), counts.turned_away);
+        }
         if let Some(rings) = &self.ports.rings {
             counters.insert("nic.atomics".into(), rings.atomics());
             counters.insert("nic.posts_refused".into(), rings.posts_refused());

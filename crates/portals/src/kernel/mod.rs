@@ -7,6 +7,7 @@
 
 use crate::library::{Error, Identity, Interface, IoVec, ProcessId, Span, Work, PID_ANY};
 use crate::nal::{seastar, Nal, NewUser, Run};
+use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use host::{Cpu, Extent, Lock, SpaceId, Waker};
 use std::cell::{Cell, RefCell};
@@ -225,6 +226,7 @@ impl Kernel {
             user.sync(self, cpu);
         }
         self.with(slot, Interface::leave);
+        self.make_room(cpu);
         self.tell(cpu, || Told::Leaving { slot: slot.0 });
     }
 
@@ -240,6 +242,28 @@ impl Kernel {
             self.tell(cpu, || Told::Closed { slot: slot.0 });
         }
         !busy
+    }
+
+    /// True if messages for a process were refused because its event queue was full.
+    pub(crate) fn has_refused(&self, slot: Slot) -> bool {
+        self.nal.has_refused(slot)
+    }
+
+    /// A process has made room in such a queue, or leaves.
+    pub(crate) fn make_room(&self, cpu: &Cpu) {
+        self.nal.make_room(self, cpu);
+    }
+
+    /// The process that a message is for, if its event queue has no room for it.
+    pub(crate) fn crowded(&self, header: &PortalsHeader) -> Option<Slot> {
+        wire::request(header)?;
+        let slot = self.find(u32::from(header.target_pid))?;
+        self.with(slot, |interface| interface.is_crowded())?.then_some(slot)
+    }
+
+    /// True if a process's event queues have room again, or it has left.
+    pub(crate) fn is_roomy(&self, slot: Slot) -> bool {
+        self.with(slot, |interface| interface.is_roomy()).unwrap_or(true)
     }
 
     /// Makes a process look that waits for the end of its operations.

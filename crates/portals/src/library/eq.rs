@@ -4,6 +4,9 @@ use super::types::Event;
 use crate::mutant::{is_mutant, Mutant};
 use std::collections::VecDeque;
 
+/// Events that a message posts at most: START, END, UNLINK, and one to spare.
+const EVENTS_OF_MESSAGE: usize = 4;
+
 /// An event taken from a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
@@ -28,6 +31,8 @@ pub(crate) struct EventQueue {
     hidden: usize,
     /// True if posted events stay hidden until they are published.
     holds_back: bool,
+    /// Messages are refused while it is full, if the kernel can.
+    pub(crate) refuses: bool,
 }
 
 impl EventQueue {
@@ -41,6 +46,7 @@ impl EventQueue {
             promised: 0,
             hidden: 0,
             holds_back,
+            refuses: false,
         }
     }
 
@@ -85,6 +91,21 @@ impl EventQueue {
     /// Events that it holds, and how many wait in it.
     pub(crate) fn fill(&self) -> (u64, u64) {
         (self.slots as u64, self.ring.len() as u64)
+    }
+
+    /// Events for which it has room, those that will be posted for sure taken off.
+    fn free(&self) -> usize {
+        self.slots.saturating_sub(self.ring.len() + self.promised as usize)
+    }
+
+    /// True if there is no room for the events of one more message.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.refuses && self.free() < EVENTS_OF_MESSAGE
+    }
+
+    /// True if half of it is empty.
+    pub(crate) fn is_roomy(&self) -> bool {
+        !self.refuses || self.free() >= self.slots / 2
     }
 
     /// True if every event that was posted has been read.

@@ -413,6 +413,23 @@ impl Interface {
         Ok(EqHandle::from_raw(self.eqs.insert(queue).ok_or(Error::NoSpace)?))
     }
 
+    /// Has messages refused while an event queue is full, if the kernel can.
+    pub fn eq_refuses(&mut self, eq: EqHandle) {
+        if let Some(queue) = self.eqs.get_mut(eq.raw()) {
+            queue.refuses = true;
+        }
+    }
+
+    /// True if such a queue has no room for the events of one more message.
+    pub(crate) fn is_crowded(&self) -> bool {
+        !self.leaving && self.eqs.iter().any(|(_, queue)| queue.is_crowded())
+    }
+
+    /// True if all such queues are half empty.
+    pub(crate) fn is_roomy(&self) -> bool {
+        self.leaving || self.eqs.iter().all(|(_, queue)| queue.is_roomy())
+    }
+
     /// Frees an event queue (PtlEQFree). Events of descriptors that still name it vanish.
     pub fn eq_free(&mut self, eq: EqHandle) -> Result<(), Error> {
         self.eqs.remove(eq.raw()).map(|_| ()).ok_or(Error::EqInvalid)

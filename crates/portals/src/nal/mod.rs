@@ -48,6 +48,14 @@ pub trait Nal {
         None
     }
 
+    /// True if messages for a process were refused because its event queue was full.
+    fn has_refused(&self, _slot: Slot) -> bool {
+        false
+    }
+
+    /// There may be room in event queues again.
+    fn make_room(&self, _kernel: &Kernel, _cpu: &Cpu) {}
+
     /// Such a process has left.
     fn end(&self, _kernel: &Kernel, _cpu: &Cpu, _process: &seastar::Accelerated) {}
 }

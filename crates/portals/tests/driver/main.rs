@@ -9,3 +9,4 @@ mod messages;
 #[cfg(debug_assertions)] // A release has no such bugs.
 mod mutants;
 mod observation;
+mod overflow;

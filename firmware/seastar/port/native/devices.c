@@ -20,8 +20,10 @@ volatile struct ss_niccb niccb;
 volatile struct ss_mailbox mailboxes[SS_MAILBOX_COUNT];
 volatile uint32_t rx_headers[SS_CAM_ENTRIES][SS_RX_HEADER_SIZE / 4];
 volatile uint32_t ready_flag;
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
 volatile struct ss_control_packet control_slots[SS_CONTROL_SLOTS];
+#endif
+#if OPT_OVERFLOW
 volatile uint32_t waiting_bits[2 * SS_MAILBOX_COUNT][SS_WAITING_NODES / 32];
 #endif
 
@@ -83,7 +85,7 @@ static uint32_t *index_register(uint32_t address)
     case SS_RX_TAIL: return &devices.rx_tail;
     case SS_RX_DONE_HEAD: return &devices.rx_done_head;
     case SS_RX_DONE_TAIL: return &devices.rx_done_tail;
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
     case SS_TX_CONTROL_HEAD: return &devices.control_head;
     case SS_TX_CONTROL_TAIL: return &devices.control_tail;
     case SS_RX_CONTROL_HEAD: return &devices.slot_head;
@@ -147,7 +149,7 @@ static int is_own_index(uint32_t address)
 {
     return address == SS_TX_TAIL || address == SS_RX_TAIL || address == SS_TX_DONE_HEAD ||
            address == SS_RX_DONE_HEAD ||
-           (OPT_OVERFLOW && (address == SS_TX_CONTROL_TAIL || address == SS_RX_CONTROL_HEAD));
+           (OPT_NUMBERED && (address == SS_TX_CONTROL_TAIL || address == SS_RX_CONTROL_HEAD));
 }
 
 uint8_t io_read8(uint32_t address)
@@ -195,7 +197,7 @@ void io_write32(uint32_t address, uint32_t value)
         word = table_word(devices.tx_fifo, sizeof(devices.tx_fifo), SS_TX_FIFO, address);
     if (!word)
         word = table_word(devices.rx_fifo, sizeof(devices.rx_fifo), SS_RX_FIFO, address);
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
     if (!word)
         word = table_word(devices.control_fifo, sizeof(devices.control_fifo), SS_TX_CONTROL_FIFO, address);
 #endif

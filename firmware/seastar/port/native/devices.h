@@ -28,7 +28,7 @@ struct devices {
     uint32_t rx_done[SS_DONE_FIFO_DEPTH];
     uint32_t tx_head, tx_tail, tx_done_head, tx_done_tail;
     uint32_t rx_head, rx_tail, rx_done_head, rx_done_tail;
-#if OPT_OVERFLOW
+#if OPT_NUMBERED
     struct ss_control_packet control_fifo[SS_DMA_FIFO_DEPTH];
     uint32_t control_head, control_tail;
     uint32_t slot_head;                 /* Of the slots that the firmware has read. */

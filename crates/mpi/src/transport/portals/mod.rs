@@ -103,6 +103,8 @@ impl Portals {
             Ok(eq) => eq,
             Err(error) => faulty("PtlEQAlloc", error),
         };
+        // Every wait takes events from it, so whoever is refused is called.
+        ni.eq_refuses(unexpected_queue);
         let empty = match ni.md_bind(Md::new(0, 0, 0), Unlink::Retain) {
             Ok(md) => md,
             Err(error) => faulty("PtlMDBind", error),

@@ -15,6 +15,8 @@ pub struct Costs {
     pub dispatch: Duration,
     /// A command for the firmware put together, before its words are written.
     pub command_build: Duration,
+    /// The record of a peer found and changed, where the kernel recovers.
+    pub peer: Duration,
 }
 
 /// Sizes of the pools that the kernel has, or gives the firmware: small ones are faults on request.
@@ -61,6 +63,8 @@ pub struct Config {
     /// Commands of DMA lists that the kernel keeps in its own memory, for lists without room in SRAM; 0 where
     /// buffers are contiguous.
     pub list_commands: u32,
+    /// The kernel recovers from exhaustion in the network interface (brightwell2007: on the Opteron).
+    pub recovers: bool,
     /// Accelerated processes that the node may have.
     pub accelerated: u32,
     /// Pendings of an accelerated process that its library uses, for transmits.

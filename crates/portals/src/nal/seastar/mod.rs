@@ -1,7 +1,7 @@
 //! The driver for the SeaStar in generic mode (pedretti2005 s4): every process's operations go through one
 //! mailbox, and one interrupt handler drains one event queue.
 
-use crate::kernel::{Counters, Data, Kernel};
+use crate::kernel::{Counters, Data, Kernel, Slot};
 use crate::nal::{Nal, NewUser, Run, Transmit};
 use abi::seastar::{
     command_op, InitEqcbCommand, InitProcessCommand, MarkAliveCommand, ATOMIC_MAX,
@@ -10,6 +10,7 @@ use abi::seastar::{
 use dma_list::DmaLists;
 use host::{Cpu, Extent, SharedMemory};
 use mailbox::Mailbox;
+use overflow::Relay;
 use receive::Receive;
 use region::Region;
 use std::cell::{Cell, RefCell};
@@ -21,12 +22,14 @@ mod accelerated;
 mod config;
 mod dma_list;
 mod mailbox;
+mod overflow;
 mod receive;
 mod region;
 mod transmit;
 
 pub use accelerated::{Accelerated, Rings};
 pub use config::{Config, Costs, Pools};
+pub use overflow::OverflowCounts;
 
 /// Process id that the generic firmware process is initialised with: it serves every process id.
 const GENERIC_PID: u16 = 0;
@@ -65,6 +68,8 @@ pub struct Driver {
     counted: Cell<u16>,
     /// The accelerated processes of the node.
     rings: Rc<Rings>,
+    /// Recovery by the kernel.
+    relay: Option<Relay>,
 }
 
 /// Most pendings that were in use at a time.
@@ -101,7 +106,11 @@ impl Driver {
         let (lists, slots) = (config.list_commands, pools.event_slots);
         let beside = if process == GENERIC_PROCESS { 0 } else { ATOMIC_MAX };
         let region = Region::new(memory, window, (pendings, beside), lists, slots);
+        let receives = u32::from(pools.receives).min(pendings - u32::from(tx));
+        let spare = slots.saturating_sub(u32::from(tx) + receives);
+        let recovers = config.recovers && process == GENERIC_PROCESS;
         Driver {
+            relay: recovers.then(|| Relay::new(receives as usize, spare)),
             config: *config,
             process,
             mailbox: Mailbox::new(process, config.shadow_fifos),
@@ -216,6 +225,14 @@ impl Nal for Driver {
     }
     fn join(&self, kernel: &Rc<Kernel>) {
         self.rings.join(kernel);
+    }
+    fn has_refused(&self, slot: Slot) -> bool {
+        self.relay.as_ref().is_some_and(|relay| relay.has_refused(slot))
+    }
+    fn make_room(&self, kernel: &Kernel, cpu: &Cpu) {
+        if let Some(relay) = &self.relay {
+            self.answer(relay, kernel, cpu);
+        }
     }
     fn end(&self, kernel: &Kernel, cpu: &Cpu, process: &Accelerated) {
         self.end_process(kernel, cpu, process);

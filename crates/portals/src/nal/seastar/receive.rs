@@ -2,6 +2,7 @@
 //! (pedretti2005 s4.3.2).
 
 use super::dma_list::{self, DmaList};
+use super::overflow::Relay;
 use super::Driver;
 use crate::kernel::wire::{self, payload_length};
 use crate::kernel::{Data, Kernel, Slot, Taker, Told, TracePoint, DATA_MAX};
@@ -26,6 +27,8 @@ pub(crate) struct Receive {
     /// Process that gets it; `None` if it is dropped or done.
     taker: Option<Taker>,
     list: Option<DmaList>,
+    /// It is dropped, and comes again.
+    turned_away: bool,
 }
 
 impl Driver {
@@ -40,7 +43,15 @@ impl Driver {
             self.slot.set((slot + 1) % self.config.pools.event_slots);
             events += 1;
             cpu.spend(self.config.costs.dispatch);
+            if let Some(relay) = &self.relay {
+                if self.told(relay, kernel, cpu, word) {
+                    continue;
+                }
+            }
             self.event(kernel, cpu, run, (word >> 16) as u16, word as u16);
+        }
+        if let Some(relay) = &self.relay {
+            self.answer(relay, kernel, cpu);
         }
         kernel.count(|counters| {
             counters.events += events;
@@ -68,6 +79,11 @@ impl Driver {
         if u32::from(pending) >= u32::from(self.config.tx_pendings) {
             self.seen.borrow_mut()[usize::from(pending)] = true;
         }
+        if let Some(relay) = &self.relay {
+            if !self.lets_in(relay, kernel, cpu, kind, pending) {
+                return;
+            }
+        }
         match kind {
             event_type::TX_COMPLETE => self.transmitted(kernel, cpu, pending, NiFail::Ok),
             event_type::ERR_TX => self.transmitted(kernel, cpu, pending, NiFail::Fail),
@@ -85,6 +101,45 @@ impl Driver {
                 "the firmware of node {} posted an event of unknown type {kind}",
                 kernel.nid
             )),
+        }
+    }
+
+    /// True if an event of `pending` goes its usual way: messages that do not come in their turn are turned away.
+    fn lets_in(&self, relay: &Relay, kernel: &Kernel, cpu: &Cpu, kind: u16, pending: u16) -> bool {
+        match kind {
+            event_type::RX_INLINE | event_type::ERR_RX_HDR_CRC => {
+                let whole = kind == event_type::RX_INLINE;
+                let taken = self.admits(relay, kernel, cpu, (pending, whole));
+                if !taken {
+                    self.release(cpu, pending);
+                }
+                taken
+            }
+            event_type::RX_HEADER => {
+                self.under_way(relay, true);
+                let taken = self.admits(relay, kernel, cpu, (pending, true));
+                if !taken {
+                    // Nothing of it is wanted.
+                    let header = self.region.read_header(pending);
+                    let receive = Receive { header, taker: None, list: None, turned_away: true };
+                    self.receives.borrow_mut()[usize::from(pending)] = Some(Box::new(receive));
+                    self.try_receive(kernel, cpu, pending, &[]);
+                }
+                taken
+            }
+            event_type::RX_COMPLETE | event_type::ERR_RX_CRC => {
+                self.under_way(relay, false);
+                let mut receives = self.receives.borrow_mut();
+                let slot = &mut receives[usize::from(pending)];
+                let gone = slot.as_ref().is_some_and(|receive| receive.turned_away);
+                if gone {
+                    *slot = None;
+                    drop(receives);
+                    self.release(cpu, pending);
+                }
+                !gone
+            }
+            _ => true,
         }
     }
 
@@ -130,7 +185,7 @@ impl Driver {
         }
         let extents = extents.unwrap_or_else(|| kernel.no_extents());
         let slot = usize::from(pending);
-        let receive = Box::new(Receive { header, taker, list: None });
+        let receive = Box::new(Receive { header, taker, list: None, turned_away: false });
         let previous = self.receives.borrow_mut()[slot].replace(receive);
         if previous.is_some() {
             cpu.fault(format_args!(
@@ -195,7 +250,9 @@ impl Driver {
         self.mailbox.command(cpu, &bytes[..RX_BYTES]);
         let receives = self.receives.borrow();
         let id = receives[usize::from(pending)].as_ref().map(|r| MessageId::from(&r.header));
-        kernel.mark(cpu, id.unwrap_or_default(), TracePoint::ReceiveWritten);
+        if receives[usize::from(pending)].as_ref().is_some_and(|receive| !receive.turned_away) {
+            kernel.mark(cpu, id.unwrap_or_default(), TracePoint::ReceiveWritten);
+        }
         true
     }
 
@@ -235,6 +292,9 @@ impl Driver {
     }
 
     fn release(&self, cpu: &Cpu, pending: u16) {
+        if let Some(relay) = &self.relay {
+            relay.released();
+        }
         let command = ReleaseCommand {
             op: command_op::RELEASE,
             process_index: GENERIC_PROCESS as u8,

@@ -2,9 +2,10 @@
 
 use super::accelerated;
 use super::dma_list::{self, DmaList};
+use super::overflow::Sending;
 use super::Driver;
 use crate::kernel::wire::payload_length;
-use crate::kernel::{Kernel, Told, TracePoint};
+use crate::kernel::{Data, Kernel, Told, TracePoint, DATA_MAX};
 use crate::library::NiFail;
 use crate::nal::{Ending, Source, Transmit};
 use abi::seastar::{
@@ -12,25 +13,39 @@ use abi::seastar::{
 };
 use abi::MessageId;
 use host::{Cpu, Extent};
+use std::rc::Rc;
 
 /// Words of a TX command that have a meaning.
 const TX_BYTES: usize = 24;
-const ACCELERATED_TX_BYTES: usize = 28;
+/// The same where the firmware counts for a process, or the kernel numbers messages.
+const LONG_TX_BYTES: usize = 28;
 
 /// A message in the hands of the firmware.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flight {
     id: MessageId,
     list: Option<DmaList>,
     ending: Option<Ending>,
     /// There was no payload, and the sender is told when the header has left.
     failed: bool,
+    /// The message, if the kernel may have to repeat it.
+    kept: Option<Rc<Sending>>,
+}
+
+/// A message that the kernel may have to repeat, and its number.
+pub(super) struct Numbered {
+    /// With NUMBER_TELL.
+    pub(super) number: u16,
+    pub(super) sending: Rc<Sending>,
 }
 
 impl Driver {
     /// Sends a message now, or queues it behind those that wait.
     pub(super) fn send(&self, kernel: &Kernel, cpu: &Cpu, message: Transmit) {
-        if self.waiting.borrow().is_empty() && self.try_transmit(kernel, cpu, &message) {
+        if let Some(relay) = &self.relay {
+            return self.keep(relay, kernel, cpu, message);
+        }
+        if self.waiting.borrow().is_empty() && self.try_transmit(kernel, cpu, &message, None) {
             return;
         }
         kernel.count(|counters| counters.transmits_queued += 1);
@@ -40,16 +55,25 @@ impl Driver {
 
     /// Sends what waits, as far as there are pendings and DMA lists.
     fn transmit_waiting(&self, kernel: &Kernel, cpu: &Cpu) {
+        if let Some(relay) = &self.relay {
+            return self.send_ready(relay, kernel, cpu);
+        }
         loop {
             let Some(message) = self.waiting.borrow_mut().pop_front() else { return };
-            if !self.try_transmit(kernel, cpu, &message) {
+            if !self.try_transmit(kernel, cpu, &message, None) {
                 return self.waiting.borrow_mut().push_front(message);
             }
         }
     }
 
     /// False if there is no pending or no DMA list for it.
-    fn try_transmit(&self, kernel: &Kernel, cpu: &Cpu, message: &Transmit) -> bool {
+    pub(super) fn try_transmit(
+        &self,
+        kernel: &Kernel,
+        cpu: &Cpu,
+        message: &Transmit,
+        numbered: Option<&Numbered>,
+    ) -> bool {
         let Some(pending) = self.free.borrow_mut().pop() else { return false };
         self.used.set(self.used.get().max(pending + 1));
         let id = MessageId::from(&message.header);
@@ -70,7 +94,10 @@ impl Driver {
             _ => None,
         };
         let (slot, inline) = (message.ending.map(|e| e.slot.0), payload.is_inline());
-        kernel.tell(cpu, || Told::Commanded { slot, message: id, inline, failed });
+        let again = numbered.is_some_and(|numbered| numbered.sending.is_repeat());
+        if !again {
+            kernel.tell(cpu, || Told::Commanded { slot, message: id, inline, failed });
+        }
         let mut header = message.header;
         if let Payload::Inline(data) = &payload {
             header.flags |= header_flag::INLINE;
@@ -83,14 +110,24 @@ impl Driver {
         self.region.write_header(pending, &header);
         // The firmware ends operations of a process on the network interface.
         let now = failed && self.process == GENERIC_PROCESS;
-        let ending = message.ending.filter(|_| !now);
-        self.fly(pending, Flight { id, list, ending, failed });
-        self.write_tx(cpu, pending, &header, &payload, list);
+        let ending = message.ending.filter(|_| !now && numbered.is_none());
+        let kept = numbered.map(|numbered| numbered.sending.clone());
+        if let Some(kept) = &kept {
+            kept.flies(payload.inline_data(), failed);
+        }
+        self.fly(pending, Flight { id, list, ending, failed, kept });
+        let number = numbered.map_or(0, |numbered| numbered.number);
+        self.write_tx(cpu, pending, (&header, number), &payload, list);
         payload.keep(kernel);
+        if again {
+            return true;
+        }
         kernel.count(|counters| counters.transmits += 1);
         kernel.mark(cpu, id, TracePoint::CommandWritten);
-        if now {
-            kernel.end(cpu, message.ending, id, NiFail::Fail);
+        match numbered {
+            Some(numbered) if now => self.ends_failed(kernel, cpu, &numbered.sending),
+            None if now => kernel.end(cpu, message.ending, id, NiFail::Fail),
+            _ => {}
         }
         true
     }
@@ -148,7 +185,7 @@ impl Driver {
         &self,
         cpu: &Cpu,
         pending: u16,
-        header: &PortalsHeader,
+        (header, number): (&PortalsHeader, u16),
         payload: &Payload,
         list: Option<DmaList>,
     ) {
@@ -171,9 +208,11 @@ impl Driver {
             command.dma_list = list.addr;
         }
         command.entry = self.counted.take();
+        command.number = number;
         // Bytes that a command does not write are those of an earlier one in the slot: `entry` is written
         // wherever it is read.
-        let words = if self.process < accelerated::FIRST { TX_BYTES } else { ACCELERATED_TX_BYTES };
+        let short = self.process < accelerated::FIRST && self.relay.is_none();
+        let words = if short { TX_BYTES } else { LONG_TX_BYTES };
         let mut bytes = [0; TxCommand::SIZE];
         command.emit(&mut bytes);
         cpu.spend(self.config.costs.command_build);
@@ -191,8 +230,11 @@ impl Driver {
         };
         kernel.mark(cpu, flight.id, TracePoint::SentDrained);
         let fail = if flight.failed { NiFail::Fail } else { fail };
-        kernel.end(cpu, flight.ending, flight.id, fail);
         self.free.borrow_mut().push(pending);
+        match &flight.kept {
+            Some(sending) => self.left(kernel, cpu, sending, fail),
+            None => kernel.end(cpu, flight.ending, flight.id, fail),
+        }
         if let Some(list) = flight.list {
             self.free_list(kernel, cpu, list);
         }
@@ -215,6 +257,14 @@ enum Payload {
 impl Payload {
     fn is_inline(&self) -> bool {
         matches!(self, Payload::Inline(_))
+    }
+
+    /// Bytes that go in the header, as the answer of an atomic operation is given.
+    fn inline_data(&self) -> Option<Data> {
+        let Payload::Inline(bytes) = self else { return None };
+        let mut data = [0; DATA_MAX];
+        data[..bytes.len()].copy_from_slice(bytes);
+        Some(data)
     }
 
     fn keep(self, kernel: &Kernel) {

@@ -29,6 +29,8 @@ pub struct Behaviour {
     pub jitter: Duration,
     /// Faults of a node's messages, by serial number.
     pub fates: BTreeMap<(u16, u32), Fate>,
+    /// Streams for messages with payload. If they, or pendings, run out, the kernel is told (`Config::recovers`).
+    pub streams: usize,
 }
 
 impl Default for Behaviour {
@@ -38,6 +40,7 @@ impl Default for Behaviour {
             command: Duration::from_ns(300),
             jitter: Duration::ZERO,
             fates: BTreeMap::new(),
+            streams: usize::MAX,
         }
     }
 }
@@ -48,6 +51,7 @@ pub struct Message {
     header: PortalsHeader,
     payload: Vec<u8>,
     damaged: bool,
+    number: u16,
 }
 
 /// A message that waits for its receive command, or is being deposited.
@@ -73,6 +77,9 @@ pub struct Firmware {
     /// Time at which the transmit engine has sent everything: messages leave in order.
     sends_until: Time,
     random: Random,
+    /// Events about control and refusals that the kernel has not said to have taken, and CONTROL commands.
+    told: u16,
+    controls: u32,
 }
 
 const MAILBOX: u32 = MAILBOX_BASE + GENERIC_PROCESS * MAILBOX_SIZE;
@@ -95,6 +102,8 @@ impl Firmware {
             outgoing: BTreeMap::new(),
             sends_until: Time::ZERO,
             random: Random::new(u64::from(nid)),
+            told: 0,
+            controls: 0,
         };
         firmware.set(READY_FLAG, READY_VALUE);
         firmware
@@ -160,7 +169,8 @@ impl Firmware {
                 let base =
                     u64::from(init.upper_pending_hi) << 32 | u64::from(init.upper_pending_lo);
                 assert_eq!(base, self.host_address(init.upper_pending_local));
-                assert_eq!((base % 128, u32::from(init.num_pendings)), (0, GENERIC_PENDINGS));
+                assert_eq!(base % 128, 0);
+                assert!(u32::from(init.num_pendings) <= GENERIC_PENDINGS);
                 self.upper = base;
                 self.free = (init.pending_tx_limit..init.num_pendings).rev().collect();
                 self.pool = self.free.len();
@@ -182,6 +192,22 @@ impl Firmware {
                 let pending = ReleaseCommand::parse(command).unwrap().pending;
                 assert!(!self.free.contains(&pending) && !self.announced.contains_key(&pending));
                 self.free.push(pending);
+            }
+            command_op::CONTROL => {
+                let control = ControlCommand::parse(command).unwrap();
+                let kind = u32::from(control.control) << 29;
+                let number = u32::from(control.number) << host_event::NUMBER_SHIFT;
+                let word = kind | number | u32::from(self.nid);
+                let peer = usize::from(control.peer);
+                queue.schedule(now + LINK, (peer, Happening::Control(word)));
+                self.controls += 1;
+                if self.controls % (CONTROL_WINDOW / 2) == 0 {
+                    self.tell(now, host_event::ROOM, memory, queue);
+                }
+            }
+            command_op::SEEN => {
+                let seen = SeenCommand::parse(command).unwrap().count;
+                self.told = self.told.checked_sub(seen).expect("they were posted");
             }
             op => panic!("command {op}"),
         }
@@ -229,7 +255,8 @@ impl Firmware {
         }
         let fate = self.behaviour.fates.get(&(self.nid, header.serial)).copied();
         let damaged = fate == Some(Fate::Damaged);
-        let message = (fate != Some(Fate::Refused)).then_some(Message { header, payload, damaged });
+        let message = Message { header, payload, damaged, number: tx.number };
+        let message = (fate != Some(Fate::Refused)).then_some(message);
         let begins = self.sends_until.max(now);
         self.sends_until = begins + LINK + Duration(u64::from(tx.length) * 900);
         assert!(self.outgoing.insert(tx.pending, message).is_none(), "pending used twice");
@@ -248,7 +275,18 @@ impl Firmware {
 
     pub fn arrive(&mut self, now: Time, message: Message, memory: &mut Memory, queue: &mut Queue) {
         assert!(self.alive);
-        let pending = self.free.pop().expect("enough pendings for these tests");
+        let payload = !message.payload.is_empty();
+        let way = u32::from(message.number & 0x7fff) << host_event::NUMBER_SHIFT
+            | u32::from(message.header.source_nid);
+        if payload && self.announced.len() >= self.behaviour.streams {
+            return self.tell(now, host_event::NO_STREAM | way, memory, queue);
+        }
+        let Some(pending) = self.free.pop() else {
+            return self.tell(now, host_event::NO_PENDING | way, memory, queue);
+        };
+        let routing = u32::from(message.number) | u32::from(message.header.source_nid) << 16;
+        let beside = self.upper + u64::from(pending) * 128 + upper_pending::DATA as u64;
+        memory.write_phys(beside, &routing.to_le_bytes()).unwrap();
         let mut bytes = [0; PortalsHeader::SIZE];
         message.header.emit(&mut bytes);
         memory.write_phys(self.upper + u64::from(pending) * 128, &bytes).unwrap();
@@ -300,6 +338,13 @@ impl Firmware {
         queue: &mut Queue,
     ) {
         self.post(memory, u32::from(kind) << 16 | u32::from(pending));
+        queue.schedule(now + LINK, (self.node(), Happening::Interrupt));
+    }
+
+    /// An event that is of no pending.
+    pub fn tell(&mut self, now: Time, word: u32, memory: &mut Memory, queue: &mut Queue) {
+        self.told += 1;
+        self.post(memory, word);
         queue.schedule(now + LINK, (self.node(), Happening::Interrupt));
     }
 

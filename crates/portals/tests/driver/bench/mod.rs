@@ -48,6 +48,8 @@ pub enum Happening {
     Deposited(u16),
     /// A message has left.
     Sent(u16),
+    /// A packet of the control class comes: an event for the kernel.
+    Control(u32),
 }
 
 pub type Queue = EventQueue<(usize, Happening)>;
@@ -106,6 +108,7 @@ struct Node {
     host: Host,
     firmware: Firmware,
     kernel: Rc<OnceCell<Rc<Kernel>>>,
+    driver: Rc<OnceCell<Rc<Driver>>>,
     judge: Rc<Adapter>,
 }
 
@@ -142,7 +145,9 @@ impl Bench {
     }
 
     pub fn observed(config: Config, behaviour: Behaviour, observer: Rc<dyn Observer>) -> Bench {
-        let ledger = Arc::new(spec::Ledger::new(2, !behaviour.fates.is_empty()));
+        let ledger = Arc::new(
+            spec::Ledger::new(2, !behaviour.fates.is_empty()).with_repeats(config.recovers),
+        );
         let few = config.pools.list_commands < seastar::Pools::FULL.list_commands;
         let node = |nid: usize| {
             let mut host = Host::new(&HOST_COSTS);
@@ -156,14 +161,17 @@ impl Bench {
                     kernel.interrupt(cpu);
                 }
             }));
-            let booted = kernel.clone();
+            let (booted, driver) = (kernel.clone(), Rc::new(OnceCell::new()));
+            let made = driver.clone();
             let observer = Rc::new(Judged { observer: observer.clone(), judge: judge.clone() });
             host.spawn("boot", move |cpu| {
                 let driver = Rc::new(Driver::new(cpu.memory(), &config));
+                assert!(made.set(driver.clone()).is_ok());
                 let kernel = Kernel::boot(&cpu, nid as u16, &LIBRARY, observer, driver);
                 assert!(booted.set(kernel).is_ok());
             });
-            Node { host, firmware: Firmware::new(nid as u16, behaviour.clone()), kernel, judge }
+            let firmware = Firmware::new(nid as u16, behaviour.clone());
+            Node { host, firmware, kernel, driver, judge }
         };
         let nodes = vec![node(0), node(1)];
         let mut bench = Bench { nodes, queue: Queue::new(0), now: Time::ZERO, ledger };
@@ -221,6 +229,9 @@ impl Bench {
     pub fn counters(&self, node: usize) -> Counters {
         self.nodes[node].kernel.get().unwrap().counters()
     }
+    pub fn overflow_counts(&self, node: usize) -> seastar::OverflowCounts {
+        self.nodes[node].driver.get().unwrap().overflow_counts().unwrap()
+    }
     pub fn now(&self) -> Time {
         self.now
     }
@@ -266,6 +277,9 @@ impl Bench {
             }
             Happening::Deposited(pending) => {
                 firmware.deposited(now, pending, &mut host.memory().borrow_mut(), &mut self.queue);
+            }
+            Happening::Control(word) => {
+                firmware.tell(now, word, &mut host.memory().borrow_mut(), &mut self.queue);
             }
             Happening::Sent(pending) => {
                 firmware.sent(now, pending, &mut host.memory().borrow_mut(), &mut self.queue);
@@ -317,12 +331,14 @@ pub fn config() -> Config {
             slot_read: ns(30),
             dispatch: ns(20),
             command_build: ns(10),
+            peer: ns(70),
         },
         shadow_fifos: true,
         inline_messages: true,
         tx_pendings: 600,
         list_commands: 0,
         pools: seastar::Pools::FULL,
+        recovers: false,
         accelerated: 0,
         accelerated_tx_pendings: 128,
         empty_interrupts: u64::MAX,
