@@ -79,7 +79,7 @@ impl Parts<'_> {
             memory: host.memory().clone(),
             router: net::Router::new(&configuration.net, &configuration.topology, nid),
             outbox: Outbox::default(),
-            observers: Observers::new(journal.clone(), judge.clone()),
+            observers: Observers::new(journal.clone(), judge.clone(), ht.recovers),
             hash: TraceHash::default(),
             ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
             failure: None,

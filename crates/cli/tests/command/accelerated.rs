@@ -95,7 +95,16 @@ fn memory_that_a_descriptor_had_must_stay() {
     gone.said(1, &["node 1: the NIC read from address 0x", "the program has no such memory"]);
 }
 
-/// The firmware has no atomic operations yet: an error names the target of one, and no rank hangs.
+/// Puts that are refused for their arguments count nowhere, also in the firmware's copy of the descriptor.
+#[test]
+fn a_refused_put_uses_nothing_up() {
+    for machine in ["--machine redstorm", MACHINE] {
+        let run = run(&format!("-q {machine} -n 2 tests/portals/refused_put.c"));
+        assert_eq!(run.went_well().stdout, "refused: 1 1\ngot 5 with 99\n", "{machine}");
+    }
+}
+
+/// Atomic operations on the memory of accelerated processes are performed by the firmware, and by no kernel.
 #[test]
 fn atomic_operations_are_the_firmware_s() {
     let line = format!("-q {MACHINE} -n 2 examples/portals_getadd.c");

@@ -54,6 +54,8 @@ pub enum Waypoint {
     Injected,
     /// The first packet reached the target's RX engine.
     Arrived,
+    /// The same when it came again, the last time, because the target had refused it.
+    Repeated,
     /// The firmware could see the notification.
     Announced,
     /// The entries that it had to wait for were inserted into the lists of the matching units.

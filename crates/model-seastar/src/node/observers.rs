@@ -20,12 +20,14 @@ pub(crate) struct Observers {
     pub tap: Option<Tap>,
     /// True if somebody watches, as the journal knows, too: it is kept here because each event needs it.
     pub watched: bool,
+    /// Messages may come again, because they were refused.
+    pub repeats: bool,
 }
 
 impl Observers {
     /// The journal and the judge; others come later.
-    pub fn new(journal: Rc<Journal>, judge: Option<Rc<Adapter>>) -> Observers {
-        Observers { replay_log: None, judge, journal, tap: None, watched: false }
+    pub fn new(journal: Rc<Journal>, judge: Option<Rc<Adapter>>, repeats: bool) -> Observers {
+        Observers { replay_log: None, judge, journal, tap: None, watched: false, repeats }
     }
 
     /// True if an observer is told of each event.

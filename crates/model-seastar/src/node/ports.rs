@@ -339,6 +339,9 @@ impl nic::Ports for NodePorts {
             nic::TracePoint::Injected | nic::TracePoint::Departed => return,
         };
         self.observers.journal.mark(at, message, waypoint);
+        if self.observers.repeats && waypoint == Waypoint::Arrived {
+            self.observers.journal.mark(at, message, Waypoint::Repeated);
+        }
     }
 }
 

@@ -38,7 +38,12 @@ impl Ni {
     ) -> Result<(), Error> {
         let call = self.call(md, region, ack, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
-        self.count_on_nic(md);
+        // The firmware counts only what will be done.
+        let nodes = self.kernel.config.nodes;
+        match call.destination(nodes).is_ok() && self.with(|own| own.may_put(md, region)) {
+            true => self.count_on_nic(md),
+            false => self.sync_on_nic(),
+        }
         self.library(|| self.kernel.put(&self.cpu, self.slot, &call))
     }
 
@@ -74,8 +79,9 @@ impl Ni {
         self.expect_on_nic(get);
         // The firmware counts only what will be done.
         let nodes = self.kernel.config.nodes;
-        if call.destination(nodes).is_ok() && self.with(|own| own.may_begin(atomic, get, put)) {
-            self.count_on_nic(put);
+        match call.destination(nodes).is_ok() && self.with(|own| own.may_begin(atomic, get, put)) {
+            true => self.count_on_nic(put),
+            false => self.sync_on_nic(),
         }
         self.library(|| self.kernel.atomic(&self.cpu, self.slot, &call, atomic, get))
     }

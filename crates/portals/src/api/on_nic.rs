@@ -215,6 +215,12 @@ impl Ni {
         }
     }
 
+    /// An operation is refused: what was asked for before it is known to all first.
+    pub(super) fn sync_on_nic(&self) {
+        let Some(user) = &self.on_nic else { return };
+        user.sync(&self.kernel, &self.cpu);
+    }
+
     /// An answer will come for a descriptor: the firmware must know where it goes.
     pub(super) fn expect_on_nic(&self, md: MdHandle) {
         let Some(user) = &self.on_nic else { return };

@@ -114,6 +114,11 @@ const GETPUT: Kinds = Kinds(EventKind::GetPutStart, EventKind::GetPutEnd);
 const SEND: Kinds = Kinds(EventKind::SendStart, EventKind::SendEnd);
 
 impl Interface {
+    /// True if a put of a region (None: all) of `md` can begin.
+    pub(crate) fn may_put(&self, md: MdHandle, region: Option<Region>) -> bool {
+        self.issue_region(md, region).is_ok()
+    }
+
     /// Begins a put of a region (None: all) of `md`.
     pub fn start_put(
         &mut self,

@@ -167,9 +167,23 @@ impl Flight {
     /// Passes a waypoint. The first mark of a kind counts: a later one belongs to a completion, not to the
     /// way.
     pub fn mark(&mut self, at: Time, waypoint: Waypoint) {
+        if waypoint == Waypoint::Repeated {
+            return self.comes_again(at);
+        }
         let place = &mut self.at[usize::from(self.leg)][waypoint as usize];
         if *place == Time::NEVER {
             *place = at;
+        }
+    }
+
+    /// Its first packet is at the target, which may have refused the message before: then nothing counts that
+    /// happened to the former copy there.
+    fn comes_again(&mut self, at: Time) {
+        let leg = &mut self.at[usize::from(self.leg)];
+        let taken = leg[Waypoint::EventDrained as usize] < Time::NEVER;
+        if leg[Waypoint::Arrived as usize] < at && !taken {
+            leg[Waypoint::Repeated as usize] = at;
+            leg[Waypoint::Announced as usize..].fill(Time::NEVER);
         }
     }
 

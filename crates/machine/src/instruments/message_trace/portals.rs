@@ -22,7 +22,7 @@ const fn step(ends: Waypoint, name: &'static str, place: Layer, cause: Cause) ->
     PathStep { ends, name, place, part, cause }
 }
 
-const STEPS: [PathStep; 27] = [
+const STEPS: [PathStep; 28] = [
     step(
         Waypoint::PutEntered,
         "MPI library, send",
@@ -78,6 +78,15 @@ const STEPS: [PathStep; 27] = [
         cause(
             "the first packet passes links and routers, and waits for others there",
             &["net.link_latency", "net.route", "ideal.latency"],
+        ),
+    ),
+    step(
+        Waypoint::Repeated,
+        "refused, until it came again",
+        Layer::Firmware,
+        cause(
+            "the target had no room: the message waited at its sender until it was called",
+            &["firmware.overflow", "firmware.sources", "portals.tx_pendings"],
         ),
     ),
     step(
