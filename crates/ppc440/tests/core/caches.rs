@@ -2,7 +2,7 @@
 
 use crate::support;
 use crate::support::asm::*;
-use crate::support::{core, map, run_to_fault, Flat, ALL};
+use crate::support::{core, map, run_to_fault, Flat, OnAnyBus, ALL};
 use ppc440::{spr, Core, TlbEntry, TLB_I, TLB_W};
 
 const CODE: u32 = 0x1000;
@@ -38,7 +38,7 @@ fn execute(core: &mut Core, flat: &mut Flat, words: &[u32]) {
     core.memory_changed();
     core.resume_at(CODE);
     let until = core.now() + des::Duration::from_us(1000);
-    assert_eq!(core.run(flat, until), ppc440::Stop::Fault);
+    assert_eq!(core.run_on(flat, until), ppc440::Stop::Fault);
     assert_eq!(core.pc(), CODE + 4 * words.len() as u32, "{}", core.fault().unwrap());
 }
 

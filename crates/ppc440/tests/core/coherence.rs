@@ -1,7 +1,7 @@
 //! Bytes that others change or read behind the data cache: faults, and what makes them none.
 
 use crate::support::asm::*;
-use crate::support::{Flat, ALL, CLOCK, TIMING};
+use crate::support::{Flat, OnAnyBus, ALL, CLOCK, TIMING};
 use des::{Duration, Time};
 use ppc440::{Config, Core, FaultKind, Stop, TlbEntry, TLB_I, TLB_W};
 
@@ -43,7 +43,7 @@ impl Machine {
         self.core.memory_changed();
         self.core.set_pc(0x1000);
         self.at += Duration::from_us(2);
-        match self.core.run(&mut self.flat, self.at) {
+        match self.core.run_on(&mut self.flat, self.at) {
             Stop::Until => None,
             Stop::Fault | Stop::Halted => self.core.fault().map(|fault| fault.kind),
         }

@@ -3,7 +3,7 @@
 
 use crate::polled::{start, BUSY, MAILBOX};
 use crate::support::asm::*;
-use crate::support::Flat;
+use crate::support::{Flat, OnAnyBus};
 use crate::{polled, program, support};
 use bus::Bus;
 use des::{Duration, Time};
@@ -40,9 +40,9 @@ impl Probe for Debugger {
 
 impl Debugger {
     /// Goes to `at` and looks around before each instruction on the way.
-    fn advance<B: Bus>(&mut self, core: &mut Core, bus: &mut B, at: Time) -> Stop {
+    fn advance(&mut self, core: &mut Core, bus: &mut dyn Bus, at: Time) -> Stop {
         loop {
-            match core.run_observed(bus, at, self) {
+            match core.run_observed_on(bus, at, self) {
                 Stop::Halted => {
                     look(core, self.pc);
                     look(core, core.gpr(1));
@@ -76,7 +76,7 @@ fn halting_before_each_instruction_changes_nothing() {
             at += Duration(3_333_333);
             (flat.horizon, others.horizon) = (at, at);
             let stop = debugger.advance(&mut core, &mut flat, at);
-            assert_eq!(stop, other.run(&mut others, at));
+            assert_eq!(stop, other.run_on(&mut others, at));
             assert_eq!((core.now(), core.pc()), (other.now(), other.pc()));
             if stop == Stop::Fault {
                 break;
@@ -140,7 +140,7 @@ fn an_access_is_what_was_announced() {
     let mut debugger = Debugger::default();
     let (mut last, mut accesses) = (None, 0);
     for _ in 0..words.len() {
-        assert_eq!(core.run_observed(&mut flat, Time::NEVER, &mut debugger), Stop::Halted);
+        assert_eq!(core.run_observed_on(&mut flat, Time::NEVER, &mut debugger), Stop::Halted);
         let seen: Vec<_> = flat.log.drain(..).filter(|(_, addr, ..)| *addr >= 0x8000).collect();
         assert_covers(last, &seen);
         last = debugger.data;
@@ -183,7 +183,7 @@ fn what_goes_wrong_is_known_before() {
         }
         let mut debugger = Debugger::default();
         let mut step = || {
-            assert_eq!(core.run_observed(&mut flat, Time::NEVER, &mut debugger), Stop::Halted);
+            assert_eq!(core.run_observed_on(&mut flat, Time::NEVER, &mut debugger), Stop::Halted);
             (debugger.pc, debugger.trouble)
         };
         assert_eq!(step(), (0x1000, trouble), "{word:#010x}");
@@ -204,7 +204,7 @@ fn memory_is_seen_with_what_the_core_holds_of_it() {
         core.set_gpr(9, 0x8000);
         let mut debugger = Debugger::default();
         for _ in 0..3 {
-            let stop = core.run_observed(&mut flat, Time::NEVER, &mut debugger);
+            let stop = core.run_observed_on(&mut flat, Time::NEVER, &mut debugger);
             assert_eq!(stop, Stop::Halted);
         }
         // Neither has reached memory: one core holds them in its cache, the other on the way there.

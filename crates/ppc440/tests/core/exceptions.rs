@@ -1,7 +1,7 @@
 //! Exceptions that software handles, interrupts, timers, translation, and the state out of reset.
 
 use crate::support::asm::*;
-use crate::support::{core, map, run_to_fault, Flat, ALL, CLOCK, TIMING};
+use crate::support::{core, map, run_to_fault, Flat, OnAnyBus, ALL, CLOCK, TIMING};
 use des::{Duration, Time};
 use ppc440::{
     spr, Config, Core, Stop, TlbEntry, MSR_CE, MSR_DS, MSR_EE, MSR_IS, MSR_ME, MSR_PR, MSR_WE,
@@ -244,7 +244,7 @@ fn an_interrupt_stops_a_loop_when_it_rises() {
     let (mut core, mut flat) = machine(&[addi(3, 3, 1), b(-4)]);
     core.set_msr(MSR_EE);
     let at = Time::ZERO + Duration::from_us(5);
-    assert_eq!(core.run(&mut flat, at), Stop::Until);
+    assert_eq!(core.run_on(&mut flat, at), Stop::Until);
     assert!(core.now() >= at && core.now() < at + Duration::from_ns(20));
     core.set_external_interrupt(true, at);
     run_to_fault(&mut core, &mut flat, 10);
@@ -257,7 +257,7 @@ fn the_wait_state_ends_with_an_interrupt() {
     let (mut core, mut flat) = machine(&[x(31, 3, 0, 0, 146), addi(5, 5, 1)]); // mtmsr
     core.set_gpr(3, MSR_WE | MSR_EE);
     let later = Time::ZERO + Duration::from_us(50);
-    assert_eq!(core.run(&mut flat, later), Stop::Until);
+    assert_eq!(core.run_on(&mut flat, later), Stop::Until);
     assert_eq!(core.now(), Time::NEVER);
     core.set_external_interrupt(true, later);
     assert_eq!(core.now(), later);
@@ -295,7 +295,7 @@ fn the_decrementer_ends_the_wait_state_and_reloads() {
     core.set_gpr(4, 0x0440_0000);
     core.set_gpr(6, MSR_WE | MSR_EE);
     core.set_gpr(7, 0x0800_0000);
-    assert_eq!(core.run(&mut flat, Time::ZERO + Duration::from_us(101)), Stop::Until);
+    assert_eq!(core.run_on(&mut flat, Time::ZERO + Duration::from_us(101)), Stop::Until);
     assert_eq!(core.gpr(5), 50);
     assert_eq!(core.counters().exceptions, 50);
 }
@@ -339,7 +339,7 @@ fn the_fixed_interval_timer_ends_the_wait_state() {
     core.set_gpr(7, 0x0400_0000);
     for ended in 0..5 {
         let next = CLOCK.edge(4096 + 8192 * u64::from(ended));
-        assert_eq!(core.run(&mut flat, next), Stop::Until);
+        assert_eq!(core.run_on(&mut flat, next), Stop::Until);
         assert_eq!((core.now(), core.gpr(5)), (next, ended));
     }
 }
@@ -428,7 +428,7 @@ fn two_address_spaces_and_process_ids() {
         core.set_msr(msr);
         core.set_spr(spr::PID, pid).unwrap();
         let until = core.now() + Duration::from_us(100);
-        assert_eq!(core.run(&mut flat, until), Stop::Fault);
+        assert_eq!(core.run_on(&mut flat, until), Stop::Fault);
         assert_eq!((core.pc(), core.gpr(3)), (CODE + 4, expected), "{msr:#x} {pid}");
     }
 }
@@ -444,7 +444,7 @@ fn out_of_reset_only_the_top_page_is_there() {
     let mut core = Core::new(&config);
     let mut flat = Flat::new(0xffff_0000, 0x1_0000);
     assert_eq!(core.now(), Time::NEVER);
-    assert_eq!(core.run(&mut flat, Time::NEVER), Stop::Until);
+    assert_eq!(core.run_on(&mut flat, Time::NEVER), Stop::Until);
     // Big-endian code in the top 4 KB; the reset vector branches back.
     let tlbwe = |rs: u32, ws: u32| x(31, rs, 6, ws, 978);
     let start = 0xffff_f000_u64;
@@ -471,7 +471,7 @@ fn out_of_reset_only_the_top_page_is_there() {
     core.release_reset(Time(1_234_567));
     assert_eq!(core.now(), Time(1_236_000));
     assert_eq!(core.pc(), 0xffff_fffc);
-    let stop = core.run(&mut flat, Time::ZERO + Duration::from_us(100));
+    let stop = core.run_on(&mut flat, Time::ZERO + Duration::from_us(100));
     // The data miss goes to vector 0 with IVPR 0, which is not mapped: instruction misses without
     // end.
     assert_eq!(stop, Stop::Until);
@@ -491,7 +491,7 @@ fn out_of_reset_a_synchronisation_without_a_tlb_entry_loses_the_page() {
     flat.words_be(0xffff_fffc, &[b(-0xffc)]);
     flat.words_be(0xffff_f000, &[addi(9, 9, 1), ISYNC, addi(9, 9, 1)]);
     core.release_reset(Time::ZERO);
-    core.run(&mut flat, Time::ZERO + Duration::from_us(10));
+    core.run_on(&mut flat, Time::ZERO + Duration::from_us(10));
     assert_eq!(core.gpr(9), 1);
     assert!(core.counters().exceptions > 0);
 }

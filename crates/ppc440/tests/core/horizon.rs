@@ -2,7 +2,7 @@
 //! cut.
 
 use crate::support::asm::*;
-use crate::support::{core, map, twin, Flat, ALL};
+use crate::support::{core, map, twin, Flat, OnAnyBus, ALL};
 use bus::{Bus, BusError};
 use des::{Duration, Random, Time};
 use ppc440::{spr, Core, Stop, TlbEntry, MSR_EE, TLB_G, TLB_I, TLB_W};
@@ -95,7 +95,7 @@ fn slices_of(
         let (step, ahead) = cut();
         bus.flat.horizon = now + ahead;
         let until = now + step;
-        if core.run(&mut bus, until) == Stop::Fault {
+        if core.run_on(&mut bus, until) == Stop::Fault {
             return (core, bus);
         }
         now = until.min(bus.flat.horizon).max(now);
@@ -150,11 +150,11 @@ fn a_blocked_core_says_when_it_wants_to_go_on() {
     let mut core = core(0x1000);
     map(&mut core, 0);
     core.set_gpr(3, 1);
-    assert_eq!(core.run(&mut flat, Time(1_000_000)), Stop::Until);
+    assert_eq!(core.run_on(&mut flat, Time(1_000_000)), Stop::Until);
     assert_eq!((core.now(), core.pc()), (Time::ZERO, 0x1000));
     assert_eq!(core.counters().instructions, 0);
     flat.horizon = Time::NEVER;
-    assert_eq!(core.run(&mut flat, Time(1_000_000)), Stop::Fault);
+    assert_eq!(core.run_on(&mut flat, Time(1_000_000)), Stop::Fault);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn four_writes_can_be_outstanding() {
     let mut core = core(0x1000);
     core.set_tlb_entry(0, TlbEntry::new(0, 0, 4, ALL));
     core.set_tlb_entry(1, TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | TLB_G | ALL));
-    core.run(&mut bus, Time(10_000_000));
+    core.run_on(&mut bus, Time(10_000_000));
     let times: Vec<_> = bus.writes.iter().map(|write| write.0.since(bus.writes[0].0)).collect();
     let ns = Duration::from_ns;
     assert_eq!(times, [ns(0), ns(2), ns(4), ns(6), ns(70), ns(72)]);
@@ -210,7 +210,7 @@ fn stores_are_gathered_into_what_the_bus_can_do() {
             let page = TlbEntry::new(DEVICE as u32, DEVICE, 5, TLB_I | attributes | ALL);
             core.set_tlb_entry(1, page);
             core.set_spr(spr::CCR0, if disabled { 0x0020_0000 } else { 0 }).unwrap();
-            core.run(&mut bus, Time(10_000_000));
+            core.run_on(&mut bus, Time(10_000_000));
             let writes = bus.writes.iter().map(|(_, addr, data)| (addr - DEVICE, data.len()));
             if disabled {
                 let bytes: usize = writes.map(|(_, len)| len).sum();
@@ -240,7 +240,7 @@ fn a_store_is_written_when_it_is_due_whatever_the_core_does() {
         let mut at = Time::ZERO;
         while bus.writes.is_empty() {
             bus.flat.horizon = at + Duration::from_ns(1);
-            assert_eq!(core.run(&mut bus, at + Duration::from_ns(1)), Stop::Until);
+            assert_eq!(core.run_on(&mut bus, at + Duration::from_ns(1)), Stop::Until);
             assert!(core.now() > at, "{} at {at}", core.now());
             at = core.now();
         }
@@ -272,12 +272,12 @@ fn an_interrupt_is_taken_at_the_same_instruction_however_runs_are_cut() {
             while now < rise {
                 let next = (now + cut()).min(rise);
                 bus.flat.horizon = next;
-                assert_eq!(core.run(&mut bus, next), Stop::Until);
+                assert_eq!(core.run_on(&mut bus, next), Stop::Until);
                 now = next;
             }
             core.set_external_interrupt(true, now);
             bus.flat.horizon = Time::NEVER;
-            assert_eq!(core.run(&mut bus, now + Duration::from_us(2)), Stop::Fault);
+            assert_eq!(core.run_on(&mut bus, now + Duration::from_us(2)), Stop::Fault);
             core.set_external_interrupt(false, now);
             trace.push((core.fault().copied(), core.gpr(6), core.gpr(9), core.counters()));
             // The handler returns.

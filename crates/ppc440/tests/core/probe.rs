@@ -2,7 +2,7 @@
 
 use crate::polled::{start, Polled, BUSY, MAILBOX};
 use crate::support::asm::*;
-use crate::support::Flat;
+use crate::support::{Flat, OnAnyBus};
 use crate::{polled, program, support};
 use des::{Duration, Time};
 use ppc440::{Cause, Core, Jump, Observation, Probe, Stop, TlbEntry, TLB_E, TLB_I};
@@ -83,7 +83,7 @@ fn everything_is_told_of_compiled_code() {
         let stop = loop {
             at += Duration(3_333_333);
             flat.horizon = at;
-            match core.run_observed(&mut flat, at, &mut sums) {
+            match core.run_observed_on(&mut flat, at, &mut sums) {
                 Stop::Until => sums.check(&core),
                 stop => break stop,
             }
@@ -100,7 +100,7 @@ fn everything_is_told_of_compiled_code() {
 
 fn observed(core: &mut Core, bus: &mut Polled, at: Time, sums: &mut Sums) {
     bus.horizon = at;
-    assert_eq!(core.run_observed(bus, at, sums), Stop::Until);
+    assert_eq!(core.run_observed_on(bus, at, sums), Stop::Until);
     sums.check(core);
 }
 
@@ -134,7 +134,7 @@ fn a_turn_that_was_learnt_without_a_probe_is_not_told() {
     let mut sums = Sums::default();
     let end = Time::ZERO + Duration::from_us(100);
     bus.horizon = end;
-    core.run_observed(&mut bus, end, &mut sums);
+    core.run_observed_on(&mut bus, end, &mut sums);
     let after = core.counters();
     assert!(skipped > 0 && core.skipped_iterations() > skipped);
     assert_eq!(sums.cycles.values().sum::<u64>(), after.cycles - before.cycles);
@@ -154,7 +154,7 @@ fn told(words: &[u32]) -> Sums {
     core.set_spr(ppc440::spr::CTR, 100).unwrap();
     let mut sums = Sums::default();
     let end = Time::ZERO + Duration::from_us(1000);
-    assert_eq!(core.run_observed(&mut flat, end, &mut sums), Stop::Fault);
+    assert_eq!(core.run_observed_on(&mut flat, end, &mut sums), Stop::Fault);
     sums.check(&core);
     sums
 }

@@ -5,7 +5,7 @@ use crate::polled::{advance, start, MAILBOX};
 use crate::program::Program;
 use crate::support;
 use crate::support::asm::*;
-use crate::support::{twin, Flat, ALL};
+use crate::support::{twin, Flat, OnAnyBus, ALL};
 use des::{Duration, Random, Time};
 use ppc440::{Core, Stop, TlbEntry, TLB_E, TLB_G, TLB_I, TLB_W};
 
@@ -35,7 +35,7 @@ impl Pair {
             let horizon = now + Duration::from_ns(1 + random.below(slice));
             let [interpreted, translated] = std::array::from_fn(|index| {
                 self.buses[index].horizon = horizon;
-                self.cores[index].run(&mut self.buses[index], until)
+                self.cores[index].run_on(&mut self.buses[index], until)
             });
             assert_eq!(translated, interpreted, "seed {}", self.seed);
             self.compare();

@@ -1,7 +1,7 @@
 //! Little-endian C as GCC compiles it for the 440, on our core, against the same C on this machine.
 
 use crate::program::Program;
-use crate::support::{asm, need, run_to_fault, Flat};
+use crate::support::{asm, need, run_to_fault, Flat, OnAnyBus};
 use object::{Object, ObjectSection};
 use ppc440::{mnemonic, spr, Core, Observation, Probe, TLB_I, TLB_W};
 use std::collections::BTreeSet;
@@ -101,7 +101,7 @@ pub fn executed() -> BTreeSet<&'static str> {
         let program = Program::compile(source, &["-fwrapv", "-w", flags]);
         let (mut core, mut flat) = program.load(2, 0);
         let mut completed = Completed(BTreeSet::new());
-        core.run_observed(&mut flat, des::Time::NEVER, &mut completed);
+        core.run_observed_on(&mut flat, des::Time::NEVER, &mut completed);
         assert_eq!(core.pc(), 0x1_0004);
         let words = completed.0.iter().map(|pc| flat.memory.read_u32(u64::from(*pc)).unwrap());
         all.extend(words.map(|word| mnemonic(word).unwrap()));

@@ -2,7 +2,7 @@
 //! sets.
 
 use crate::support::asm::END;
-use crate::support::{core, Flat, ALL};
+use crate::support::{core, Flat, OnAnyBus, ALL};
 use des::Time;
 use ppc440::{spr, Core, Stop, TlbEntry};
 
@@ -33,7 +33,7 @@ impl Single {
         self.core.resume_at(CODE + self.next);
         // The line may hold what was behind the code before.
         self.core.memory_changed();
-        let stop = self.core.run(&mut self.flat, Time::NEVER);
+        let stop = self.core.run_on(&mut self.flat, Time::NEVER);
         assert_eq!(stop, Stop::Fault);
         let fault = self.core.fault().unwrap();
         assert_eq!(fault.pc, CODE + end, "{words:x?}: {fault}");

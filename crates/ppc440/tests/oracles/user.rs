@@ -3,7 +3,7 @@
 use crate::image::{Image, Order, Plan};
 use crate::random::Oracle;
 use crate::support::asm::*;
-use crate::support::{core, need, run_to_fault, twin, Flat};
+use crate::support::{core, need, run_to_fault, twin, Flat, OnAnyBus};
 use des::{Duration, Random, Time};
 use ppc440::{Core, Stop};
 use std::path::Path;
@@ -131,7 +131,7 @@ fn random_programs_go_on_in_twins() {
         let mut until = Time::ZERO;
         loop {
             until += Duration(1 + random.below(2_000_000));
-            if core.run(flat, until) == Stop::Fault {
+            if core.run_on(flat, until) == Stop::Fault {
                 return;
             }
             *core = twin(core);

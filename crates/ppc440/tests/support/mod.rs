@@ -1,9 +1,9 @@
 //! Support for the tests of this crate: a flat memory behind a bus, a core on it, and a small assembler.
 #![allow(dead_code)]
 
-use bus::{Bus, BusError, Memory};
+use bus::{Access, Bus, BusError, Memory};
 use des::{Clock, Duration, Time};
-use ppc440::{Config, Core, Stop, Timing, TlbEntry};
+use ppc440::{Config, Core, Probe, Stop, Timing, TlbEntry};
 
 /// Timing of machine `redstorm`.
 pub const TIMING: Timing = Timing::POWERPC_440;
@@ -117,9 +117,54 @@ pub fn map(core: &mut Core, attributes: u32) {
     core.set_tlb_entry(0, TlbEntry::new(0, 0, 9, attributes | ALL));
 }
 
+/// The processor on a bus of any kind: each kind as a type of its own would compile the processor once more
+/// (docs/decisions/0029-test-profile.md).
+pub trait OnAnyBus {
+    fn run_on(&mut self, bus: &mut dyn Bus, until: Time) -> Stop;
+    fn run_observed_on(&mut self, bus: &mut dyn Bus, until: Time, probe: &mut impl Probe) -> Stop;
+}
+
+impl OnAnyBus for Core {
+    fn run_on(&mut self, bus: &mut dyn Bus, until: Time) -> Stop {
+        self.run(&mut AnyBus(bus), until)
+    }
+    fn run_observed_on(&mut self, bus: &mut dyn Bus, until: Time, probe: &mut impl Probe) -> Stop {
+        self.run_observed(&mut AnyBus(bus), until, probe)
+    }
+}
+
+struct AnyBus<'a>(&'a mut dyn Bus);
+
+impl Bus for AnyBus<'_> {
+    fn horizon(&self) -> Time {
+        self.0.horizon()
+    }
+    fn passes(&self) -> bool {
+        self.0.passes()
+    }
+    fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
+        self.0.read(now, addr, buf)
+    }
+    fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
+        self.0.write(now, addr, data)
+    }
+    fn free(&self) -> Option<[Time; 2]> {
+        self.0.free()
+    }
+    fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
+        self.0.peek(addr, buf)
+    }
+    fn repeatable(&self, addr: u64) -> bool {
+        self.0.repeatable(addr)
+    }
+    fn repeat(&mut self, iterations: u64, accesses: &[Access], free: [Time; 2]) {
+        self.0.repeat(iterations, accesses, free);
+    }
+}
+
 /// Runs until a fault, at most `us` microseconds.
 pub fn run_to_fault(core: &mut Core, bus: &mut Flat, us: u64) {
-    let stop = core.run(bus, Time::ZERO + Duration::from_us(us));
+    let stop = core.run_on(bus, Time::ZERO + Duration::from_us(us));
     assert_eq!(stop, Stop::Fault, "the program has not ended; pc {:#x}", core.pc());
 }
 

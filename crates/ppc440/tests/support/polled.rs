@@ -1,6 +1,6 @@
 //! A polling loop, and a bus on which it can be fast-forwarded.
 
-use crate::support::{self, Flat, ALL};
+use crate::support::{self, Flat, OnAnyBus, ALL};
 use bus::{Access, Bus, BusError};
 use des::{Duration, Time};
 use ppc440::{Core, Stop, TlbEntry, TLB_E, TLB_I};
@@ -139,5 +139,5 @@ pub fn start_loop(source: &str, idle_loop: bool, attributes: u32) -> (Core, Poll
 /// Both are at `at`; something outside may have happened.
 pub fn advance(core: &mut Core, bus: &mut Polled, at: Time) {
     bus.horizon = at;
-    assert_eq!(core.run(bus, at), Stop::Until);
+    assert_eq!(core.run_on(bus, at), Stop::Until);
 }
