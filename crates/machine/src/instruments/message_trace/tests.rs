@@ -61,7 +61,7 @@ fn ps(ns: f64) -> u64 {
     (ns * 1e3).round() as u64
 }
 
-/// What happened to a copy that was refused does not count.
+/// Marks of a copy that was refused do not count.
 #[test]
 fn a_refused_message_has_a_step_of_waiting() {
     let mut world = World::new(2, 1);
