@@ -32,26 +32,15 @@
 /* Bytes of the request queue's window, from offset 0 on: a page, to be mapped. Any 16 bytes of it are one descriptor's. Source: mmap of the queue: marazakis2006 s2.2; size assumed. */
 #define FORTH_QUEUE_SIZE FORTH_U(4096)
 
-/* 64 bits a flow (write only): words of buffer at the other end that are the flow's, set before the first message. Source: marazakis2006 s3.5: initialised with the space downstream; place assumed. */
-#define FORTH_LIMITS_OFFSET FORTH_U(8192)
-
-/* 64 bits a binding (write only): binding fields. Handles name bindings, of which a card has up to 512 or none. Source: marazakis2006 s2.2: the destination as a handle, to be resolved by pre-established bindings; form and place assumed. */
-#define FORTH_BINDINGS_OFFSET FORTH_U(12288)
-
 /* Samples of a tracing memory, and of the sampling memory. Source: marazakis2006 s2.8: 72 bits wide, up to 2048 samples; the sampling memory assumed to have as many. */
 #define FORTH_TRACE_DEPTH FORTH_U(2048)
 
-/* Fields of a binding: a page of a receiver's memory to which remote writes may go. Source: assumed. */
-#define FORTH_BINDING_PAGE_MASK FORTH_U(0xFFFFF000) /* Physical address of the page. */
-#define FORTH_BINDING_FLOW_SHIFT FORTH_U(32) /* Place of the flow that leads to it, of FLOW_MASK. */
-#define FORTH_BINDING_VALID FORTH_U(1) /* Without it the binding is taken back. */
-
-/* 64-bit registers, by their offset in bytes. Source: counters and status: marazakis2006 s2.5 to s3.4; places assumed. */
-#define FORTH_REGISTER_CONTROL FORTH_U(4096) /* control_bit; read and write. */
-#define FORTH_REGISTER_INTERRUPT FORTH_U(4104) /* Write: 1 enables interrupts, 0 disables them; both clear the line. Read: bit 0 enabled, bit 1 line. */
+/* Registers, by their offset in bytes. Source: counters and status: marazakis2006 s2.5 to s3.4; places assumed. */
+#define FORTH_REGISTER_CONTROL FORTH_U(4096) /* Mode of the card. */
+#define FORTH_REGISTER_INTERRUPT FORTH_U(4104) /* Interrupts of the host. */
 #define FORTH_REGISTER_NOTIFY FORTH_U(4112) /* Host's physical address to which the count of local notifications is written. */
 #define FORTH_REGISTER_QUEUE_FREE FORTH_U(4120) /* Descriptors for which there is room. */
-#define FORTH_REGISTER_STATUS FORTH_U(4128) /* status_bit; sticky, cleared by writing ones. */
+#define FORTH_REGISTER_STATUS FORTH_U(4128) /* Errors, until they are cleared. */
 #define FORTH_REGISTER_SENT_WORDS FORTH_U(4136) /* Payload words sent. */
 #define FORTH_REGISTER_RECEIVED_WORDS FORTH_U(4144) /* Payload words written to memory. */
 #define FORTH_REGISTER_SENT_MESSAGES FORTH_U(4152) /* Messages whose source has been read. */
@@ -65,8 +54,8 @@
 #define FORTH_REGISTER_INTERRUPTS FORTH_U(4216) /* Interrupts raised. */
 #define FORTH_REGISTER_BINDINGS FORTH_U(4224) /* Bindings that the card has; 0: it treats all destinations as physical addresses. */
 #define FORTH_REGISTER_AIDS FORTH_U(4352) /* Words of the receiving FIFO that flow control counts with, if the card has the registers from here on; else 0. */
-#define FORTH_REGISTER_STATES FORTH_U(4360) /* State of each state machine: state fields. */
-#define FORTH_REGISTER_LANES FORTH_U(4368) /* Status of the lane that DEBUG_SELECT names: lane_status fields. */
+#define FORTH_REGISTER_STATES FORTH_U(4360) /* State of each state machine. */
+#define FORTH_REGISTER_LANES FORTH_U(4368) /* Status of the lane that DEBUG_SELECT names. */
 #define FORTH_REGISTER_FETCH_CYCLES FORTH_U(4376) /* Bus cycles in which a read of host memory waited for its next word. */
 #define FORTH_REGISTER_FETCH_WORDS FORTH_U(4384) /* Words read from host memory. */
 #define FORTH_REGISTER_DEPOSIT_CYCLES FORTH_U(4392) /* Bus cycles in which a write to host memory was asked for or under way. */
@@ -76,19 +65,23 @@
 #define FORTH_REGISTER_RECEIVE_LEVEL FORTH_U(4424) /* Most entries that have ever stood in the receive FIFO. */
 #define FORTH_REGISTER_CREDITS_IN FORTH_U(4432) /* Credits taken. */
 #define FORTH_REGISTER_CREDITS_OUT FORTH_U(4440) /* Credits sent. */
-#define FORTH_REGISTER_DEBUG_SELECT FORTH_U(4448) /* Bits 0 to 6: the flow of CREDITS; bits 8 and 9: the lane of LANES. Read and write; what they show follows a few cycles later. */
-#define FORTH_REGISTER_CREDITS FORTH_U(4456) /* Counts of the flow that DEBUG_SELECT names: credit_counts fields. */
-#define FORTH_REGISTER_TRACE_CONTROL FORTH_U(4480) /* trace_bit; read and write. */
-#define FORTH_REGISTER_TRACE_INDEX FORTH_U(4488) /* Bits 0 to 10: the sample that TRACE_DATA and TRACE_TAG show; bits 16 and 17: the memory (trace_point). Read and write. */
+#define FORTH_REGISTER_DEBUG_SELECT FORTH_U(4448) /* Choice of what CREDITS and LANES show, which follows a few cycles later. */
+#define FORTH_REGISTER_CREDITS FORTH_U(4456) /* Counts of the flow that DEBUG_SELECT names. A word of payload has the same fields with CREDITS_IN_PAYLOAD. */
+#define FORTH_REGISTER_TRACE_CONTROL FORTH_U(4480) /* Mode of the tracing memories. */
+#define FORTH_REGISTER_TRACE_INDEX FORTH_U(4488) /* Choice of the sample that TRACE_DATA and TRACE_TAG show. */
 #define FORTH_REGISTER_TRACE_COUNT FORTH_U(4496) /* Samples that the selected memory was given since it was cleared; the last 2,048 of them are there. */
 #define FORTH_REGISTER_TRACE_DATA FORTH_U(4504) /* 64 bits of the sample. */
-#define FORTH_REGISTER_TRACE_TAG FORTH_U(4512) /* The other 8 bits: trace_tag fields. */
-#define FORTH_REGISTER_SAMPLE_CONTROL FORTH_U(4544) /* Bits 0 to 31: link cycles between samples; bits 32 to 43: samples to take, up to 2,048. A write starts anew; 0 stops. */
-#define FORTH_REGISTER_SAMPLE_INDEX FORTH_U(4552) /* The sample that the registers behind show. Read and write. */
+#define FORTH_REGISTER_TRACE_TAG FORTH_U(4512) /* Tag of the sample. A header's 64 bits of data: destination 0 to 31, words 32 to 41, flow 42 to 48, source 49 to 56, interrupt 57. */
+#define FORTH_REGISTER_SAMPLE_CONTROL FORTH_U(4544) /* Sampling. A write starts anew; 0 stops. */
+#define FORTH_REGISTER_SAMPLE_INDEX FORTH_U(4552) /* The sample that the registers behind show. */
 #define FORTH_REGISTER_SAMPLE_COUNT FORTH_U(4560) /* Samples taken. */
 #define FORTH_REGISTER_SAMPLE_SENT FORTH_U(4568) /* Payload words sent, as of the sample. */
 #define FORTH_REGISTER_SAMPLE_RECEIVED FORTH_U(4576) /* Words that came into the receive FIFO, as of the sample. */
 #define FORTH_REGISTER_SAMPLE_PRESSURE FORTH_U(4584) /* Link cycles in which a message waited for credits, as of the sample. */
+
+/* Tables behind the registers, by their offset in bytes. Source: limits: marazakis2006 s3.5, initialised with the space downstream; bindings: s2.2, the destination as a handle, to be resolved by pre-established bindings; forms and places assumed. */
+#define FORTH_TABLE_LIMITS FORTH_U(8192) /* Of each flow: words of buffer at the other end that are the flow's, set before the first message. */
+#define FORTH_TABLE_BINDINGS FORTH_U(12288) /* Of each binding, which handles name: a page of a receiver's memory to which remote writes may go. A card has up to 512 or none. */
 
 /* Bits of TRACE_CONTROL. Source: assumed. */
 #define FORTH_TRACE_BIT_ON FORTH_U(15) /* A bit for each memory: it takes samples, as long as the card is not frozen. */
@@ -101,45 +94,21 @@
 #define FORTH_TRACE_POINT_RECEIVE_IN FORTH_U(2) /* Into the receive FIFO, from the lanes. */
 #define FORTH_TRACE_POINT_RECEIVE_OUT FORTH_U(3) /* Out of it, by the DMA engine. */
 
-/* Fields of a sample's tag. A header's 64 bits: destination 0 to 31, words 32 to 41, flow 42 to 48, source 49 to 56, interrupt 57. Source: assumed. */
-#define FORTH_TRACE_TAG_KIND_MASK FORTH_U(3) /* Kind of the sample, as of the values from DATA on. */
+/* Kinds of a sample, and the longest gap that its tag tells. Source: assumed. */
 #define FORTH_TRACE_TAG_DATA FORTH_U(0) /* A word of payload. */
 #define FORTH_TRACE_TAG_HEADER FORTH_U(1) /* A packet or message begins. */
 #define FORTH_TRACE_TAG_END_GOOD FORTH_U(2) /* A packet is over, and its CRC is right; into the sending FIFO: a message's last word. */
 #define FORTH_TRACE_TAG_END_BAD FORTH_U(3) /* A packet is over, and its CRC is wrong. */
-#define FORTH_TRACE_TAG_GAP_SHIFT FORTH_U(2) /* Place of the cycles of the memory's clock since the sample before, at most GAP_MAX. */
 #define FORTH_TRACE_TAG_GAP_MAX FORTH_U(63) /* The gap was so long, or longer. */
-
-/* Fields of STATES, by their lowest bits; each has four. Source: marazakis2006 s2.8: a register shows the current state of each state machine; encoding assumed. */
-#define FORTH_STATE_BUS_OWNER FORTH_U(0) /* Owner of the transfer on the bus: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's. */
-#define FORTH_STATE_READS FORTH_U(4) /* Reads that are open. */
-#define FORTH_STATE_DEPOSIT FORTH_U(8) /* 0 no packet, 1 its words go to memory, 2 its end is awaited. */
-#define FORTH_STATE_QUEUE FORTH_U(12) /* Descriptors in the request queue, 15 for more. */
-#define FORTH_STATE_SEND FORTH_U(16) /* 0 nothing, 1 and 2 header, 3 payload, 4 trailer, 5 gap. */
-#define FORTH_STATE_PARSE FORTH_U(20) /* 0 between packets, 1 and 2 header, 3 payload, 4 trailer, 5 a cut packet is made up. */
-#define FORTH_STATE_FROZEN FORTH_U(24) /* 1: an error has stopped the card. */
-
-/* Fields of LANES, by their lowest bits. Source: marazakis2006 s2.8: status of the transceivers; encoding assumed. */
-#define FORTH_LANE_STATUS_COMMA FORTH_U(0) /* 1: the alignment circuit has seen where words begin. */
-#define FORTH_LANE_STATUS_SHIFT FORTH_U(1) /* Two bits: bytes by which words are late. */
-#define FORTH_LANE_STATUS_SYNC_LEVEL FORTH_U(4) /* Four bits: most symbols that have ever stood in the synchronisation FIFO. */
-#define FORTH_LANE_STATUS_BUFFER_ERRORS FORTH_U(8) /* Eight bits: overflows and underflows of the transceiver's elastic buffer, 255 for more. */
-#define FORTH_LANE_STATUS_CORRECTIONS FORTH_U(16) /* Eight bits: clock corrections of the transceiver, 255 for more. */
-
-/* Fields of CREDITS, and of a word of payload with CREDITS_IN_PAYLOAD, by their lowest bits; each has 16. Source: marazakis2006 s3.5: what flow control counts; encoding assumed. */
-#define FORTH_CREDIT_COUNTS_SENT FORTH_U(0) /* Words sent, modulo what the counter holds. */
-#define FORTH_CREDIT_COUNTS_CREDITED FORTH_U(16) /* Words of which the receiver has said that they have left its buffer. */
-#define FORTH_CREDIT_COUNTS_LIMIT FORTH_U(32) /* Words of buffer at the other end. */
-#define FORTH_CREDIT_COUNTS_FREED FORTH_U(48) /* Words of the flow that have left the buffer here. */
 
 /* Bits of CONTROL. Source: receive DMA off: marazakis2006 s3.5; loop-back, freeze: s3.4; places assumed. */
 #define FORTH_CONTROL_BIT_SEND FORTH_U(1) /* Take descriptors. */
 #define FORTH_CONTROL_BIT_RECEIVE FORTH_U(2) /* Write what arrives to memory. */
-#define FORTH_CONTROL_BIT_LOOP_BACK FORTH_U(4) /* What is sent arrives here, without the links. */
+#define FORTH_CONTROL_BIT_LOOP_BACK FORTH_U(4) /* Loop-back: packets that are sent arrive here, without the links. */
 #define FORTH_CONTROL_BIT_FREEZE FORTH_U(8) /* Stop at the first wrong CRC, and when the lanes lose one another. */
 #define FORTH_CONTROL_BIT_HANDLES FORTH_U(16) /* Destinations of descriptors are handles, if the card has bindings. */
 #define FORTH_CONTROL_BIT_RESET FORTH_U(64) /* Everything in the card begins anew, as at power on, but the tracing memories; reads as 0. */
-#define FORTH_CONTROL_BIT_CREDITS_IN_PAYLOAD FORTH_U(32) /* The last word of each packet's payload is credit_counts of its flow, as they are when it is sent. */
+#define FORTH_CONTROL_BIT_CREDITS_IN_PAYLOAD FORTH_U(32) /* The last word of each packet's payload is the fields of CREDITS for its flow, as they are when it is sent. */
 
 /* Bits of STATUS. Source: assumed. */
 #define FORTH_STATUS_BIT_FROZEN FORTH_U(1) /* An error has stopped the card; clearing the bit lets it go on. */

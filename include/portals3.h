@@ -33,7 +33,7 @@ typedef uint32_t ptl_pt_index_t;
 typedef uint32_t ptl_ac_index_t;
 /* Match or ignore bits. Portals 3.3 s3.2.4. */
 typedef uint64_t ptl_match_bits_t;
-/* Which network interface. Portals 3.3 s3.2.5. */
+/* The network interface. Portals 3.3 s3.2.5. */
 typedef uint32_t ptl_interface_t;
 /* Node id. Portals 3.3 s3.2.6. */
 typedef uint32_t ptl_nid_t;
@@ -43,11 +43,11 @@ typedef uint32_t ptl_pid_t;
 typedef uint32_t ptl_uid_t;
 /* Job id. Portals 3.3 s3.2.6. */
 typedef uint32_t ptl_jid_t;
-/* Which status register. Portals 3.3 s3.2.7. */
+/* Number of a status register. Portals 3.3 s3.2.7. */
 typedef uint32_t ptl_sr_index_t;
 /* Value of a status register. Portals 3.3 s3.2.7. */
 typedef uint64_t ptl_sr_value_t;
-/* What became of an operation. Portals 3.3 s3.11. */
+/* Result of an operation. Portals 3.3 s3.11. */
 typedef uint32_t ptl_ni_fail_t;
 /* Number of an event in its queue. Portals 3.3 s3.11.4. */
 typedef uint32_t ptl_seq_t;
@@ -71,7 +71,7 @@ typedef struct {
     ptl_pid_t pid; /* Process id on the node. */
 } ptl_process_id_t;
 
-/* What an interface can hold. Portals 3.3 s3.5.1. */
+/* Limits of an interface. Portals 3.3 s3.5.1. */
 typedef struct {
     int max_mes; /* Match entries. */
     int max_mds; /* Memory descriptors. */
@@ -97,20 +97,20 @@ typedef struct {
     ptl_size_t max_size; /* With PTL_MD_MAX_SIZE: inactive once fewer bytes are left. */
     unsigned int options; /* PTL_MD_ bits. */
     void *user_ptr; /* Whatever the process likes; comes back in events. */
-    ptl_handle_eq_t eq_handle; /* Where its events go, or PTL_EQ_NONE. */
+    ptl_handle_eq_t eq_handle; /* Queue of its events, or PTL_EQ_NONE. */
 } ptl_md_t;
 
 /* An event. Portals 3.3 s3.11.4. */
 typedef struct {
-    ptl_event_kind_t type; /* What happened. */
-    ptl_process_id_t initiator; /* Who caused it; for ACK and REPLY events the former target. */
+    ptl_event_kind_t type; /* Kind of the event. */
+    ptl_process_id_t initiator; /* Process that caused it; for ACK and REPLY events the former target. */
     ptl_uid_t uid; /* Its user. */
     ptl_jid_t jid; /* Its job. */
     ptl_pt_index_t pt_index; /* Portal that was addressed. */
     ptl_match_bits_t match_bits; /* Match bits of the request. */
     ptl_size_t rlength; /* Bytes that were asked for; of an ACK or a REPLY those that were moved. */
     ptl_size_t mlength; /* Bytes that were moved. */
-    ptl_size_t offset; /* Where in the memory descriptor; in SEND and ACK events: in the target's. */
+    ptl_size_t offset; /* Offset in the memory descriptor; in SEND and ACK events: in the target's. */
     ptl_handle_md_t md_handle; /* The memory descriptor. Stale in and after an UNLINK event. */
     ptl_md_t md; /* The memory descriptor when the operation had been counted against its threshold. */
     ptl_hdr_data_t hdr_data; /* Out-of-band word of a put or swap, condition of a compare-and-swap. */
@@ -180,16 +180,16 @@ typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 #define PTL_SR_SEND_COUNT 4 /* Messages sent. */
 #define PTL_SR_SEND_LENGTH 5 /* Bytes sent. */
 
-/* Whether an object goes away by itself (ptl_unlink_t). Portals 3.3 s3.9.1. */
+/* Choice whether an object goes away by itself (ptl_unlink_t). Portals 3.3 s3.9.1. */
 #define PTL_RETAIN 0 /* It stays until a call unlinks it. */
 #define PTL_UNLINK 1 /* A descriptor goes once it is used up and its last operation has ended; a match entry goes with its descriptor. */
 
-/* Where a match entry goes (ptl_ins_pos_t). Portals 3.3 s3.9.1. */
+/* Place of a match entry (ptl_ins_pos_t). Portals 3.3 s3.9.1. */
 #define PTL_INS_BEFORE 0 /* Before the base entry; PtlMEAttach: at the head of the list. */
 #define PTL_INS_AFTER 1 /* After the base entry; PtlMEAttach: at the tail of the list. */
 
-/* Whether a put wants an acknowledgement (ptl_ack_req_t). Portals 3.3 s3.13.2; PTL_NOACK_REQ: Cray
- * XT. */
+/* Choice whether a put wants an acknowledgement (ptl_ack_req_t). Portals 3.3 s3.13.2;
+ * PTL_NOACK_REQ: Cray XT. */
 #define PTL_ACK_REQ 0 /* It does. */
 #define PTL_NO_ACK_REQ 1 /* It does not. */
 #define PTL_NOACK_REQ 1 /* The same. */
@@ -222,7 +222,7 @@ typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 #define PTL_EVENT_ACK 10 /* Initiator: the target has acknowledged a put. */
 #define PTL_EVENT_UNLINK 11 /* A memory descriptor went away because it was used up. */
 
-/* What became of an operation (ptl_ni_fail_t). Portals 3.3 s3.11; all but PTL_NI_OK: own. */
+/* Result of an operation (ptl_ni_fail_t). Portals 3.3 s3.11; all but PTL_NI_OK: own. */
 #define PTL_NI_OK 0 /* Nothing went wrong. */
 #define PTL_NI_FAIL 1 /* The data did not survive the way, or could not be read or stored. */
 
@@ -276,7 +276,7 @@ int PtlNIFini(ptl_handle_ni_t ni_handle);
 /* PtlNIStatus (s3.5).
  * Reads a status register.
  *   ni_handle: The interface.
- *   register_index: Which one: PTL_SR_...
+ *   register_index: Number of the register: PTL_SR_...
  *   status: Gets its value.
  * Errors: PTL_NI_INVALID, PTL_SR_INDEX_INVALID, PTL_SEGV.
  */
@@ -330,7 +330,7 @@ int PtlGetJid(ptl_handle_ni_t ni_handle, ptl_jid_t *jid);
  *   match_id: Initiators that it matches; wildcards allowed.
  *   match_bits: Match bits that it matches.
  *   ignore_bits: Bits that are not compared.
- *   unlink: Whether it goes with its memory descriptor.
+ *   unlink: Choice whether it goes with its memory descriptor.
  *   position: Head (PTL_INS_BEFORE) or tail (PTL_INS_AFTER).
  *   me_handle: Gets the entry.
  * Errors: PTL_NI_INVALID, PTL_PT_INDEX_INVALID, PTL_ME_LIST_TOO_LONG, PTL_NO_SPACE, PTL_SEGV.
@@ -346,7 +346,7 @@ int PtlMEAttach(ptl_handle_ni_t ni_handle, ptl_pt_index_t pt_index, ptl_process_
  *   match_id: Initiators that it matches; wildcards allowed.
  *   match_bits: Match bits that it matches.
  *   ignore_bits: Bits that are not compared.
- *   unlink: Whether it goes with its memory descriptor.
+ *   unlink: Choice whether it goes with its memory descriptor.
  *   me_handle: Gets the entry.
  * Errors: PTL_NI_INVALID, PTL_PT_FULL, PTL_NO_SPACE, PTL_SEGV.
  */
@@ -360,7 +360,7 @@ int PtlMEAttachAny(ptl_handle_ni_t ni_handle, ptl_pt_index_t *pt_index, ptl_proc
  *   match_id: Initiators that it matches; wildcards allowed.
  *   match_bits: Match bits that it matches.
  *   ignore_bits: Bits that are not compared.
- *   unlink: Whether it goes with its memory descriptor.
+ *   unlink: Choice whether it goes with its memory descriptor.
  *   position: Before or after the other.
  *   me_handle: Gets the entry.
  * Errors: PTL_ME_INVALID, PTL_ME_LIST_TOO_LONG, PTL_NO_SPACE, PTL_SEGV.
@@ -379,8 +379,8 @@ int PtlMEUnlink(ptl_handle_me_t me_handle);
 /* PtlMDAttach (s3.10).
  * Makes a memory descriptor on a match entry that has none.
  *   me_handle: The match entry.
- *   md: What it shall be.
- *   unlink_op: Whether it goes once it is used up.
+ *   md: The descriptor as it shall be.
+ *   unlink_op: Choice whether it goes once it is used up.
  *   md_handle: Gets the descriptor.
  * Errors: PTL_ME_INVALID, PTL_ME_IN_USE, PTL_MD_ILLEGAL, PTL_EQ_INVALID, PTL_NO_SPACE, PTL_SEGV.
  */
@@ -390,8 +390,8 @@ int PtlMDAttach(ptl_handle_me_t me_handle, ptl_md_t md, ptl_unlink_t unlink_op,
 /* PtlMDBind (s3.10).
  * Makes a memory descriptor for operations that this process initiates.
  *   ni_handle: The interface.
- *   md: What it shall be.
- *   unlink_op: Whether it goes once it is used up.
+ *   md: The descriptor as it shall be.
+ *   unlink_op: Choice whether it goes once it is used up.
  *   md_handle: Gets the descriptor.
  * Errors: PTL_NI_INVALID, PTL_MD_ILLEGAL, PTL_EQ_INVALID, PTL_NO_SPACE, PTL_SEGV.
  */
@@ -409,7 +409,7 @@ int PtlMDUnlink(ptl_handle_md_t md_handle);
  * Reads and then replaces a memory descriptor, in one step. Its local offset begins anew.
  *   md_handle: The descriptor.
  *   old_md: Gets what it was, unless NULL.
- *   new_md: What it shall be; NULL to leave it.
+ *   new_md: The descriptor as it shall be; NULL to leave it.
  *   eq_handle: If not PTL_EQ_NONE: it is replaced only if this queue is empty, nothing under way
  *   will still post to it, and no operation uses the descriptor.
  * Errors: PTL_MD_INVALID, PTL_MD_NO_UPDATE, PTL_MD_ILLEGAL, PTL_EQ_INVALID, PTL_SEGV.
@@ -456,7 +456,7 @@ int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event);
 /* PtlEQPoll (s3.11).
  * Takes the next event of the first of several queues that has one.
  *   eq_handles: The queues.
- *   size: How many: at least 1.
+ *   size: Number of them: at least 1.
  *   timeout: Milliseconds of simulated time to wait at most: 0 not to wait, PTL_TIME_FOREVER for
  *   ever.
  *   event: Gets the event.
@@ -482,12 +482,12 @@ int PtlACEntry(ptl_handle_ni_t ni_handle, ptl_ac_index_t ac_index, ptl_process_i
 
 /* PtlPut (s3.13).
  * Sends all of a memory descriptor.
- *   md_handle: What is sent.
- *   ack_req: Whether an acknowledgement is wanted.
+ *   md_handle: Descriptor of the bytes that are sent.
+ *   ack_req: Choice whether an acknowledgement is wanted.
  *   target_id: The target.
  *   pt_index: Its portal.
  *   ac_index: Its access control entry.
- *   match_bits: What its match entries are compared with.
+ *   match_bits: Bits that its match entries are compared with.
  *   remote_offset: Offset in a descriptor with PTL_MD_MANAGE_REMOTE.
  *   hdr_data: A word for the target's events.
  * Errors: PTL_MD_INVALID, PTL_MD_ILLEGAL, PTL_PROCESS_INVALID, PTL_PT_INDEX_INVALID,
@@ -499,14 +499,14 @@ int PtlPut(ptl_handle_md_t md_handle, ptl_ack_req_t ack_req, ptl_process_id_t ta
 
 /* PtlPutRegion (s3.13).
  * Sends a part of a memory descriptor.
- *   md_handle: What is sent in part.
+ *   md_handle: Descriptor of which a part is sent.
  *   local_offset: First byte of the part.
  *   length: Its bytes.
- *   ack_req: Whether an acknowledgement is wanted.
+ *   ack_req: Choice whether an acknowledgement is wanted.
  *   target_id: The target.
  *   pt_index: Its portal.
  *   ac_index: Its access control entry.
- *   match_bits: What its match entries are compared with.
+ *   match_bits: Bits that its match entries are compared with.
  *   remote_offset: Offset in a descriptor with PTL_MD_MANAGE_REMOTE.
  *   hdr_data: A word for the target's events.
  * Errors: PTL_MD_INVALID, PTL_MD_ILLEGAL, PTL_PROCESS_INVALID, PTL_PT_INDEX_INVALID,
@@ -519,11 +519,11 @@ int PtlPutRegion(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t 
 
 /* PtlGet (s3.13).
  * Fills all of a memory descriptor from the target.
- *   md_handle: What is filled.
+ *   md_handle: Descriptor of the memory that is filled.
  *   target_id: The target.
  *   pt_index: Its portal.
  *   ac_index: Its access control entry.
- *   match_bits: What its match entries are compared with.
+ *   match_bits: Bits that its match entries are compared with.
  *   remote_offset: Offset in a descriptor with PTL_MD_MANAGE_REMOTE.
  * Errors: PTL_MD_INVALID, PTL_MD_ILLEGAL, PTL_PROCESS_INVALID, PTL_PT_INDEX_INVALID,
  * PTL_AC_INDEX_INVALID.
@@ -533,13 +533,13 @@ int PtlGet(ptl_handle_md_t md_handle, ptl_process_id_t target_id, ptl_pt_index_t
 
 /* PtlGetRegion (s3.13).
  * Fills a part of a memory descriptor from the target.
- *   md_handle: What is filled in part.
+ *   md_handle: Descriptor of which a part is filled.
  *   local_offset: First byte of the part.
  *   length: Its bytes.
  *   target_id: The target.
  *   pt_index: Its portal.
  *   ac_index: Its access control entry.
- *   match_bits: What its match entries are compared with.
+ *   match_bits: Bits that its match entries are compared with.
  *   remote_offset: Offset in a descriptor with PTL_MD_MANAGE_REMOTE.
  * Errors: PTL_MD_INVALID, PTL_MD_ILLEGAL, PTL_PROCESS_INVALID, PTL_PT_INDEX_INVALID,
  * PTL_AC_INDEX_INVALID.
@@ -551,11 +551,12 @@ int PtlGetRegion(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t 
 /* PtlGetPut (s3.13).
  * Swaps all of a memory descriptor with the target's bytes, in one step among atomic operations.
  *   get_md_handle: Gets what the target had, from its beginning on.
- *   put_md_handle: What the target gets: at most max_getput_md bytes. May be the same descriptor.
+ *   put_md_handle: Descriptor of the bytes that the target gets: at most max_getput_md bytes. May
+ *   be the same descriptor.
  *   target_id: The target.
  *   pt_index: Its portal.
  *   ac_index: Its access control entry.
- *   match_bits: What its match entries are compared with.
+ *   match_bits: Bits that its match entries are compared with.
  *   remote_offset: Offset in a descriptor with PTL_MD_MANAGE_REMOTE.
  *   hdr_data: A word for the target's events.
  * Errors: PTL_MD_INVALID, PTL_MD_ILLEGAL, PTL_PROCESS_INVALID, PTL_PT_INDEX_INVALID,
@@ -569,13 +570,13 @@ int PtlGetPut(ptl_handle_md_t get_md_handle, ptl_handle_md_t put_md_handle,
  * Swaps a number of 4 or 8 bytes with the target's if that equals the condition, in one step among
  * atomic operations.
  *   get_md_handle: Gets what the target had, from its beginning on.
- *   put_md_handle: What the target gets: 4 or 8 bytes, never truncated.
+ *   put_md_handle: Descriptor of the bytes that the target gets: 4 or 8 bytes, never truncated.
  *   target_id: The target.
  *   pt_index: Its portal.
  *   ac_index: Its access control entry.
- *   match_bits: What its match entries are compared with.
+ *   match_bits: Bits that its match entries are compared with.
  *   remote_offset: Offset in a descriptor with PTL_MD_MANAGE_REMOTE.
- *   condition: What the target's number must be (its low 4 or all 8 bytes); hdr_data of the
+ *   condition: Number that the target's must be (its low 4 or all 8 bytes); hdr_data of the
  *   target's events.
  * Errors: PTL_MD_INVALID, PTL_MD_ILLEGAL, PTL_PROCESS_INVALID, PTL_PT_INDEX_INVALID,
  * PTL_AC_INDEX_INVALID.
@@ -588,11 +589,11 @@ int PtlCGetPut(ptl_handle_md_t get_md_handle, ptl_handle_md_t put_md_handle,
  * Adds a number of 4 or 8 bytes to the target's, in one step among atomic operations. Carries are
  * lost.
  *   get_md_handle: Gets what the target had, from its beginning on.
- *   put_md_handle: What is added: 4 or 8 bytes, never truncated.
+ *   put_md_handle: Descriptor of the number that is added: 4 or 8 bytes, never truncated.
  *   target_id: The target.
  *   pt_index: Its portal.
  *   ac_index: Its access control entry.
- *   match_bits: What its match entries are compared with.
+ *   match_bits: Bits that its match entries are compared with.
  *   remote_offset: Offset in a descriptor with PTL_MD_MANAGE_REMOTE.
  *   hdr_data: A word for the target's events.
  * Errors: PTL_MD_INVALID, PTL_MD_ILLEGAL, PTL_PROCESS_INVALID, PTL_PT_INDEX_INVALID,
@@ -618,10 +619,10 @@ int PtlEQWait_timeout(ptl_handle_eq_t eq_handle, ptl_event_t *event_out);
  *   match_id: Initiators that it matches; wildcards allowed.
  *   match_bits: Match bits that it matches.
  *   ignore_bits: Bits that are not compared.
- *   unlink: Whether the entry goes with its memory descriptor.
+ *   unlink: Choice whether the entry goes with its memory descriptor.
  *   position: Before or after the other.
- *   md: What the descriptor shall be.
- *   unlink_op: Whether it goes once it is used up.
+ *   md: The descriptor as it shall be.
+ *   unlink_op: Choice whether it goes once it is used up.
  *   me_handle: Gets the entry.
  *   md_handle: Gets the descriptor.
  *   eq_handle: The queue that must be quiet.
@@ -642,7 +643,7 @@ int PtlMEMDPost(ptl_handle_ni_t ni_handle, ptl_handle_me_t base, ptl_process_id_
 int PtlNIEqDump(ptl_handle_ni_t ni_handle);
 
 /* PtlGetRank (reference implementation's run time (p3rt)).
- * Which process of the run this is.
+ * Number of this process in the run.
  *   ni_handle: The interface.
  *   rank: Gets its rank: that of MPI_COMM_WORLD.
  *   group_size: Gets the number of processes.
@@ -692,7 +693,7 @@ const char *PtlEventKindStr(ptl_event_kind_t kind);
 /* PtlNIFailStr (reference implementation's extension).
  * Name of what became of an operation.
  *   ni_handle: Not looked at.
- *   fail: What became of it.
+ *   fail: Its result.
  */
 const char *PtlNIFailStr(ptl_handle_ni_t ni_handle, ptl_ni_fail_t fail);
 

@@ -34,21 +34,10 @@ package abi_forth_pkg;
   // Bytes of the request queue's window, from offset 0 on: a page, to be mapped. Any 16 bytes of it are one descriptor's.
   localparam int unsigned QueueSize = 4096;
 
-  // 64 bits a flow (write only): words of buffer at the other end that are the flow's, set before the first message.
-  localparam int unsigned LimitsOffset = 8192;
-
-  // 64 bits a binding (write only): binding fields. Handles name bindings, of which a card has up to 512 or none.
-  localparam int unsigned BindingsOffset = 12288;
-
   // Samples of a tracing memory, and of the sampling memory.
   localparam int unsigned TraceDepth = 2048;
 
-  // Fields of a binding: a page of a receiver's memory to which remote writes may go.
-  localparam logic [63:0] BindingPageMask = 64'hFFFFF000;
-  localparam logic [63:0] BindingFlowShift = 64'h20;
-  localparam logic [63:0] BindingValid = 64'h1;
-
-  // 64-bit registers, by their offset in bytes.
+  // Registers, by their offset in bytes.
   localparam logic [31:0] RegisterControl = 32'h1000;
   localparam logic [31:0] RegisterInterrupt = 32'h1008;
   localparam logic [31:0] RegisterNotify = 32'h1010;
@@ -92,6 +81,127 @@ package abi_forth_pkg;
   localparam logic [31:0] RegisterSampleReceived = 32'h11E0;
   localparam logic [31:0] RegisterSamplePressure = 32'h11E8;
 
+  // CONTROL: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterControlAfterReset = 64'h0;
+  localparam logic [63:0] RegisterControlWritable = 64'h3F;
+
+  // INTERRUPT: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterInterruptAfterReset = 64'h0;
+  localparam logic [63:0] RegisterInterruptWritable = 64'h1;
+  localparam int unsigned RegisterInterruptEnabledLsb = 0;
+  localparam int unsigned RegisterInterruptEnabledWidth = 1;
+  localparam int unsigned RegisterInterruptLineLsb = 1;
+  localparam int unsigned RegisterInterruptLineWidth = 1;
+
+  // NOTIFY: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterNotifyAfterReset = 64'h0;
+  localparam logic [63:0] RegisterNotifyWritable = 64'hFFFFFFFFFFFFFFF8;
+  localparam int unsigned RegisterNotifyAddressLsb = 3;
+  localparam int unsigned RegisterNotifyAddressWidth = 61;
+
+  // STATUS: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterStatusAfterReset = 64'h0;
+  localparam logic [63:0] RegisterStatusWritable = 64'h0;
+
+  // STATES: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterStatesAfterReset = 64'h0;
+  localparam logic [63:0] RegisterStatesWritable = 64'h0;
+  localparam int unsigned RegisterStatesBusOwnerLsb = 0;
+  localparam int unsigned RegisterStatesBusOwnerWidth = 4;
+  localparam int unsigned RegisterStatesReadsLsb = 4;
+  localparam int unsigned RegisterStatesReadsWidth = 4;
+  localparam int unsigned RegisterStatesDepositLsb = 8;
+  localparam int unsigned RegisterStatesDepositWidth = 4;
+  localparam int unsigned RegisterStatesQueueLsb = 12;
+  localparam int unsigned RegisterStatesQueueWidth = 4;
+  localparam int unsigned RegisterStatesSendLsb = 16;
+  localparam int unsigned RegisterStatesSendWidth = 4;
+  localparam int unsigned RegisterStatesParseLsb = 20;
+  localparam int unsigned RegisterStatesParseWidth = 4;
+  localparam int unsigned RegisterStatesFrozenLsb = 24;
+  localparam int unsigned RegisterStatesFrozenWidth = 4;
+
+  // LANES: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterLanesAfterReset = 64'h0;
+  localparam logic [63:0] RegisterLanesWritable = 64'h0;
+  localparam int unsigned RegisterLanesCommaLsb = 0;
+  localparam int unsigned RegisterLanesCommaWidth = 1;
+  localparam int unsigned RegisterLanesShiftLsb = 1;
+  localparam int unsigned RegisterLanesShiftWidth = 2;
+  localparam int unsigned RegisterLanesSyncLevelLsb = 4;
+  localparam int unsigned RegisterLanesSyncLevelWidth = 4;
+  localparam int unsigned RegisterLanesBufferErrorsLsb = 8;
+  localparam int unsigned RegisterLanesBufferErrorsWidth = 8;
+  localparam int unsigned RegisterLanesCorrectionsLsb = 16;
+  localparam int unsigned RegisterLanesCorrectionsWidth = 8;
+
+  // DEBUG_SELECT: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterDebugSelectAfterReset = 64'h0;
+  localparam logic [63:0] RegisterDebugSelectWritable = 64'h37F;
+  localparam int unsigned RegisterDebugSelectFlowLsb = 0;
+  localparam int unsigned RegisterDebugSelectFlowWidth = 7;
+  localparam int unsigned RegisterDebugSelectLaneLsb = 8;
+  localparam int unsigned RegisterDebugSelectLaneWidth = 2;
+
+  // CREDITS: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterCreditsAfterReset = 64'h0;
+  localparam logic [63:0] RegisterCreditsWritable = 64'h0;
+  localparam int unsigned RegisterCreditsSentLsb = 0;
+  localparam int unsigned RegisterCreditsSentWidth = 16;
+  localparam int unsigned RegisterCreditsCreditedLsb = 16;
+  localparam int unsigned RegisterCreditsCreditedWidth = 16;
+  localparam int unsigned RegisterCreditsLimitLsb = 32;
+  localparam int unsigned RegisterCreditsLimitWidth = 16;
+  localparam int unsigned RegisterCreditsFreedLsb = 48;
+  localparam int unsigned RegisterCreditsFreedWidth = 16;
+
+  // TRACE_CONTROL: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterTraceControlAfterReset = 64'h0;
+  localparam logic [63:0] RegisterTraceControlWritable = 64'h1F;
+
+  // TRACE_INDEX: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterTraceIndexAfterReset = 64'h0;
+  localparam logic [63:0] RegisterTraceIndexWritable = 64'h307FF;
+  localparam int unsigned RegisterTraceIndexSampleLsb = 0;
+  localparam int unsigned RegisterTraceIndexSampleWidth = 11;
+  localparam int unsigned RegisterTraceIndexMemoryLsb = 16;
+  localparam int unsigned RegisterTraceIndexMemoryWidth = 2;
+
+  // TRACE_TAG: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterTraceTagAfterReset = 64'h0;
+  localparam logic [63:0] RegisterTraceTagWritable = 64'h0;
+  localparam int unsigned RegisterTraceTagKindLsb = 0;
+  localparam int unsigned RegisterTraceTagKindWidth = 2;
+  localparam int unsigned RegisterTraceTagGapLsb = 2;
+  localparam int unsigned RegisterTraceTagGapWidth = 6;
+
+  // SAMPLE_CONTROL: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterSampleControlAfterReset = 64'h0;
+  localparam logic [63:0] RegisterSampleControlWritable = 64'hFFFFFFFFFFF;
+  localparam int unsigned RegisterSampleControlPeriodLsb = 0;
+  localparam int unsigned RegisterSampleControlPeriodWidth = 32;
+  localparam int unsigned RegisterSampleControlSamplesLsb = 32;
+  localparam int unsigned RegisterSampleControlSamplesWidth = 12;
+
+  // SAMPLE_INDEX: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] RegisterSampleIndexAfterReset = 64'h0;
+  localparam logic [63:0] RegisterSampleIndexWritable = 64'h7FF;
+  localparam int unsigned RegisterSampleIndexSampleLsb = 0;
+  localparam int unsigned RegisterSampleIndexSampleWidth = 11;
+
+  // Tables behind the registers, by their offset in bytes.
+  localparam logic [31:0] TableLimits = 32'h2000;
+  localparam logic [31:0] TableBindings = 32'h3000;
+
+  // BINDINGS: value after a reset, bits that read as they were written, fields.
+  localparam logic [63:0] TableBindingsWritable = 64'h0;
+  localparam int unsigned TableBindingsValidLsb = 0;
+  localparam int unsigned TableBindingsValidWidth = 1;
+  localparam int unsigned TableBindingsPageLsb = 12;
+  localparam int unsigned TableBindingsPageWidth = 20;
+  localparam int unsigned TableBindingsFlowLsb = 32;
+  localparam int unsigned TableBindingsFlowWidth = 7;
+
   // Bits of TRACE_CONTROL.
   localparam logic [31:0] TraceBitOn = 32'hF;
   localparam logic [31:0] TraceBitStop = 32'h10;
@@ -103,36 +213,12 @@ package abi_forth_pkg;
   localparam logic [31:0] TracePointReceiveIn = 32'h2;
   localparam logic [31:0] TracePointReceiveOut = 32'h3;
 
-  // Fields of a sample's tag. A header's 64 bits: destination 0 to 31, words 32 to 41, flow 42 to 48, source 49 to 56, interrupt 57.
-  localparam logic [7:0] TraceTagKindMask = 8'h3;
+  // Kinds of a sample, and the longest gap that its tag tells.
   localparam logic [7:0] TraceTagData = 8'h0;
   localparam logic [7:0] TraceTagHeader = 8'h1;
   localparam logic [7:0] TraceTagEndGood = 8'h2;
   localparam logic [7:0] TraceTagEndBad = 8'h3;
-  localparam logic [7:0] TraceTagGapShift = 8'h2;
   localparam logic [7:0] TraceTagGapMax = 8'h3F;
-
-  // Fields of STATES, by their lowest bits; each has four.
-  localparam logic [31:0] StateBusOwner = 32'h0;
-  localparam logic [31:0] StateReads = 32'h4;
-  localparam logic [31:0] StateDeposit = 32'h8;
-  localparam logic [31:0] StateQueue = 32'hC;
-  localparam logic [31:0] StateSend = 32'h10;
-  localparam logic [31:0] StateParse = 32'h14;
-  localparam logic [31:0] StateFrozen = 32'h18;
-
-  // Fields of LANES, by their lowest bits.
-  localparam logic [31:0] LaneStatusComma = 32'h0;
-  localparam logic [31:0] LaneStatusShift = 32'h1;
-  localparam logic [31:0] LaneStatusSyncLevel = 32'h4;
-  localparam logic [31:0] LaneStatusBufferErrors = 32'h8;
-  localparam logic [31:0] LaneStatusCorrections = 32'h10;
-
-  // Fields of CREDITS, and of a word of payload with CREDITS_IN_PAYLOAD, by their lowest bits; each has 16.
-  localparam logic [31:0] CreditCountsSent = 32'h0;
-  localparam logic [31:0] CreditCountsCredited = 32'h10;
-  localparam logic [31:0] CreditCountsLimit = 32'h20;
-  localparam logic [31:0] CreditCountsFreed = 32'h30;
 
   // Bits of CONTROL.
   localparam logic [31:0] ControlBitSend = 32'h1;

@@ -43,12 +43,15 @@ module rdma_bindings #(
 
   always_ff @(posedge clk_i) begin
     if (writes) begin
-      bindings[place_t'(number_i)] <= '{flow: data_i[38:32], page: data_i[31:12]};
+      bindings[place_t'(number_i)] <= '{
+        flow: data_i[abi_forth_pkg::TableBindingsFlowLsb +: abi_forth_pkg::TableBindingsFlowWidth],
+        page: data_i[abi_forth_pkg::TableBindingsPageLsb +: abi_forth_pkg::TableBindingsPageWidth]
+      };
     end
     if (!rst_ni) begin
       valid_q <= '0;
     end else if (writes) begin
-      valid_q[place_t'(number_i)] <= data_i[0];
+      valid_q[place_t'(number_i)] <= data_i[abi_forth_pkg::TableBindingsValidLsb];
     end
   end
 

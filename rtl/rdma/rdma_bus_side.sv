@@ -82,11 +82,11 @@ module rdma_bus_side #(
   logic       to_queue, to_limits, to_bindings, to_registers, bad_descriptor, bad_handle;
   logic [9:0] limit_flow;
   assign to_queue     = write_i && write_offset_i < 14'(abi_forth_pkg::QueueSize);
-  assign to_bindings  = write_i && write_offset_i >= 14'(abi_forth_pkg::BindingsOffset);
-  assign to_limits    = write_i && write_offset_i >= 14'(abi_forth_pkg::LimitsOffset)
+  assign to_bindings  = write_i && write_offset_i >= 14'(abi_forth_pkg::TableBindings);
+  assign to_limits    = write_i && write_offset_i >= 14'(abi_forth_pkg::TableLimits)
       && !to_bindings;
   assign to_registers = write_i && !to_queue && !to_limits && !to_bindings;
-  assign limit_flow   = 10'((write_offset_i - 14'(abi_forth_pkg::LimitsOffset)) >> 3);
+  assign limit_flow   = 10'((write_offset_i - 14'(abi_forth_pkg::TableLimits)) >> 3);
   assign limit_push_o = to_limits && limit_flow < 10'(abi_forth_pkg::Flows);
   assign limit_o      = '{flow: limit_flow[6:0], words: write_data_i[15:0]};
 

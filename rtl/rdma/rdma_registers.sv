@@ -74,10 +74,10 @@ module rdma_registers #(
     enabled_d = enabled_q;
     line_d    = line_q;
     if (write_i && offset == abi_forth_pkg::RegisterControl) begin
-      control_d = data_i[31:0];
+      control_d = 32'(data_i & abi_forth_pkg::RegisterControlWritable);
     end
     if (write_i && offset == abi_forth_pkg::RegisterInterrupt) begin
-      enabled_d = data_i[0];
+      enabled_d = data_i[abi_forth_pkg::RegisterInterruptEnabledLsb];
       line_d    = 1'b0;
     end
     // One that comes while interrupts are disabled raises nothing, later either.
@@ -105,9 +105,9 @@ module rdma_registers #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      control_q     <= '0;
-      notify_addr_q <= '0;
-      status_q      <= '0;
+      control_q     <= 32'(abi_forth_pkg::RegisterControlAfterReset);
+      notify_addr_q <= abi_forth_pkg::RegisterNotifyAfterReset;
+      status_q      <= 32'(abi_forth_pkg::RegisterStatusAfterReset);
       frozen_q      <= 1'b0;
       enabled_q     <= 1'b0;
       line_q        <= 1'b0;
@@ -118,7 +118,7 @@ module rdma_registers #(
       enabled_q <= enabled_d;
       line_q    <= line_d;
       if (write_i && offset == abi_forth_pkg::RegisterNotify) begin
-        notify_addr_q <= {data_i[63:3], 3'd0};
+        notify_addr_q <= data_i & abi_forth_pkg::RegisterNotifyWritable;
       end
     end
   end
@@ -139,6 +139,10 @@ module rdma_registers #(
     .settled_o(unused)
   );
 
+  logic [63:0] interrupt;
+  assign interrupt = (64'(enabled_q) << abi_forth_pkg::RegisterInterruptEnabledLsb)
+      | (64'(line_q) << abi_forth_pkg::RegisterInterruptLineLsb);
+
   logic [63:0] word, code;
   logic        coded;
   always_comb begin
@@ -157,7 +161,7 @@ module rdma_registers #(
     endcase
     case ({18'd0, read_offset_i})
       abi_forth_pkg::RegisterControl:          word = {32'd0, control_q};
-      abi_forth_pkg::RegisterInterrupt:        word = {62'd0, line_q, enabled_q};
+      abi_forth_pkg::RegisterInterrupt:        word = interrupt;
       abi_forth_pkg::RegisterNotify:           word = notify_addr_q;
       abi_forth_pkg::RegisterQueueFree:        word = {56'd0, free_i};
       abi_forth_pkg::RegisterStatus: begin

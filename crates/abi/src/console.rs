@@ -27,32 +27,121 @@ pub const DEVICE_SIZE: u32 = 4096;
 /// Source: marazakis2006 s2.3.
 pub const PORTS_MAX: u32 = 8;
 
-/// 32-bit registers, by their offset in bytes. A flow is an input and an output: its registers stand at 4 * (8 * input + output) behind the first.
+/// Registers, by their offset in bytes. A flow is an input and an output: its registers stand at 4 * (8 * input + output) behind the first.
 ///
 /// Source: words, occupancy, cycles of forwarding: marazakis2006 s3.7; places assumed.
 pub mod register {
+    use crate::registers::{Access, Field, Register, Reset};
+
     /// Write: all counters below are taken at this instant; reads give what was taken last.
-    pub const LATCH: u32 = 0;
+    pub const LATCH: u32 = 0x0;
     /// Ports of the crossbar.
-    pub const PORTS: u32 = 4;
+    pub const PORTS: u32 = 0x4;
     /// Cycles of the crossbar's clock.
-    pub const CYCLES: u32 = 8;
+    pub const CYCLES: u32 = 0x8;
     /// Packets dropped because their header says what cannot be.
-    pub const HEADER_ERRORS: u32 = 12;
+    pub const HEADER_ERRORS: u32 = 0xc;
     /// Credits that were spoilt, and discarded.
-    pub const CREDIT_ERRORS: u32 = 16;
+    pub const CREDIT_ERRORS: u32 = 0x10;
     /// Words that found a crosspoint full.
-    pub const OVERFLOWS: u32 = 20;
-    /// Write: a byte for the serial port. Read: 1 if it takes one.
-    pub const SERIAL: u32 = 32;
-    /// Of each flow: 64-bit words that have passed; wraps.
-    pub const WORDS: u32 = 256;
+    pub const OVERFLOWS: u32 = 0x14;
+    /// The serial port.
+    pub const SERIAL: u32 = 0x20;
+    /// Of each flow: words that have passed; wraps.
+    pub const WORDS: u32 = 0x100;
     /// Of each flow: packets that have passed; wraps.
-    pub const PACKETS: u32 = 512;
+    pub const PACKETS: u32 = 0x200;
     /// Of each flow: words in the crosspoint.
-    pub const HELD: u32 = 768;
+    pub const HELD: u32 = 0x300;
     /// Of each flow: cycles from a packet's first word in to its last word out, summed over the packets that have passed; wraps.
-    pub const FORWARDING: u32 = 1024;
+    pub const FORWARDING: u32 = 0x400;
     /// Of each flow: the most cycles that a packet took.
-    pub const SLOWEST: u32 = 1280;
+    pub const SLOWEST: u32 = 0x500;
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "LATCH", offset: 0x0, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "LATCH", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "PORTS", offset: 0x4, count: 1,
+            stride: 4, reset: Reset::Parameter("ports of the crossbar"), volatile: false, when: "", fields: &[
+                Field { name: "PORTS", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "CYCLES", offset: 0x8, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "CYCLES", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "HEADER_ERRORS", offset: 0xc, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "HEADER_ERRORS", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "CREDIT_ERRORS", offset: 0x10, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "CREDIT_ERRORS", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "OVERFLOWS", offset: 0x14, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "OVERFLOWS", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "SERIAL", offset: 0x20, count: 1,
+            stride: 4, reset: Reset::Value(0x1), volatile: true, when: "", fields: &[
+                Field { name: "BYTE", mask: 0xff, access: Access::WriteOnly },
+                Field { name: "READY", mask: 0x1, access: Access::ReadOnly },
+            ] },
+        Register { name: "WORDS", offset: 0x100, count: 64,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "WORDS", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "PACKETS", offset: 0x200, count: 64,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "PACKETS", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "HELD", offset: 0x300, count: 64,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "HELD", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "FORWARDING", offset: 0x400, count: 64,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "FORWARDING", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "SLOWEST", offset: 0x500, count: 64,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "SLOWEST", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+    ];
+
+    /// Value of [`SERIAL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Serial(pub u32);
+    impl Serial {
+        /// Value after a reset.
+        pub const AFTER_RESET: Serial = Serial(0x1);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// A byte to be sent; one that comes too early is lost.
+        pub const BYTE: u32 = 0xff;
+        /// Field `BYTE`.
+        #[inline]
+        pub const fn byte(self) -> u8 {
+            (self.0 & Self::BYTE) as u8
+        }
+        /// The value with another `BYTE`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_byte(self, value: u8) -> Serial {
+            Serial(self.0 & !Self::BYTE | (value as u32) & Self::BYTE)
+        }
+        /// The port takes a byte.
+        pub const READY: u32 = 0x1;
+        /// Field `READY`.
+        #[inline]
+        pub const fn ready(self) -> bool {
+            self.0 & Self::READY != 0
+        }
+        /// The value with another `READY`.
+        #[inline]
+        pub const fn with_ready(self, on: bool) -> Serial {
+            Serial(self.0 & !Self::READY | if on { Self::READY } else { 0 })
+        }
+    }
 }

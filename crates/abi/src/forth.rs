@@ -97,121 +97,1006 @@ pub const REGION_SIZE: u32 = 16384;
 /// Source: mmap of the queue: marazakis2006 s2.2; size assumed.
 pub const QUEUE_SIZE: u32 = 4096;
 
-/// 64 bits a flow (write only): words of buffer at the other end that are the flow's, set before the first message.
-///
-/// Source: marazakis2006 s3.5: initialised with the space downstream; place assumed.
-pub const LIMITS_OFFSET: u32 = 8192;
-
-/// 64 bits a binding (write only): binding fields. Handles name bindings, of which a card has up to 512 or none.
-///
-/// Source: marazakis2006 s2.2: the destination as a handle, to be resolved by pre-established bindings; form and place assumed.
-pub const BINDINGS_OFFSET: u32 = 12288;
-
 /// Samples of a tracing memory, and of the sampling memory.
 ///
 /// Source: marazakis2006 s2.8: 72 bits wide, up to 2048 samples; the sampling memory assumed to have as many.
 pub const TRACE_DEPTH: u32 = 2048;
 
-/// Fields of a binding: a page of a receiver's memory to which remote writes may go.
-///
-/// Source: assumed.
-pub mod binding {
-    /// Physical address of the page.
-    pub const PAGE_MASK: u64 = 0xFFFF_F000;
-    /// Place of the flow that leads to it, of FLOW_MASK.
-    pub const FLOW_SHIFT: u64 = 32;
-    /// Without it the binding is taken back.
-    pub const VALID: u64 = 1;
-}
-
-/// 64-bit registers, by their offset in bytes.
+/// Registers, by their offset in bytes.
 ///
 /// Source: counters and status: marazakis2006 s2.5 to s3.4; places assumed.
 pub mod register {
-    /// control_bit; read and write.
-    pub const CONTROL: u32 = 4096;
-    /// Write: 1 enables interrupts, 0 disables them; both clear the line. Read: bit 0 enabled, bit 1 line.
-    pub const INTERRUPT: u32 = 4104;
+    use crate::registers::{Access, Field, Register, Reset};
+
+    /// Mode of the card.
+    pub const CONTROL: u32 = 0x1000;
+    /// Interrupts of the host.
+    pub const INTERRUPT: u32 = 0x1008;
     /// Host's physical address to which the count of local notifications is written.
-    pub const NOTIFY: u32 = 4112;
+    pub const NOTIFY: u32 = 0x1010;
     /// Descriptors for which there is room.
-    pub const QUEUE_FREE: u32 = 4120;
-    /// status_bit; sticky, cleared by writing ones.
-    pub const STATUS: u32 = 4128;
+    pub const QUEUE_FREE: u32 = 0x1018;
+    /// Errors, until they are cleared.
+    pub const STATUS: u32 = 0x1020;
     /// Payload words sent.
-    pub const SENT_WORDS: u32 = 4136;
+    pub const SENT_WORDS: u32 = 0x1028;
     /// Payload words written to memory.
-    pub const RECEIVED_WORDS: u32 = 4144;
+    pub const RECEIVED_WORDS: u32 = 0x1030;
     /// Messages whose source has been read.
-    pub const SENT_MESSAGES: u32 = 4152;
+    pub const SENT_MESSAGES: u32 = 0x1038;
     /// Messages written to memory.
-    pub const RECEIVED_MESSAGES: u32 = 4160;
+    pub const RECEIVED_MESSAGES: u32 = 0x1040;
     /// Link cycles in which a message waited for credits.
-    pub const BACK_PRESSURE: u32 = 4168;
+    pub const BACK_PRESSURE: u32 = 0x1048;
     /// Headers with a wrong CRC16.
-    pub const HEADER_ERRORS: u32 = 4176;
+    pub const HEADER_ERRORS: u32 = 0x1050;
     /// Payloads with a wrong CRC32.
-    pub const PAYLOAD_ERRORS: u32 = 4184;
+    pub const PAYLOAD_ERRORS: u32 = 0x1058;
     /// Credits with wrong parity: discarded.
-    pub const CREDIT_ERRORS: u32 = 4192;
+    pub const CREDIT_ERRORS: u32 = 0x1060;
     /// Words whose halves did not belong together.
-    pub const BOND_ERRORS: u32 = 4200;
+    pub const BOND_ERRORS: u32 = 0x1068;
     /// Words that found the receive FIFO full: lost.
-    pub const OVERFLOWS: u32 = 4208;
+    pub const OVERFLOWS: u32 = 0x1070;
     /// Interrupts raised.
-    pub const INTERRUPTS: u32 = 4216;
+    pub const INTERRUPTS: u32 = 0x1078;
     /// Bindings that the card has; 0: it treats all destinations as physical addresses.
-    pub const BINDINGS: u32 = 4224;
+    pub const BINDINGS: u32 = 0x1080;
     /// Words of the receiving FIFO that flow control counts with, if the card has the registers from here on; else 0.
-    pub const AIDS: u32 = 4352;
-    /// State of each state machine: state fields.
-    pub const STATES: u32 = 4360;
-    /// Status of the lane that DEBUG_SELECT names: lane_status fields.
-    pub const LANES: u32 = 4368;
+    pub const AIDS: u32 = 0x1100;
+    /// State of each state machine.
+    pub const STATES: u32 = 0x1108;
+    /// Status of the lane that DEBUG_SELECT names.
+    pub const LANES: u32 = 0x1110;
     /// Bus cycles in which a read of host memory waited for its next word.
-    pub const FETCH_CYCLES: u32 = 4376;
+    pub const FETCH_CYCLES: u32 = 0x1118;
     /// Words read from host memory.
-    pub const FETCH_WORDS: u32 = 4384;
+    pub const FETCH_WORDS: u32 = 0x1120;
     /// Bus cycles in which a write to host memory was asked for or under way.
-    pub const DEPOSIT_CYCLES: u32 = 4392;
+    pub const DEPOSIT_CYCLES: u32 = 0x1128;
     /// Writes to host memory that ended before the packet's last word.
-    pub const DISCONNECTS: u32 = 4400;
+    pub const DISCONNECTS: u32 = 0x1130;
     /// Descriptors that came into the request queue.
-    pub const DESCRIPTORS: u32 = 4408;
+    pub const DESCRIPTORS: u32 = 0x1138;
     /// Packets in memory that ask for an interrupt, whether one was raised or not.
-    pub const INTERRUPTS_WANTED: u32 = 4416;
+    pub const INTERRUPTS_WANTED: u32 = 0x1140;
     /// Most entries that have ever stood in the receive FIFO.
-    pub const RECEIVE_LEVEL: u32 = 4424;
+    pub const RECEIVE_LEVEL: u32 = 0x1148;
     /// Credits taken.
-    pub const CREDITS_IN: u32 = 4432;
+    pub const CREDITS_IN: u32 = 0x1150;
     /// Credits sent.
-    pub const CREDITS_OUT: u32 = 4440;
-    /// Bits 0 to 6: the flow of CREDITS; bits 8 and 9: the lane of LANES. Read and write; what they show follows a few cycles later.
-    pub const DEBUG_SELECT: u32 = 4448;
-    /// Counts of the flow that DEBUG_SELECT names: credit_counts fields.
-    pub const CREDITS: u32 = 4456;
-    /// trace_bit; read and write.
-    pub const TRACE_CONTROL: u32 = 4480;
-    /// Bits 0 to 10: the sample that TRACE_DATA and TRACE_TAG show; bits 16 and 17: the memory (trace_point). Read and write.
-    pub const TRACE_INDEX: u32 = 4488;
+    pub const CREDITS_OUT: u32 = 0x1158;
+    /// Choice of what CREDITS and LANES show, which follows a few cycles later.
+    pub const DEBUG_SELECT: u32 = 0x1160;
+    /// Counts of the flow that DEBUG_SELECT names. A word of payload has the same fields with CREDITS_IN_PAYLOAD.
+    pub const CREDITS: u32 = 0x1168;
+    /// Mode of the tracing memories.
+    pub const TRACE_CONTROL: u32 = 0x1180;
+    /// Choice of the sample that TRACE_DATA and TRACE_TAG show.
+    pub const TRACE_INDEX: u32 = 0x1188;
     /// Samples that the selected memory was given since it was cleared; the last 2,048 of them are there.
-    pub const TRACE_COUNT: u32 = 4496;
+    pub const TRACE_COUNT: u32 = 0x1190;
     /// 64 bits of the sample.
-    pub const TRACE_DATA: u32 = 4504;
-    /// The other 8 bits: trace_tag fields.
-    pub const TRACE_TAG: u32 = 4512;
-    /// Bits 0 to 31: link cycles between samples; bits 32 to 43: samples to take, up to 2,048. A write starts anew; 0 stops.
-    pub const SAMPLE_CONTROL: u32 = 4544;
-    /// The sample that the registers behind show. Read and write.
-    pub const SAMPLE_INDEX: u32 = 4552;
+    pub const TRACE_DATA: u32 = 0x1198;
+    /// Tag of the sample. A header's 64 bits of data: destination 0 to 31, words 32 to 41, flow 42 to 48, source 49 to 56, interrupt 57.
+    pub const TRACE_TAG: u32 = 0x11a0;
+    /// Sampling. A write starts anew; 0 stops.
+    pub const SAMPLE_CONTROL: u32 = 0x11c0;
+    /// The sample that the registers behind show.
+    pub const SAMPLE_INDEX: u32 = 0x11c8;
     /// Samples taken.
-    pub const SAMPLE_COUNT: u32 = 4560;
+    pub const SAMPLE_COUNT: u32 = 0x11d0;
     /// Payload words sent, as of the sample.
-    pub const SAMPLE_SENT: u32 = 4568;
+    pub const SAMPLE_SENT: u32 = 0x11d8;
     /// Words that came into the receive FIFO, as of the sample.
-    pub const SAMPLE_RECEIVED: u32 = 4576;
+    pub const SAMPLE_RECEIVED: u32 = 0x11e0;
     /// Link cycles in which a message waited for credits, as of the sample.
-    pub const SAMPLE_PRESSURE: u32 = 4584;
+    pub const SAMPLE_PRESSURE: u32 = 0x11e8;
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "CONTROL", offset: 0x1000, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "SEND", mask: 0x1, access: Access::ReadWrite },
+                Field { name: "RECEIVE", mask: 0x2, access: Access::ReadWrite },
+                Field { name: "LOOP_BACK", mask: 0x4, access: Access::ReadWrite },
+                Field { name: "FREEZE", mask: 0x8, access: Access::ReadWrite },
+                Field { name: "HANDLES", mask: 0x10, access: Access::ReadWrite },
+                Field { name: "CREDITS_IN_PAYLOAD", mask: 0x20, access: Access::ReadWrite },
+                Field { name: "RESET", mask: 0x40, access: Access::WriteOnly },
+            ] },
+        Register { name: "INTERRUPT", offset: 0x1008, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "ENABLED", mask: 0x1, access: Access::ReadWrite },
+                Field { name: "LINE", mask: 0x2, access: Access::WriteClears },
+            ] },
+        Register { name: "NOTIFY", offset: 0x1010, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "ADDRESS", mask: 0xfffffffffffffff8, access: Access::ReadWrite },
+            ] },
+        Register { name: "QUEUE_FREE", offset: 0x1018, count: 1,
+            stride: 8, reset: Reset::Parameter("descriptors of the queue"), volatile: false, when: "", fields: &[
+                Field { name: "QUEUE_FREE", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "STATUS", offset: 0x1020, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "FROZEN", mask: 0x1, access: Access::OneClears },
+                Field { name: "BAD_DESCRIPTOR", mask: 0x2, access: Access::OneClears },
+                Field { name: "ABORTED", mask: 0x4, access: Access::OneClears },
+                Field { name: "BAD_HANDLE", mask: 0x8, access: Access::OneClears },
+            ] },
+        Register { name: "SENT_WORDS", offset: 0x1028, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "SENT_WORDS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "RECEIVED_WORDS", offset: 0x1030, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RECEIVED_WORDS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "SENT_MESSAGES", offset: 0x1038, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "SENT_MESSAGES", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "RECEIVED_MESSAGES", offset: 0x1040, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RECEIVED_MESSAGES", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "BACK_PRESSURE", offset: 0x1048, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "BACK_PRESSURE", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "HEADER_ERRORS", offset: 0x1050, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "HEADER_ERRORS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "PAYLOAD_ERRORS", offset: 0x1058, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "PAYLOAD_ERRORS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "CREDIT_ERRORS", offset: 0x1060, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "CREDIT_ERRORS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "BOND_ERRORS", offset: 0x1068, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "BOND_ERRORS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "OVERFLOWS", offset: 0x1070, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "OVERFLOWS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "INTERRUPTS", offset: 0x1078, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INTERRUPTS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "BINDINGS", offset: 0x1080, count: 1,
+            stride: 8, reset: Reset::Parameter("bindings of the card"), volatile: false, when: "", fields: &[
+                Field { name: "BINDINGS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "AIDS", offset: 0x1100, count: 1,
+            stride: 8, reset: Reset::Parameter("words of the receiving FIFO"), volatile: false, when: "", fields: &[
+                Field { name: "AIDS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "STATES", offset: 0x1108, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "BUS_OWNER", mask: 0xf, access: Access::ReadOnly },
+                Field { name: "READS", mask: 0xf0, access: Access::ReadOnly },
+                Field { name: "DEPOSIT", mask: 0xf00, access: Access::ReadOnly },
+                Field { name: "QUEUE", mask: 0xf000, access: Access::ReadOnly },
+                Field { name: "SEND", mask: 0xf0000, access: Access::ReadOnly },
+                Field { name: "PARSE", mask: 0xf00000, access: Access::ReadOnly },
+                Field { name: "FROZEN", mask: 0xf000000, access: Access::ReadOnly },
+            ] },
+        Register { name: "LANES", offset: 0x1110, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "COMMA", mask: 0x1, access: Access::ReadOnly },
+                Field { name: "SHIFT", mask: 0x6, access: Access::ReadOnly },
+                Field { name: "SYNC_LEVEL", mask: 0xf0, access: Access::ReadOnly },
+                Field { name: "BUFFER_ERRORS", mask: 0xff00, access: Access::ReadOnly },
+                Field { name: "CORRECTIONS", mask: 0xff0000, access: Access::ReadOnly },
+            ] },
+        Register { name: "FETCH_CYCLES", offset: 0x1118, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "FETCH_CYCLES", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "FETCH_WORDS", offset: 0x1120, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "FETCH_WORDS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "DEPOSIT_CYCLES", offset: 0x1128, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "DEPOSIT_CYCLES", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "DISCONNECTS", offset: 0x1130, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "DISCONNECTS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "DESCRIPTORS", offset: 0x1138, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "DESCRIPTORS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "INTERRUPTS_WANTED", offset: 0x1140, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "INTERRUPTS_WANTED", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "RECEIVE_LEVEL", offset: 0x1148, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "RECEIVE_LEVEL", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "CREDITS_IN", offset: 0x1150, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "CREDITS_IN", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "CREDITS_OUT", offset: 0x1158, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "CREDITS_OUT", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "DEBUG_SELECT", offset: 0x1160, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "FLOW", mask: 0x7f, access: Access::ReadWrite },
+                Field { name: "LANE", mask: 0x300, access: Access::ReadWrite },
+            ] },
+        Register { name: "CREDITS", offset: 0x1168, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "SENT", mask: 0xffff, access: Access::ReadOnly },
+                Field { name: "CREDITED", mask: 0xffff0000, access: Access::ReadOnly },
+                Field { name: "LIMIT", mask: 0xffff00000000, access: Access::ReadOnly },
+                Field { name: "FREED", mask: 0xffff000000000000, access: Access::ReadOnly },
+            ] },
+        Register { name: "TRACE_CONTROL", offset: 0x1180, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "ON", mask: 0xf, access: Access::ReadWrite },
+                Field { name: "STOP", mask: 0x10, access: Access::ReadWrite },
+                Field { name: "CLEAR", mask: 0x20, access: Access::WriteOnly },
+            ] },
+        Register { name: "TRACE_INDEX", offset: 0x1188, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "SAMPLE", mask: 0x7ff, access: Access::ReadWrite },
+                Field { name: "MEMORY", mask: 0x30000, access: Access::ReadWrite },
+            ] },
+        Register { name: "TRACE_COUNT", offset: 0x1190, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "TRACE_COUNT", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "TRACE_DATA", offset: 0x1198, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "TRACE_DATA", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "TRACE_TAG", offset: 0x11a0, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "KIND", mask: 0x3, access: Access::ReadOnly },
+                Field { name: "GAP", mask: 0xfc, access: Access::ReadOnly },
+            ] },
+        Register { name: "SAMPLE_CONTROL", offset: 0x11c0, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "PERIOD", mask: 0xffffffff, access: Access::ReadWrite },
+                Field { name: "SAMPLES", mask: 0xfff00000000, access: Access::ReadWrite },
+            ] },
+        Register { name: "SAMPLE_INDEX", offset: 0x11c8, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "SAMPLE", mask: 0x7ff, access: Access::ReadWrite },
+            ] },
+        Register { name: "SAMPLE_COUNT", offset: 0x11d0, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: true, when: "if AIDS is not 0", fields: &[
+                Field { name: "SAMPLE_COUNT", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "SAMPLE_SENT", offset: 0x11d8, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "SAMPLE_SENT", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "SAMPLE_RECEIVED", offset: 0x11e0, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "SAMPLE_RECEIVED", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "SAMPLE_PRESSURE", offset: 0x11e8, count: 1,
+            stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
+                Field { name: "SAMPLE_PRESSURE", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            ] },
+    ];
+
+    /// Value of [`CONTROL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Control(pub u64);
+    impl Control {
+        /// Value after a reset.
+        pub const AFTER_RESET: Control = Control(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x3f;
+        /// Take descriptors.
+        pub const SEND: u64 = 0x1;
+        /// Field `SEND`.
+        #[inline]
+        pub const fn send(self) -> bool {
+            self.0 & Self::SEND != 0
+        }
+        /// The value with another `SEND`.
+        #[inline]
+        pub const fn with_send(self, on: bool) -> Control {
+            Control(self.0 & !Self::SEND | if on { Self::SEND } else { 0 })
+        }
+        /// Write what arrives to memory.
+        pub const RECEIVE: u64 = 0x2;
+        /// Field `RECEIVE`.
+        #[inline]
+        pub const fn receive(self) -> bool {
+            self.0 & Self::RECEIVE != 0
+        }
+        /// The value with another `RECEIVE`.
+        #[inline]
+        pub const fn with_receive(self, on: bool) -> Control {
+            Control(self.0 & !Self::RECEIVE | if on { Self::RECEIVE } else { 0 })
+        }
+        /// Loop-back: packets that are sent arrive here, without the links.
+        pub const LOOP_BACK: u64 = 0x4;
+        /// Field `LOOP_BACK`.
+        #[inline]
+        pub const fn loop_back(self) -> bool {
+            self.0 & Self::LOOP_BACK != 0
+        }
+        /// The value with another `LOOP_BACK`.
+        #[inline]
+        pub const fn with_loop_back(self, on: bool) -> Control {
+            Control(self.0 & !Self::LOOP_BACK | if on { Self::LOOP_BACK } else { 0 })
+        }
+        /// Stop at the first wrong CRC, and when the lanes lose one another.
+        pub const FREEZE: u64 = 0x8;
+        /// Field `FREEZE`.
+        #[inline]
+        pub const fn freeze(self) -> bool {
+            self.0 & Self::FREEZE != 0
+        }
+        /// The value with another `FREEZE`.
+        #[inline]
+        pub const fn with_freeze(self, on: bool) -> Control {
+            Control(self.0 & !Self::FREEZE | if on { Self::FREEZE } else { 0 })
+        }
+        /// Destinations of descriptors are handles, if the card has bindings.
+        pub const HANDLES: u64 = 0x10;
+        /// Field `HANDLES`.
+        #[inline]
+        pub const fn handles(self) -> bool {
+            self.0 & Self::HANDLES != 0
+        }
+        /// The value with another `HANDLES`.
+        #[inline]
+        pub const fn with_handles(self, on: bool) -> Control {
+            Control(self.0 & !Self::HANDLES | if on { Self::HANDLES } else { 0 })
+        }
+        /// The last word of each packet's payload is the fields of CREDITS for its flow, as they are when it is sent.
+        pub const CREDITS_IN_PAYLOAD: u64 = 0x20;
+        /// Field `CREDITS_IN_PAYLOAD`.
+        #[inline]
+        pub const fn credits_in_payload(self) -> bool {
+            self.0 & Self::CREDITS_IN_PAYLOAD != 0
+        }
+        /// The value with another `CREDITS_IN_PAYLOAD`.
+        #[inline]
+        pub const fn with_credits_in_payload(self, on: bool) -> Control {
+            Control(self.0 & !Self::CREDITS_IN_PAYLOAD | if on { Self::CREDITS_IN_PAYLOAD } else { 0 })
+        }
+        /// Everything in the card begins anew, as at power on, but the tracing memories; reads as 0.
+        pub const RESET: u64 = 0x40;
+        /// Field `RESET`.
+        #[inline]
+        pub const fn reset(self) -> bool {
+            self.0 & Self::RESET != 0
+        }
+        /// The value with another `RESET`.
+        #[inline]
+        pub const fn with_reset(self, on: bool) -> Control {
+            Control(self.0 & !Self::RESET | if on { Self::RESET } else { 0 })
+        }
+    }
+
+    /// Value of [`INTERRUPT`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Interrupt(pub u64);
+    impl Interrupt {
+        /// Value after a reset.
+        pub const AFTER_RESET: Interrupt = Interrupt(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x1;
+        /// Interrupts are raised. One that is wanted while they are disabled is never raised.
+        pub const ENABLED: u64 = 0x1;
+        /// Field `ENABLED`.
+        #[inline]
+        pub const fn enabled(self) -> bool {
+            self.0 & Self::ENABLED != 0
+        }
+        /// The value with another `ENABLED`.
+        #[inline]
+        pub const fn with_enabled(self, on: bool) -> Interrupt {
+            Interrupt(self.0 & !Self::ENABLED | if on { Self::ENABLED } else { 0 })
+        }
+        /// The line is raised; enabling and disabling both clear it.
+        pub const LINE: u64 = 0x2;
+        /// Field `LINE`.
+        #[inline]
+        pub const fn line(self) -> bool {
+            self.0 & Self::LINE != 0
+        }
+        /// The value with another `LINE`.
+        #[inline]
+        pub const fn with_line(self, on: bool) -> Interrupt {
+            Interrupt(self.0 & !Self::LINE | if on { Self::LINE } else { 0 })
+        }
+    }
+
+    /// Value of [`NOTIFY`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Notify(pub u64);
+    impl Notify {
+        /// Value after a reset.
+        pub const AFTER_RESET: Notify = Notify(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0xfffffffffffffff8;
+        /// The address without its last three bits: it is a multiple of 8.
+        pub const ADDRESS: u64 = 0xfffffffffffffff8;
+        /// Field `ADDRESS`.
+        #[inline]
+        pub const fn address(self) -> u64 {
+            (self.0 & Self::ADDRESS) >> 3
+        }
+        /// The value with another `ADDRESS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_address(self, value: u64) -> Notify {
+            Notify(self.0 & !Self::ADDRESS | value << 3 & Self::ADDRESS)
+        }
+    }
+
+    /// Value of [`STATUS`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Status(pub u64);
+    impl Status {
+        /// Value after a reset.
+        pub const AFTER_RESET: Status = Status(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x0;
+        /// An error has stopped the card; clearing the bit lets it go on.
+        pub const FROZEN: u64 = 0x1;
+        /// Field `FROZEN`.
+        #[inline]
+        pub const fn frozen(self) -> bool {
+            self.0 & Self::FROZEN != 0
+        }
+        /// The value with another `FROZEN`.
+        #[inline]
+        pub const fn with_frozen(self, on: bool) -> Status {
+            Status(self.0 & !Self::FROZEN | if on { Self::FROZEN } else { 0 })
+        }
+        /// A descriptor of 0 or more than 512 words, or with an address that is no multiple of 8: dropped.
+        pub const BAD_DESCRIPTOR: u64 = 0x2;
+        /// Field `BAD_DESCRIPTOR`.
+        #[inline]
+        pub const fn bad_descriptor(self) -> bool {
+            self.0 & Self::BAD_DESCRIPTOR != 0
+        }
+        /// The value with another `BAD_DESCRIPTOR`.
+        #[inline]
+        pub const fn with_bad_descriptor(self, on: bool) -> Status {
+            Status(self.0 & !Self::BAD_DESCRIPTOR | if on { Self::BAD_DESCRIPTOR } else { 0 })
+        }
+        /// A transfer to or from memory that does not exist.
+        pub const ABORTED: u64 = 0x4;
+        /// Field `ABORTED`.
+        #[inline]
+        pub const fn aborted(self) -> bool {
+            self.0 & Self::ABORTED != 0
+        }
+        /// The value with another `ABORTED`.
+        #[inline]
+        pub const fn with_aborted(self, on: bool) -> Status {
+            Status(self.0 & !Self::ABORTED | if on { Self::ABORTED } else { 0 })
+        }
+        /// A descriptor whose handle has no binding, or one of another flow, or that goes beyond its page: dropped.
+        pub const BAD_HANDLE: u64 = 0x8;
+        /// Field `BAD_HANDLE`.
+        #[inline]
+        pub const fn bad_handle(self) -> bool {
+            self.0 & Self::BAD_HANDLE != 0
+        }
+        /// The value with another `BAD_HANDLE`.
+        #[inline]
+        pub const fn with_bad_handle(self, on: bool) -> Status {
+            Status(self.0 & !Self::BAD_HANDLE | if on { Self::BAD_HANDLE } else { 0 })
+        }
+    }
+
+    /// Value of [`STATES`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct States(pub u64);
+    impl States {
+        /// Value after a reset.
+        pub const AFTER_RESET: States = States(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x0;
+        /// Owner of the transfer on the bus: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's.
+        pub const BUS_OWNER: u64 = 0xf;
+        /// Field `BUS_OWNER`.
+        #[inline]
+        pub const fn bus_owner(self) -> u8 {
+            (self.0 & Self::BUS_OWNER) as u8
+        }
+        /// The value with another `BUS_OWNER`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_bus_owner(self, value: u8) -> States {
+            States(self.0 & !Self::BUS_OWNER | (value as u64) & Self::BUS_OWNER)
+        }
+        /// Reads that are open.
+        pub const READS: u64 = 0xf0;
+        /// Field `READS`.
+        #[inline]
+        pub const fn reads(self) -> u8 {
+            ((self.0 & Self::READS) >> 4) as u8
+        }
+        /// The value with another `READS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_reads(self, value: u8) -> States {
+            States(self.0 & !Self::READS | (value as u64) << 4 & Self::READS)
+        }
+        /// 0 no packet, 1 its words go to memory, 2 its end is awaited.
+        pub const DEPOSIT: u64 = 0xf00;
+        /// Field `DEPOSIT`.
+        #[inline]
+        pub const fn deposit(self) -> u8 {
+            ((self.0 & Self::DEPOSIT) >> 8) as u8
+        }
+        /// The value with another `DEPOSIT`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_deposit(self, value: u8) -> States {
+            States(self.0 & !Self::DEPOSIT | (value as u64) << 8 & Self::DEPOSIT)
+        }
+        /// Descriptors in the request queue, 15 for more.
+        pub const QUEUE: u64 = 0xf000;
+        /// Field `QUEUE`.
+        #[inline]
+        pub const fn queue(self) -> u8 {
+            ((self.0 & Self::QUEUE) >> 12) as u8
+        }
+        /// The value with another `QUEUE`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_queue(self, value: u8) -> States {
+            States(self.0 & !Self::QUEUE | (value as u64) << 12 & Self::QUEUE)
+        }
+        /// 0 nothing, 1 and 2 header, 3 payload, 4 trailer, 5 gap.
+        pub const SEND: u64 = 0xf0000;
+        /// Field `SEND`.
+        #[inline]
+        pub const fn send(self) -> u8 {
+            ((self.0 & Self::SEND) >> 16) as u8
+        }
+        /// The value with another `SEND`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_send(self, value: u8) -> States {
+            States(self.0 & !Self::SEND | (value as u64) << 16 & Self::SEND)
+        }
+        /// 0 between packets, 1 and 2 header, 3 payload, 4 trailer, 5 a cut packet is made up.
+        pub const PARSE: u64 = 0xf00000;
+        /// Field `PARSE`.
+        #[inline]
+        pub const fn parse(self) -> u8 {
+            ((self.0 & Self::PARSE) >> 20) as u8
+        }
+        /// The value with another `PARSE`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_parse(self, value: u8) -> States {
+            States(self.0 & !Self::PARSE | (value as u64) << 20 & Self::PARSE)
+        }
+        /// 1: an error has stopped the card.
+        pub const FROZEN: u64 = 0xf000000;
+        /// Field `FROZEN`.
+        #[inline]
+        pub const fn frozen(self) -> u8 {
+            ((self.0 & Self::FROZEN) >> 24) as u8
+        }
+        /// The value with another `FROZEN`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_frozen(self, value: u8) -> States {
+            States(self.0 & !Self::FROZEN | (value as u64) << 24 & Self::FROZEN)
+        }
+    }
+
+    /// Value of [`LANES`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Lanes(pub u64);
+    impl Lanes {
+        /// Value after a reset.
+        pub const AFTER_RESET: Lanes = Lanes(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x0;
+        /// The alignment circuit has seen where words begin.
+        pub const COMMA: u64 = 0x1;
+        /// Field `COMMA`.
+        #[inline]
+        pub const fn comma(self) -> bool {
+            self.0 & Self::COMMA != 0
+        }
+        /// The value with another `COMMA`.
+        #[inline]
+        pub const fn with_comma(self, on: bool) -> Lanes {
+            Lanes(self.0 & !Self::COMMA | if on { Self::COMMA } else { 0 })
+        }
+        /// Bytes by which words are late.
+        pub const SHIFT: u64 = 0x6;
+        /// Field `SHIFT`.
+        #[inline]
+        pub const fn shift(self) -> u8 {
+            ((self.0 & Self::SHIFT) >> 1) as u8
+        }
+        /// The value with another `SHIFT`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_shift(self, value: u8) -> Lanes {
+            Lanes(self.0 & !Self::SHIFT | (value as u64) << 1 & Self::SHIFT)
+        }
+        /// Most symbols that have ever stood in the synchronisation FIFO.
+        pub const SYNC_LEVEL: u64 = 0xf0;
+        /// Field `SYNC_LEVEL`.
+        #[inline]
+        pub const fn sync_level(self) -> u8 {
+            ((self.0 & Self::SYNC_LEVEL) >> 4) as u8
+        }
+        /// The value with another `SYNC_LEVEL`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_sync_level(self, value: u8) -> Lanes {
+            Lanes(self.0 & !Self::SYNC_LEVEL | (value as u64) << 4 & Self::SYNC_LEVEL)
+        }
+        /// Overflows and underflows of the transceiver's elastic buffer, 255 for more.
+        pub const BUFFER_ERRORS: u64 = 0xff00;
+        /// Field `BUFFER_ERRORS`.
+        #[inline]
+        pub const fn buffer_errors(self) -> u8 {
+            ((self.0 & Self::BUFFER_ERRORS) >> 8) as u8
+        }
+        /// The value with another `BUFFER_ERRORS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_buffer_errors(self, value: u8) -> Lanes {
+            Lanes(self.0 & !Self::BUFFER_ERRORS | (value as u64) << 8 & Self::BUFFER_ERRORS)
+        }
+        /// Clock corrections of the transceiver, 255 for more.
+        pub const CORRECTIONS: u64 = 0xff0000;
+        /// Field `CORRECTIONS`.
+        #[inline]
+        pub const fn corrections(self) -> u8 {
+            ((self.0 & Self::CORRECTIONS) >> 16) as u8
+        }
+        /// The value with another `CORRECTIONS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_corrections(self, value: u8) -> Lanes {
+            Lanes(self.0 & !Self::CORRECTIONS | (value as u64) << 16 & Self::CORRECTIONS)
+        }
+    }
+
+    /// Value of [`DEBUG_SELECT`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct DebugSelect(pub u64);
+    impl DebugSelect {
+        /// Value after a reset.
+        pub const AFTER_RESET: DebugSelect = DebugSelect(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x37f;
+        /// The flow of CREDITS.
+        pub const FLOW: u64 = 0x7f;
+        /// Field `FLOW`.
+        #[inline]
+        pub const fn flow(self) -> u8 {
+            (self.0 & Self::FLOW) as u8
+        }
+        /// The value with another `FLOW`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_flow(self, value: u8) -> DebugSelect {
+            DebugSelect(self.0 & !Self::FLOW | (value as u64) & Self::FLOW)
+        }
+        /// The lane of LANES.
+        pub const LANE: u64 = 0x300;
+        /// Field `LANE`.
+        #[inline]
+        pub const fn lane(self) -> u8 {
+            ((self.0 & Self::LANE) >> 8) as u8
+        }
+        /// The value with another `LANE`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_lane(self, value: u8) -> DebugSelect {
+            DebugSelect(self.0 & !Self::LANE | (value as u64) << 8 & Self::LANE)
+        }
+    }
+
+    /// Value of [`CREDITS`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Credits(pub u64);
+    impl Credits {
+        /// Value after a reset.
+        pub const AFTER_RESET: Credits = Credits(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x0;
+        /// Words sent, modulo what the counter holds.
+        pub const SENT: u64 = 0xffff;
+        /// Field `SENT`.
+        #[inline]
+        pub const fn sent(self) -> u16 {
+            (self.0 & Self::SENT) as u16
+        }
+        /// The value with another `SENT`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_sent(self, value: u16) -> Credits {
+            Credits(self.0 & !Self::SENT | (value as u64) & Self::SENT)
+        }
+        /// Words of which the receiver has said that they have left its buffer.
+        pub const CREDITED: u64 = 0xffff0000;
+        /// Field `CREDITED`.
+        #[inline]
+        pub const fn credited(self) -> u16 {
+            ((self.0 & Self::CREDITED) >> 16) as u16
+        }
+        /// The value with another `CREDITED`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_credited(self, value: u16) -> Credits {
+            Credits(self.0 & !Self::CREDITED | (value as u64) << 16 & Self::CREDITED)
+        }
+        /// Words of buffer at the other end.
+        pub const LIMIT: u64 = 0xffff00000000;
+        /// Field `LIMIT`.
+        #[inline]
+        pub const fn limit(self) -> u16 {
+            ((self.0 & Self::LIMIT) >> 32) as u16
+        }
+        /// The value with another `LIMIT`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_limit(self, value: u16) -> Credits {
+            Credits(self.0 & !Self::LIMIT | (value as u64) << 32 & Self::LIMIT)
+        }
+        /// Words of the flow that have left the buffer here.
+        pub const FREED: u64 = 0xffff000000000000;
+        /// Field `FREED`.
+        #[inline]
+        pub const fn freed(self) -> u16 {
+            ((self.0 & Self::FREED) >> 48) as u16
+        }
+        /// The value with another `FREED`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_freed(self, value: u16) -> Credits {
+            Credits(self.0 & !Self::FREED | (value as u64) << 48 & Self::FREED)
+        }
+    }
+
+    /// Value of [`TRACE_CONTROL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TraceControl(pub u64);
+    impl TraceControl {
+        /// Value after a reset.
+        pub const AFTER_RESET: TraceControl = TraceControl(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x1f;
+        /// A bit for each memory: it takes samples, as long as the card is not frozen.
+        pub const ON: u64 = 0xf;
+        /// Field `ON`.
+        #[inline]
+        pub const fn on(self) -> u8 {
+            (self.0 & Self::ON) as u8
+        }
+        /// The value with another `ON`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_on(self, value: u8) -> TraceControl {
+            TraceControl(self.0 & !Self::ON | (value as u64) & Self::ON)
+        }
+        /// A full memory takes no more; without it the oldest sample goes.
+        pub const STOP: u64 = 0x10;
+        /// Field `STOP`.
+        #[inline]
+        pub const fn stop(self) -> bool {
+            self.0 & Self::STOP != 0
+        }
+        /// The value with another `STOP`.
+        #[inline]
+        pub const fn with_stop(self, on: bool) -> TraceControl {
+            TraceControl(self.0 & !Self::STOP | if on { Self::STOP } else { 0 })
+        }
+        /// Clears those memories whose bits of ON are written with it. Nothing else does, a reset of the card neither.
+        pub const CLEAR: u64 = 0x20;
+        /// Field `CLEAR`.
+        #[inline]
+        pub const fn clear(self) -> bool {
+            self.0 & Self::CLEAR != 0
+        }
+        /// The value with another `CLEAR`.
+        #[inline]
+        pub const fn with_clear(self, on: bool) -> TraceControl {
+            TraceControl(self.0 & !Self::CLEAR | if on { Self::CLEAR } else { 0 })
+        }
+    }
+
+    /// Value of [`TRACE_INDEX`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TraceIndex(pub u64);
+    impl TraceIndex {
+        /// Value after a reset.
+        pub const AFTER_RESET: TraceIndex = TraceIndex(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x307ff;
+        /// The sample, modulo TRACE_DEPTH.
+        pub const SAMPLE: u64 = 0x7ff;
+        /// Field `SAMPLE`.
+        #[inline]
+        pub const fn sample(self) -> u16 {
+            (self.0 & Self::SAMPLE) as u16
+        }
+        /// The value with another `SAMPLE`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_sample(self, value: u16) -> TraceIndex {
+            TraceIndex(self.0 & !Self::SAMPLE | (value as u64) & Self::SAMPLE)
+        }
+        /// The memory. Values: trace_point.
+        pub const MEMORY: u64 = 0x30000;
+        /// Field `MEMORY`.
+        #[inline]
+        pub const fn memory(self) -> u8 {
+            ((self.0 & Self::MEMORY) >> 16) as u8
+        }
+        /// The value with another `MEMORY`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_memory(self, value: u8) -> TraceIndex {
+            TraceIndex(self.0 & !Self::MEMORY | (value as u64) << 16 & Self::MEMORY)
+        }
+    }
+
+    /// Value of [`TRACE_TAG`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TraceTag(pub u64);
+    impl TraceTag {
+        /// Value after a reset.
+        pub const AFTER_RESET: TraceTag = TraceTag(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x0;
+        /// Kind of the sample. Values: trace_tag.
+        pub const KIND: u64 = 0x3;
+        /// Field `KIND`.
+        #[inline]
+        pub const fn kind(self) -> u8 {
+            (self.0 & Self::KIND) as u8
+        }
+        /// The value with another `KIND`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_kind(self, value: u8) -> TraceTag {
+            TraceTag(self.0 & !Self::KIND | (value as u64) & Self::KIND)
+        }
+        /// Cycles of the memory's clock since the sample before, at most GAP_MAX.
+        pub const GAP: u64 = 0xfc;
+        /// Field `GAP`.
+        #[inline]
+        pub const fn gap(self) -> u8 {
+            ((self.0 & Self::GAP) >> 2) as u8
+        }
+        /// The value with another `GAP`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_gap(self, value: u8) -> TraceTag {
+            TraceTag(self.0 & !Self::GAP | (value as u64) << 2 & Self::GAP)
+        }
+    }
+
+    /// Value of [`SAMPLE_CONTROL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct SampleControl(pub u64);
+    impl SampleControl {
+        /// Value after a reset.
+        pub const AFTER_RESET: SampleControl = SampleControl(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0xfffffffffff;
+        /// Cycles of the lanes' clock between samples.
+        pub const PERIOD: u64 = 0xffffffff;
+        /// Field `PERIOD`.
+        #[inline]
+        pub const fn period(self) -> u32 {
+            (self.0 & Self::PERIOD) as u32
+        }
+        /// The value with another `PERIOD`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_period(self, value: u32) -> SampleControl {
+            SampleControl(self.0 & !Self::PERIOD | (value as u64) & Self::PERIOD)
+        }
+        /// Samples to take, up to TRACE_DEPTH.
+        pub const SAMPLES: u64 = 0xfff00000000;
+        /// Field `SAMPLES`.
+        #[inline]
+        pub const fn samples(self) -> u16 {
+            ((self.0 & Self::SAMPLES) >> 32) as u16
+        }
+        /// The value with another `SAMPLES`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_samples(self, value: u16) -> SampleControl {
+            SampleControl(self.0 & !Self::SAMPLES | (value as u64) << 32 & Self::SAMPLES)
+        }
+    }
+
+    /// Value of [`SAMPLE_INDEX`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct SampleIndex(pub u64);
+    impl SampleIndex {
+        /// Value after a reset.
+        pub const AFTER_RESET: SampleIndex = SampleIndex(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x7ff;
+        /// The sample, modulo TRACE_DEPTH.
+        pub const SAMPLE: u64 = 0x7ff;
+        /// Field `SAMPLE`.
+        #[inline]
+        pub const fn sample(self) -> u16 {
+            (self.0 & Self::SAMPLE) as u16
+        }
+        /// The value with another `SAMPLE`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_sample(self, value: u16) -> SampleIndex {
+            SampleIndex(self.0 & !Self::SAMPLE | (value as u64) & Self::SAMPLE)
+        }
+    }
+}
+
+/// Tables behind the registers, by their offset in bytes.
+///
+/// Source: limits: marazakis2006 s3.5, initialised with the space downstream; bindings: s2.2, the destination as a handle, to be resolved by pre-established bindings; forms and places assumed.
+pub mod table {
+    use crate::registers::{Access, Field, Register, Reset};
+
+    /// Of each flow: words of buffer at the other end that are the flow's, set before the first message.
+    pub const LIMITS: u32 = 0x2000;
+    /// Of each binding, which handles name: a page of a receiver's memory to which remote writes may go. A card has up to 512 or none.
+    pub const BINDINGS: u32 = 0x3000;
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "LIMITS", offset: 0x2000, count: 128,
+            stride: 8, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "LIMITS", mask: 0xffffffffffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "BINDINGS", offset: 0x3000, count: 512,
+            stride: 8, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "VALID", mask: 0x1, access: Access::WriteOnly },
+                Field { name: "PAGE", mask: 0xfffff000, access: Access::WriteOnly },
+                Field { name: "FLOW", mask: 0x7f00000000, access: Access::WriteOnly },
+            ] },
+    ];
+
+    /// Value of [`BINDINGS`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Bindings(pub u64);
+    impl Bindings {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x0;
+        /// Without it the binding is taken back.
+        pub const VALID: u64 = 0x1;
+        /// Field `VALID`.
+        #[inline]
+        pub const fn valid(self) -> bool {
+            self.0 & Self::VALID != 0
+        }
+        /// The value with another `VALID`.
+        #[inline]
+        pub const fn with_valid(self, on: bool) -> Bindings {
+            Bindings(self.0 & !Self::VALID | if on { Self::VALID } else { 0 })
+        }
+        /// Physical address of the page, without its last twelve bits.
+        pub const PAGE: u64 = 0xfffff000;
+        /// Field `PAGE`.
+        #[inline]
+        pub const fn page(self) -> u32 {
+            ((self.0 & Self::PAGE) >> 12) as u32
+        }
+        /// The value with another `PAGE`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_page(self, value: u32) -> Bindings {
+            Bindings(self.0 & !Self::PAGE | (value as u64) << 12 & Self::PAGE)
+        }
+        /// The flow that leads to it.
+        pub const FLOW: u64 = 0x7f00000000;
+        /// Field `FLOW`.
+        #[inline]
+        pub const fn flow(self) -> u8 {
+            ((self.0 & Self::FLOW) >> 32) as u8
+        }
+        /// The value with another `FLOW`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_flow(self, value: u8) -> Bindings {
+            Bindings(self.0 & !Self::FLOW | (value as u64) << 32 & Self::FLOW)
+        }
+    }
 }
 
 /// Bits of TRACE_CONTROL.
@@ -240,12 +1125,10 @@ pub mod trace_point {
     pub const RECEIVE_OUT: u32 = 3;
 }
 
-/// Fields of a sample's tag. A header's 64 bits: destination 0 to 31, words 32 to 41, flow 42 to 48, source 49 to 56, interrupt 57.
+/// Kinds of a sample, and the longest gap that its tag tells.
 ///
 /// Source: assumed.
 pub mod trace_tag {
-    /// Kind of the sample, as of the values from DATA on.
-    pub const KIND_MASK: u8 = 3;
     /// A word of payload.
     pub const DATA: u8 = 0;
     /// A packet or message begins.
@@ -254,60 +1137,8 @@ pub mod trace_tag {
     pub const END_GOOD: u8 = 2;
     /// A packet is over, and its CRC is wrong.
     pub const END_BAD: u8 = 3;
-    /// Place of the cycles of the memory's clock since the sample before, at most GAP_MAX.
-    pub const GAP_SHIFT: u8 = 2;
     /// The gap was so long, or longer.
     pub const GAP_MAX: u8 = 63;
-}
-
-/// Fields of STATES, by their lowest bits; each has four.
-///
-/// Source: marazakis2006 s2.8: a register shows the current state of each state machine; encoding assumed.
-pub mod state {
-    /// Owner of the transfer on the bus: 0 nobody's, 1 a read's, 2 a packet's, 3 the notification's.
-    pub const BUS_OWNER: u32 = 0;
-    /// Reads that are open.
-    pub const READS: u32 = 4;
-    /// 0 no packet, 1 its words go to memory, 2 its end is awaited.
-    pub const DEPOSIT: u32 = 8;
-    /// Descriptors in the request queue, 15 for more.
-    pub const QUEUE: u32 = 12;
-    /// 0 nothing, 1 and 2 header, 3 payload, 4 trailer, 5 gap.
-    pub const SEND: u32 = 16;
-    /// 0 between packets, 1 and 2 header, 3 payload, 4 trailer, 5 a cut packet is made up.
-    pub const PARSE: u32 = 20;
-    /// 1: an error has stopped the card.
-    pub const FROZEN: u32 = 24;
-}
-
-/// Fields of LANES, by their lowest bits.
-///
-/// Source: marazakis2006 s2.8: status of the transceivers; encoding assumed.
-pub mod lane_status {
-    /// 1: the alignment circuit has seen where words begin.
-    pub const COMMA: u32 = 0;
-    /// Two bits: bytes by which words are late.
-    pub const SHIFT: u32 = 1;
-    /// Four bits: most symbols that have ever stood in the synchronisation FIFO.
-    pub const SYNC_LEVEL: u32 = 4;
-    /// Eight bits: overflows and underflows of the transceiver's elastic buffer, 255 for more.
-    pub const BUFFER_ERRORS: u32 = 8;
-    /// Eight bits: clock corrections of the transceiver, 255 for more.
-    pub const CORRECTIONS: u32 = 16;
-}
-
-/// Fields of CREDITS, and of a word of payload with CREDITS_IN_PAYLOAD, by their lowest bits; each has 16.
-///
-/// Source: marazakis2006 s3.5: what flow control counts; encoding assumed.
-pub mod credit_counts {
-    /// Words sent, modulo what the counter holds.
-    pub const SENT: u32 = 0;
-    /// Words of which the receiver has said that they have left its buffer.
-    pub const CREDITED: u32 = 16;
-    /// Words of buffer at the other end.
-    pub const LIMIT: u32 = 32;
-    /// Words of the flow that have left the buffer here.
-    pub const FREED: u32 = 48;
 }
 
 /// Bits of CONTROL.
@@ -318,7 +1149,7 @@ pub mod control_bit {
     pub const SEND: u32 = 1;
     /// Write what arrives to memory.
     pub const RECEIVE: u32 = 2;
-    /// What is sent arrives here, without the links.
+    /// Loop-back: packets that are sent arrive here, without the links.
     pub const LOOP_BACK: u32 = 4;
     /// Stop at the first wrong CRC, and when the lanes lose one another.
     pub const FREEZE: u32 = 8;
@@ -326,7 +1157,7 @@ pub mod control_bit {
     pub const HANDLES: u32 = 16;
     /// Everything in the card begins anew, as at power on, but the tracing memories; reads as 0.
     pub const RESET: u32 = 64;
-    /// The last word of each packet's payload is credit_counts of its flow, as they are when it is sent.
+    /// The last word of each packet's payload is the fields of CREDITS for its flow, as they are when it is sent.
     pub const CREDITS_IN_PAYLOAD: u32 = 32;
 }
 

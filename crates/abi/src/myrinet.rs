@@ -42,6 +42,115 @@ pub const DOORBELL_QUEUE: u32 = 0x0005_F000;
 /// Source: assumed.
 pub const DOORBELL_ENTRIES: u32 = 256;
 
+/// Registers of the board, by their address in the card's space. The special registers are there too, from BOARD_SPECIAL on.
+///
+/// Source: as the constants.
+pub mod board {
+    use crate::registers::{Access, Field, Register, Reset};
+
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "BOARD_CONTROL", offset: 0x0080_0040, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "DMA_0", mask: 0x100000, access: Access::WriteOnly },
+                Field { name: "DMA_1", mask: 0x200000, access: Access::WriteOnly },
+                Field { name: "INTERRUPT_OFF", mask: 0x1000000, access: Access::WriteOnly },
+                Field { name: "INTERRUPT_ON", mask: 0x2000000, access: Access::WriteOnly },
+                Field { name: "RESET_OFF", mask: 0x40000000, access: Access::WriteOnly },
+                Field { name: "RESET_ON", mask: 0x80000000, access: Access::WriteOnly },
+            ] },
+        Register { name: "BOARD_POINTERS", offset: 0x0080_0100, count: 2,
+            stride: 4, reset: Reset::Parameter("DMA_SEND_CHAIN and DMA_RECEIVE_CHAIN"), volatile: false, when: "", fields: &[
+                Field { name: "BOARD_POINTERS", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "BOARD_DOORBELLS", offset: 0x0080_8000, count: 2040,
+            stride: 4096, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "BOARD_DOORBELLS", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+    ];
+
+    /// Value of [`BOARD_CONTROL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct BoardControl(pub u32);
+    impl BoardControl {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// Starts DMA chain 0.
+        pub const DMA_0: u32 = 0x100000;
+        /// Field `DMA_0`.
+        #[inline]
+        pub const fn dma_0(self) -> bool {
+            self.0 & Self::DMA_0 != 0
+        }
+        /// The value with another `DMA_0`.
+        #[inline]
+        pub const fn with_dma_0(self, on: bool) -> BoardControl {
+            BoardControl(self.0 & !Self::DMA_0 | if on { Self::DMA_0 } else { 0 })
+        }
+        /// Starts DMA chain 1.
+        pub const DMA_1: u32 = 0x200000;
+        /// Field `DMA_1`.
+        #[inline]
+        pub const fn dma_1(self) -> bool {
+            self.0 & Self::DMA_1 != 0
+        }
+        /// The value with another `DMA_1`.
+        #[inline]
+        pub const fn with_dma_1(self, on: bool) -> BoardControl {
+            BoardControl(self.0 & !Self::DMA_1 | if on { Self::DMA_1 } else { 0 })
+        }
+        /// They do not.
+        pub const INTERRUPT_OFF: u32 = 0x1000000;
+        /// Field `INTERRUPT_OFF`.
+        #[inline]
+        pub const fn interrupt_off(self) -> bool {
+            self.0 & Self::INTERRUPT_OFF != 0
+        }
+        /// The value with another `INTERRUPT_OFF`.
+        #[inline]
+        pub const fn with_interrupt_off(self, on: bool) -> BoardControl {
+            BoardControl(self.0 & !Self::INTERRUPT_OFF | if on { Self::INTERRUPT_OFF } else { 0 })
+        }
+        /// Interrupts reach the host.
+        pub const INTERRUPT_ON: u32 = 0x2000000;
+        /// Field `INTERRUPT_ON`.
+        #[inline]
+        pub const fn interrupt_on(self) -> bool {
+            self.0 & Self::INTERRUPT_ON != 0
+        }
+        /// The value with another `INTERRUPT_ON`.
+        #[inline]
+        pub const fn with_interrupt_on(self, on: bool) -> BoardControl {
+            BoardControl(self.0 & !Self::INTERRUPT_ON | if on { Self::INTERRUPT_ON } else { 0 })
+        }
+        /// Lets it go, from address 0.
+        pub const RESET_OFF: u32 = 0x40000000;
+        /// Field `RESET_OFF`.
+        #[inline]
+        pub const fn reset_off(self) -> bool {
+            self.0 & Self::RESET_OFF != 0
+        }
+        /// The value with another `RESET_OFF`.
+        #[inline]
+        pub const fn with_reset_off(self, on: bool) -> BoardControl {
+            BoardControl(self.0 & !Self::RESET_OFF | if on { Self::RESET_OFF } else { 0 })
+        }
+        /// Holds the processor in reset.
+        pub const RESET_ON: u32 = 0x80000000;
+        /// Field `RESET_ON`.
+        #[inline]
+        pub const fn reset_on(self) -> bool {
+            self.0 & Self::RESET_ON != 0
+        }
+        /// The value with another `RESET_ON`.
+        #[inline]
+        pub const fn with_reset_on(self, on: bool) -> BoardControl {
+            BoardControl(self.0 & !Self::RESET_ON | if on { Self::RESET_ON } else { 0 })
+        }
+    }
+}
+
 /// Bits of the control register: a pair to set and to clear each.
 ///
 /// Source: Cplant headers.
@@ -65,7 +174,7 @@ pub mod board_control {
 /// Source: assumed.
 pub const READY: u32 = 0x4D43_5031;
 
-/// What the host wants.
+/// Command of the host.
 ///
 /// Source: assumed.
 pub mod command {
@@ -75,7 +184,7 @@ pub mod command {
     pub const SEND: u32 = 1;
 }
 
-/// What became of a command.
+/// Result of a command.
 ///
 /// Source: assumed.
 pub mod status {
@@ -507,42 +616,510 @@ pub const SPECIAL_SIZE: u32 = 512;
 /// Source: Cplant headers.
 pub const TICK_NS: u32 = 500;
 
-/// Special registers, by their offset in bytes.
+/// Special registers, by their offset in bytes, as the processor sees them; reset values are those at power-on. RESET_ON of the host clears ISR and EIMR only.
 ///
 /// Source: offsets: lanai7_def.h; what they do in detail: assumed.
 pub mod register {
-    /// Interface status: isr bits. Writing a bit clears it; HOST is set by the processor, and cleared by the host.
-    pub const ISR: u32 = 80;
+    use crate::registers::{Access, Field, Register, Reset};
+
+    /// Interface status. HOST is set by the processor, and cleared by a one that the host writes.
+    pub const ISR: u32 = 0x50;
     /// Bits of the status that interrupt the host.
-    pub const EIMR: u32 = 88;
-    /// Interrupt timer 0: counts down in ticks of TICK_NS, and sets TIME0 when it passes 0.
-    pub const IT0: u32 = 96;
-    /// Clock: counts up in ticks of TICK_NS.
-    pub const RTC: u32 = 104;
-    /// Writing bit 0 or 1 starts that DMA chain.
-    pub const PULSE: u32 = 184;
+    pub const EIMR: u32 = 0x58;
+    /// Interrupt timer 0: counts down, and sets TIME0 when it passes 0.
+    pub const IT0: u32 = 0x60;
+    /// Clock: counts up.
+    pub const RTC: u32 = 0x68;
+    /// Start of DMA.
+    pub const PULSE: u32 = 0xb8;
     /// Interrupt timer 1.
-    pub const IT1: u32 = 192;
+    pub const IT1: u32 = 0xc0;
     /// Interrupt timer 2.
-    pub const IT2: u32 = 200;
+    pub const IT2: u32 = 0xc8;
     /// Address behind the last byte that was received.
-    pub const RMW: u32 = 208;
-    /// Where the next byte that is received goes.
-    pub const RMP: u32 = 224;
+    pub const RMW: u32 = 0xd0;
+    /// Address of the next byte that is received.
+    pub const RMP: u32 = 0xe0;
     /// Limit of reception; writing it lets the next packet in.
-    pub const RML: u32 = 232;
-    /// Where the next byte to be sent comes from.
-    pub const SMP: u32 = 240;
+    pub const RML: u32 = 0xe8;
+    /// Address of the next byte to be sent.
+    pub const SMP: u32 = 0xf0;
     /// End of the routing header, which the CRC-32 does not cover.
-    pub const SMH: u32 = 248;
+    pub const SMH: u32 = 0xf8;
     /// Limit of sending; writing it sends up to there, and the packet goes on.
-    pub const SML: u32 = 256;
-    /// The same, and the packet ends there.
-    pub const SMLT: u32 = 264;
-    /// mode bits.
-    pub const MYRINET: u32 = 304;
+    pub const SML: u32 = 0x100;
+    /// Limit of sending at which the packet ends: another address of SML.
+    pub const SMLT: u32 = 0x108;
+    /// Mode of both interfaces.
+    pub const MYRINET: u32 = 0x130;
     /// The light.
-    pub const LED: u32 = 320;
+    pub const LED: u32 = 0x140;
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "ISR", offset: 0x50, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RECV", mask: 0x2, access: Access::OneClears },
+                Field { name: "BUFF", mask: 0x4, access: Access::OneClears },
+                Field { name: "SEND", mask: 0x8, access: Access::OneClears },
+                Field { name: "DOORBELL", mask: 0x20, access: Access::OneClears },
+                Field { name: "TIME0", mask: 0x40, access: Access::OneClears },
+                Field { name: "TIME1", mask: 0x80, access: Access::OneClears },
+                Field { name: "WAKE", mask: 0x1000, access: Access::OneClears },
+                Field { name: "TIME2", mask: 0x2000, access: Access::OneClears },
+                Field { name: "LINK0", mask: 0x1000000, access: Access::OneClears },
+                Field { name: "LINK1", mask: 0x2000000, access: Access::OneClears },
+                Field { name: "LINK2", mask: 0x4000000, access: Access::OneClears },
+                Field { name: "LINK3", mask: 0x8000000, access: Access::OneClears },
+                Field { name: "HOST", mask: 0x40000000, access: Access::OneSets },
+            ] },
+        Register { name: "EIMR", offset: 0x58, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RECV", mask: 0x2, access: Access::ReadWrite },
+                Field { name: "BUFF", mask: 0x4, access: Access::ReadWrite },
+                Field { name: "SEND", mask: 0x8, access: Access::ReadWrite },
+                Field { name: "DOORBELL", mask: 0x20, access: Access::ReadWrite },
+                Field { name: "TIME0", mask: 0x40, access: Access::ReadWrite },
+                Field { name: "TIME1", mask: 0x80, access: Access::ReadWrite },
+                Field { name: "WAKE", mask: 0x1000, access: Access::ReadWrite },
+                Field { name: "TIME2", mask: 0x2000, access: Access::ReadWrite },
+                Field { name: "LINK0", mask: 0x1000000, access: Access::ReadWrite },
+                Field { name: "LINK1", mask: 0x2000000, access: Access::ReadWrite },
+                Field { name: "LINK2", mask: 0x4000000, access: Access::ReadWrite },
+                Field { name: "LINK3", mask: 0x8000000, access: Access::ReadWrite },
+                Field { name: "HOST", mask: 0x40000000, access: Access::ReadWrite },
+            ] },
+        Register { name: "IT0", offset: 0x60, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: true, when: "", fields: &[
+                Field { name: "IT0", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "RTC", offset: 0x68, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: true, when: "", fields: &[
+                Field { name: "RTC", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "PULSE", offset: 0xb8, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "CHAINS", mask: 0x3, access: Access::WriteOnly },
+            ] },
+        Register { name: "IT1", offset: 0xc0, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: true, when: "", fields: &[
+                Field { name: "IT1", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "IT2", offset: 0xc8, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: true, when: "", fields: &[
+                Field { name: "IT2", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "RMW", offset: 0xd0, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RMW", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "RMP", offset: 0xe0, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RMP", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "RML", offset: 0xe8, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RML", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "SMP", offset: 0xf0, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "SMP", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "SMH", offset: 0xf8, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "SMH", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "SML", offset: 0x100, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "SML", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "SMLT", offset: 0x108, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "SMLT", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "MYRINET", offset: 0x130, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "CRC32", mask: 0x2, access: Access::ReadWrite },
+            ] },
+        Register { name: "LED", offset: 0x140, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "LED", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+    ];
+
+    /// Value of [`ISR`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Isr(pub u32);
+    impl Isr {
+        /// Value after a reset.
+        pub const AFTER_RESET: Isr = Isr(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// A packet is there.
+        pub const RECV: u32 = 0x2;
+        /// Field `RECV`.
+        #[inline]
+        pub const fn recv(self) -> bool {
+            self.0 & Self::RECV != 0
+        }
+        /// The value with another `RECV`.
+        #[inline]
+        pub const fn with_recv(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::RECV | if on { Self::RECV } else { 0 })
+        }
+        /// The packet was longer than its limit; the rest is lost.
+        pub const BUFF: u32 = 0x4;
+        /// Field `BUFF`.
+        #[inline]
+        pub const fn buff(self) -> bool {
+            self.0 & Self::BUFF != 0
+        }
+        /// The value with another `BUFF`.
+        #[inline]
+        pub const fn with_buff(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::BUFF | if on { Self::BUFF } else { 0 })
+        }
+        /// All that was asked to be sent has been read.
+        pub const SEND: u32 = 0x8;
+        /// Field `SEND`.
+        #[inline]
+        pub const fn send(self) -> bool {
+            self.0 & Self::SEND != 0
+        }
+        /// The value with another `SEND`.
+        #[inline]
+        pub const fn with_send(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::SEND | if on { Self::SEND } else { 0 })
+        }
+        /// A doorbell was rung.
+        pub const DOORBELL: u32 = 0x20;
+        /// Field `DOORBELL`.
+        #[inline]
+        pub const fn doorbell(self) -> bool {
+            self.0 & Self::DOORBELL != 0
+        }
+        /// The value with another `DOORBELL`.
+        #[inline]
+        pub const fn with_doorbell(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::DOORBELL | if on { Self::DOORBELL } else { 0 })
+        }
+        /// Timer 0 has passed 0.
+        pub const TIME0: u32 = 0x40;
+        /// Field `TIME0`.
+        #[inline]
+        pub const fn time0(self) -> bool {
+            self.0 & Self::TIME0 != 0
+        }
+        /// The value with another `TIME0`.
+        #[inline]
+        pub const fn with_time0(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::TIME0 | if on { Self::TIME0 } else { 0 })
+        }
+        /// Timer 1 has passed 0.
+        pub const TIME1: u32 = 0x80;
+        /// Field `TIME1`.
+        #[inline]
+        pub const fn time1(self) -> bool {
+            self.0 & Self::TIME1 != 0
+        }
+        /// The value with another `TIME1`.
+        #[inline]
+        pub const fn with_time1(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::TIME1 | if on { Self::TIME1 } else { 0 })
+        }
+        /// A DMA block that says so is complete.
+        pub const WAKE: u32 = 0x1000;
+        /// Field `WAKE`.
+        #[inline]
+        pub const fn wake(self) -> bool {
+            self.0 & Self::WAKE != 0
+        }
+        /// The value with another `WAKE`.
+        #[inline]
+        pub const fn with_wake(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::WAKE | if on { Self::WAKE } else { 0 })
+        }
+        /// Timer 2 has passed 0.
+        pub const TIME2: u32 = 0x2000;
+        /// Field `TIME2`.
+        #[inline]
+        pub const fn time2(self) -> bool {
+            self.0 & Self::TIME2 != 0
+        }
+        /// The value with another `TIME2`.
+        #[inline]
+        pub const fn with_time2(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::TIME2 | if on { Self::TIME2 } else { 0 })
+        }
+        /// Its CRC-8 is wrong.
+        pub const LINK0: u32 = 0x1000000;
+        /// Field `LINK0`.
+        #[inline]
+        pub const fn link0(self) -> bool {
+            self.0 & Self::LINK0 != 0
+        }
+        /// The value with another `LINK0`.
+        #[inline]
+        pub const fn with_link0(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::LINK0 | if on { Self::LINK0 } else { 0 })
+        }
+        /// Its CRC-32 is wrong.
+        pub const LINK1: u32 = 0x2000000;
+        /// Field `LINK1`.
+        #[inline]
+        pub const fn link1(self) -> bool {
+            self.0 & Self::LINK1 != 0
+        }
+        /// The value with another `LINK1`.
+        #[inline]
+        pub const fn with_link1(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::LINK1 | if on { Self::LINK1 } else { 0 })
+        }
+        /// The packet that was received has lost its end.
+        pub const LINK2: u32 = 0x4000000;
+        /// Field `LINK2`.
+        #[inline]
+        pub const fn link2(self) -> bool {
+            self.0 & Self::LINK2 != 0
+        }
+        /// The value with another `LINK2`.
+        #[inline]
+        pub const fn with_link2(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::LINK2 | if on { Self::LINK2 } else { 0 })
+        }
+        /// The cable has fallen silent: no BEAT comes any more.
+        pub const LINK3: u32 = 0x8000000;
+        /// Field `LINK3`.
+        #[inline]
+        pub const fn link3(self) -> bool {
+            self.0 & Self::LINK3 != 0
+        }
+        /// The value with another `LINK3`.
+        #[inline]
+        pub const fn with_link3(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::LINK3 | if on { Self::LINK3 } else { 0 })
+        }
+        /// The processor signals the host.
+        pub const HOST: u32 = 0x40000000;
+        /// Field `HOST`.
+        #[inline]
+        pub const fn host(self) -> bool {
+            self.0 & Self::HOST != 0
+        }
+        /// The value with another `HOST`.
+        #[inline]
+        pub const fn with_host(self, on: bool) -> Isr {
+            Isr(self.0 & !Self::HOST | if on { Self::HOST } else { 0 })
+        }
+    }
+
+    /// Value of [`EIMR`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Eimr(pub u32);
+    impl Eimr {
+        /// Value after a reset.
+        pub const AFTER_RESET: Eimr = Eimr(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x4f0030ee;
+        /// A packet is there.
+        pub const RECV: u32 = 0x2;
+        /// Field `RECV`.
+        #[inline]
+        pub const fn recv(self) -> bool {
+            self.0 & Self::RECV != 0
+        }
+        /// The value with another `RECV`.
+        #[inline]
+        pub const fn with_recv(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::RECV | if on { Self::RECV } else { 0 })
+        }
+        /// The packet was longer than its limit; the rest is lost.
+        pub const BUFF: u32 = 0x4;
+        /// Field `BUFF`.
+        #[inline]
+        pub const fn buff(self) -> bool {
+            self.0 & Self::BUFF != 0
+        }
+        /// The value with another `BUFF`.
+        #[inline]
+        pub const fn with_buff(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::BUFF | if on { Self::BUFF } else { 0 })
+        }
+        /// All that was asked to be sent has been read.
+        pub const SEND: u32 = 0x8;
+        /// Field `SEND`.
+        #[inline]
+        pub const fn send(self) -> bool {
+            self.0 & Self::SEND != 0
+        }
+        /// The value with another `SEND`.
+        #[inline]
+        pub const fn with_send(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::SEND | if on { Self::SEND } else { 0 })
+        }
+        /// A doorbell was rung.
+        pub const DOORBELL: u32 = 0x20;
+        /// Field `DOORBELL`.
+        #[inline]
+        pub const fn doorbell(self) -> bool {
+            self.0 & Self::DOORBELL != 0
+        }
+        /// The value with another `DOORBELL`.
+        #[inline]
+        pub const fn with_doorbell(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::DOORBELL | if on { Self::DOORBELL } else { 0 })
+        }
+        /// Timer 0 has passed 0.
+        pub const TIME0: u32 = 0x40;
+        /// Field `TIME0`.
+        #[inline]
+        pub const fn time0(self) -> bool {
+            self.0 & Self::TIME0 != 0
+        }
+        /// The value with another `TIME0`.
+        #[inline]
+        pub const fn with_time0(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::TIME0 | if on { Self::TIME0 } else { 0 })
+        }
+        /// Timer 1 has passed 0.
+        pub const TIME1: u32 = 0x80;
+        /// Field `TIME1`.
+        #[inline]
+        pub const fn time1(self) -> bool {
+            self.0 & Self::TIME1 != 0
+        }
+        /// The value with another `TIME1`.
+        #[inline]
+        pub const fn with_time1(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::TIME1 | if on { Self::TIME1 } else { 0 })
+        }
+        /// A DMA block that says so is complete.
+        pub const WAKE: u32 = 0x1000;
+        /// Field `WAKE`.
+        #[inline]
+        pub const fn wake(self) -> bool {
+            self.0 & Self::WAKE != 0
+        }
+        /// The value with another `WAKE`.
+        #[inline]
+        pub const fn with_wake(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::WAKE | if on { Self::WAKE } else { 0 })
+        }
+        /// Timer 2 has passed 0.
+        pub const TIME2: u32 = 0x2000;
+        /// Field `TIME2`.
+        #[inline]
+        pub const fn time2(self) -> bool {
+            self.0 & Self::TIME2 != 0
+        }
+        /// The value with another `TIME2`.
+        #[inline]
+        pub const fn with_time2(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::TIME2 | if on { Self::TIME2 } else { 0 })
+        }
+        /// Its CRC-8 is wrong.
+        pub const LINK0: u32 = 0x1000000;
+        /// Field `LINK0`.
+        #[inline]
+        pub const fn link0(self) -> bool {
+            self.0 & Self::LINK0 != 0
+        }
+        /// The value with another `LINK0`.
+        #[inline]
+        pub const fn with_link0(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::LINK0 | if on { Self::LINK0 } else { 0 })
+        }
+        /// Its CRC-32 is wrong.
+        pub const LINK1: u32 = 0x2000000;
+        /// Field `LINK1`.
+        #[inline]
+        pub const fn link1(self) -> bool {
+            self.0 & Self::LINK1 != 0
+        }
+        /// The value with another `LINK1`.
+        #[inline]
+        pub const fn with_link1(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::LINK1 | if on { Self::LINK1 } else { 0 })
+        }
+        /// The packet that was received has lost its end.
+        pub const LINK2: u32 = 0x4000000;
+        /// Field `LINK2`.
+        #[inline]
+        pub const fn link2(self) -> bool {
+            self.0 & Self::LINK2 != 0
+        }
+        /// The value with another `LINK2`.
+        #[inline]
+        pub const fn with_link2(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::LINK2 | if on { Self::LINK2 } else { 0 })
+        }
+        /// The cable has fallen silent: no BEAT comes any more.
+        pub const LINK3: u32 = 0x8000000;
+        /// Field `LINK3`.
+        #[inline]
+        pub const fn link3(self) -> bool {
+            self.0 & Self::LINK3 != 0
+        }
+        /// The value with another `LINK3`.
+        #[inline]
+        pub const fn with_link3(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::LINK3 | if on { Self::LINK3 } else { 0 })
+        }
+        /// The processor signals the host.
+        pub const HOST: u32 = 0x40000000;
+        /// Field `HOST`.
+        #[inline]
+        pub const fn host(self) -> bool {
+            self.0 & Self::HOST != 0
+        }
+        /// The value with another `HOST`.
+        #[inline]
+        pub const fn with_host(self, on: bool) -> Eimr {
+            Eimr(self.0 & !Self::HOST | if on { Self::HOST } else { 0 })
+        }
+    }
+
+    /// Value of [`PULSE`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Pulse(pub u32);
+    impl Pulse {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// A bit for each chain that is to start.
+        pub const CHAINS: u32 = 0x3;
+        /// Field `CHAINS`.
+        #[inline]
+        pub const fn chains(self) -> u8 {
+            (self.0 & Self::CHAINS) as u8
+        }
+        /// The value with another `CHAINS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_chains(self, value: u8) -> Pulse {
+            Pulse(self.0 & !Self::CHAINS | (value as u32) & Self::CHAINS)
+        }
+    }
+
+    /// Value of [`MYRINET`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Myrinet(pub u32);
+    impl Myrinet {
+        /// Value after a reset.
+        pub const AFTER_RESET: Myrinet = Myrinet(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x2;
+        /// A CRC-32 is appended to what is sent, and checked and taken off what is received.
+        pub const CRC32: u32 = 0x2;
+        /// Field `CRC32`.
+        #[inline]
+        pub const fn crc32(self) -> bool {
+            self.0 & Self::CRC32 != 0
+        }
+        /// The value with another `CRC32`.
+        #[inline]
+        pub const fn with_crc32(self, on: bool) -> Myrinet {
+            Myrinet(self.0 & !Self::CRC32 | if on { Self::CRC32 } else { 0 })
+        }
+    }
 }
 
 /// Bits of the interface status.
@@ -569,7 +1146,7 @@ pub mod isr {
     pub const TIME0: u32 = 64;
     /// A doorbell was rung.
     pub const DOORBELL: u32 = 32;
-    /// What was asked to be sent has been read.
+    /// All that was asked to be sent has been read.
     pub const SEND: u32 = 8;
     /// The packet was longer than its limit; the rest is lost.
     pub const BUFF: u32 = 4;

@@ -61,7 +61,7 @@ pub mod operation {
     pub const CLOSE: u8 = 9;
 }
 
-/// What a completion tells.
+/// Kinds of completions.
 ///
 /// Source: assumed.
 pub mod completion_kind {
@@ -115,7 +115,7 @@ pub mod command {
     pub const LENGTH: usize = 24;
     /// RECEIVE_TAKEN: what TAKE has said.
     pub const HANDLE: usize = 28;
-    /// Where the bytes are or go in the host's memory, low half.
+    /// Place of the bytes in the host's memory, low half.
     pub const HOST_LO: usize = 32;
     /// High half.
     pub const HOST_HI: usize = 36;
@@ -146,7 +146,7 @@ pub struct Command {
     pub length: u32,
     /// RECEIVE_TAKEN: what TAKE has said.
     pub handle: u32,
-    /// Where the bytes are or go in the host's memory, low half.
+    /// Place of the bytes in the host's memory, low half.
     pub host_lo: u32,
     /// High half.
     pub host_hi: u32,
@@ -501,7 +501,7 @@ pub const REGISTER_BASE: u32 = 0xF000_0000;
 /// Source: assumed.
 pub const REGISTER_SIZE: u32 = 0x0001_0000;
 
-/// Where descriptors for engines and units are written; not cached, gathered. The last word of a descriptor starts it.
+/// Place where descriptors for engines and units are written; not cached, gathered. The last word of a descriptor starts it.
 ///
 /// Source: assumed.
 pub const PORT_BASE: u32 = 0xF010_0000;
@@ -511,7 +511,7 @@ pub const PORT_BASE: u32 = 0xF010_0000;
 /// Source: assumed.
 pub const PORT_SIZE: u32 = 0x0001_0000;
 
-/// What the processor executes first: it maps the rest and jumps to TEXT_BASE.
+/// Code that the processor executes first: it maps the rest and jumps to TEXT_BASE.
 ///
 /// Source: reset vector: PPC440x5 manual; the rest assumed.
 pub const ROM_BASE: u32 = 0xFFFF_F000;
@@ -561,50 +561,312 @@ pub const POSTED_PORT: u32 = 0xF010_0080;
 /// Source: assumed.
 pub const UNEXPECTED_PORT: u32 = 0xF010_00C0;
 
-/// Registers, by their offset in bytes from REGISTER_BASE. Reading has no effect.
+/// Registers, by their offset in bytes from REGISTER_BASE, as the processor sees them. Reading has no effect.
 ///
 /// Source: assumed.
 pub mod register {
-    /// Counts modulo 256: bits 0 to 7 headers that have come, 8 to 15 sends that have left, 16 to 23 DMA descriptors that are done.
-    pub const STATUS: u32 = 0;
+    use crate::registers::{Access, Field, Register, Reset};
+
+    /// Counts modulo 256.
+    pub const STATUS: u32 = 0x0;
     /// A byte for each process: commands that have come, modulo 256.
-    pub const TAILS: u32 = 4;
-    /// Write: headers that firmware has taken, modulo 256; their places are free.
-    pub const TAKEN: u32 = 8;
-    /// Write: the node stops; bits 24 to 31 panic_reason, the rest a detail.
-    pub const PANIC: u32 = 12;
+    pub const TAILS: u32 = 0x4;
+    /// Headers that firmware has taken; their places are free.
+    pub const TAKEN: u32 = 0x8;
+    /// The node stops.
+    pub const PANIC: u32 = 0xc;
     /// Write 1: the firmware has started.
-    pub const READY: u32 = 16;
-    /// Write: the serial of the message that is dealt with, for observers; no part of the machine.
-    pub const CONTEXT: u32 = 20;
-    /// Read: bits 0 to 15 cells of a unit (0: there are none), 16 to 23 entries of a list from which on its unit is used.
-    pub const OPTIONS: u32 = 24;
-    /// Write: a turn of the main loop has ended.
-    pub const HEARTBEAT: u32 = 28;
-    /// Of window 0, the others behind it: where it begins in the host's memory, low half.
-    pub const WINDOW_LO: u32 = 32;
-    /// The same, high half.
-    pub const WINDOW_HI: u32 = 48;
-    /// Of process 0, the others behind it. The host writes the number of commands that it has given so far; the command before it stands in the FIFO.
-    pub const DOORBELL: u32 = 64;
-    /// Of process 0, the others behind it. Firmware writes the number of commands that it has taken so far; the host can read it.
-    pub const TAKEN_COMMANDS: u32 = 80;
-    /// Read: number of this node; firmware puts it into the headers that it sends.
-    pub const NODE: u32 = 96;
+    pub const READY: u32 = 0x10;
+    /// The serial of the message that is dealt with, for observers; no part of the machine.
+    pub const CONTEXT: u32 = 0x14;
+    /// Matching units.
+    pub const OPTIONS: u32 = 0x18;
+    /// A turn of the main loop has ended.
+    pub const HEARTBEAT: u32 = 0x1c;
+    /// Of each process: start of its window in the host's memory, low half.
+    pub const WINDOW_LO: u32 = 0x20;
+    /// Of each process: start of its window in the host's memory, high half.
+    pub const WINDOW_HI: u32 = 0x30;
+    /// Of each process. The host writes the number of commands that it has given so far; the command before it stands in the FIFO. The processor does not write it.
+    pub const DOORBELL: u32 = 0x40;
+    /// Of each process. Firmware writes the number of commands that it has taken so far; the host can read it, and reads 0 after a reset.
+    pub const TAKEN_COMMANDS: u32 = 0x50;
+    /// Number of this node; firmware puts it into the headers that it sends.
+    pub const NODE: u32 = 0x60;
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "STATUS", offset: 0x0, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "HEADERS", mask: 0xff, access: Access::ReadOnly },
+                Field { name: "SENDS", mask: 0xff00, access: Access::ReadOnly },
+                Field { name: "MOVES", mask: 0xff0000, access: Access::ReadOnly },
+            ] },
+        Register { name: "TAILS", offset: 0x4, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "TAILS", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "TAKEN", offset: 0x8, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "COUNT", mask: 0xff, access: Access::WriteOnly },
+            ] },
+        Register { name: "PANIC", offset: 0xc, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "DETAIL", mask: 0xffffff, access: Access::WriteOnly },
+                Field { name: "REASON", mask: 0xff000000, access: Access::WriteOnly },
+            ] },
+        Register { name: "READY", offset: 0x10, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "READY", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "CONTEXT", offset: 0x14, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "CONTEXT", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "OPTIONS", offset: 0x18, count: 1,
+            stride: 4, reset: Reset::Parameter("units of the card"), volatile: false, when: "", fields: &[
+                Field { name: "CELLS", mask: 0xffff, access: Access::ReadOnly },
+                Field { name: "THRESHOLD", mask: 0xff0000, access: Access::ReadOnly },
+            ] },
+        Register { name: "HEARTBEAT", offset: 0x1c, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "HEARTBEAT", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "WINDOW_LO", offset: 0x20, count: 4,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "WINDOW_LO", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "WINDOW_HI", offset: 0x30, count: 4,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "WINDOW_HI", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "DOORBELL", offset: 0x40, count: 4,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "DOORBELL", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "TAKEN_COMMANDS", offset: 0x50, count: 4,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "TAKEN_COMMANDS", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "NODE", offset: 0x60, count: 1,
+            stride: 4, reset: Reset::Parameter("the node's number"), volatile: false, when: "", fields: &[
+                Field { name: "NODE", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+    ];
+
+    /// Value of [`STATUS`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Status(pub u32);
+    impl Status {
+        /// Value after a reset.
+        pub const AFTER_RESET: Status = Status(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// Headers that have come.
+        pub const HEADERS: u32 = 0xff;
+        /// Field `HEADERS`.
+        #[inline]
+        pub const fn headers(self) -> u8 {
+            (self.0 & Self::HEADERS) as u8
+        }
+        /// The value with another `HEADERS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_headers(self, value: u8) -> Status {
+            Status(self.0 & !Self::HEADERS | (value as u32) & Self::HEADERS)
+        }
+        /// Sends that have left.
+        pub const SENDS: u32 = 0xff00;
+        /// Field `SENDS`.
+        #[inline]
+        pub const fn sends(self) -> u8 {
+            ((self.0 & Self::SENDS) >> 8) as u8
+        }
+        /// The value with another `SENDS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_sends(self, value: u8) -> Status {
+            Status(self.0 & !Self::SENDS | (value as u32) << 8 & Self::SENDS)
+        }
+        /// DMA descriptors that are done.
+        pub const MOVES: u32 = 0xff0000;
+        /// Field `MOVES`.
+        #[inline]
+        pub const fn moves(self) -> u8 {
+            ((self.0 & Self::MOVES) >> 16) as u8
+        }
+        /// The value with another `MOVES`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_moves(self, value: u8) -> Status {
+            Status(self.0 & !Self::MOVES | (value as u32) << 16 & Self::MOVES)
+        }
+    }
+
+    /// Value of [`TAKEN`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Taken(pub u32);
+    impl Taken {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// Their number, modulo 256.
+        pub const COUNT: u32 = 0xff;
+        /// Field `COUNT`.
+        #[inline]
+        pub const fn count(self) -> u8 {
+            (self.0 & Self::COUNT) as u8
+        }
+        /// The value with another `COUNT`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_count(self, value: u8) -> Taken {
+            Taken(self.0 & !Self::COUNT | (value as u32) & Self::COUNT)
+        }
+    }
+
+    /// Value of [`PANIC`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Panic(pub u32);
+    impl Panic {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// Detail, as the reason says.
+        pub const DETAIL: u32 = 0xffffff;
+        /// Field `DETAIL`.
+        #[inline]
+        pub const fn detail(self) -> u32 {
+            self.0 & Self::DETAIL
+        }
+        /// The value with another `DETAIL`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_detail(self, value: u32) -> Panic {
+            Panic(self.0 & !Self::DETAIL | value & Self::DETAIL)
+        }
+        /// Reason. Values: panic_reason.
+        pub const REASON: u32 = 0xff000000;
+        /// Field `REASON`.
+        #[inline]
+        pub const fn reason(self) -> u8 {
+            ((self.0 & Self::REASON) >> 24) as u8
+        }
+        /// The value with another `REASON`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_reason(self, value: u8) -> Panic {
+            Panic(self.0 & !Self::REASON | (value as u32) << 24 & Self::REASON)
+        }
+    }
+
+    /// Value of [`OPTIONS`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Options(pub u32);
+    impl Options {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// Cells of a unit; 0: there are none.
+        pub const CELLS: u32 = 0xffff;
+        /// Field `CELLS`.
+        #[inline]
+        pub const fn cells(self) -> u16 {
+            (self.0 & Self::CELLS) as u16
+        }
+        /// The value with another `CELLS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_cells(self, value: u16) -> Options {
+            Options(self.0 & !Self::CELLS | (value as u32) & Self::CELLS)
+        }
+        /// Entries of a list from which on its unit is used.
+        pub const THRESHOLD: u32 = 0xff0000;
+        /// Field `THRESHOLD`.
+        #[inline]
+        pub const fn threshold(self) -> u8 {
+            ((self.0 & Self::THRESHOLD) >> 16) as u8
+        }
+        /// The value with another `THRESHOLD`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_threshold(self, value: u8) -> Options {
+            Options(self.0 & !Self::THRESHOLD | (value as u32) << 16 & Self::THRESHOLD)
+        }
+    }
 }
 
 /// Registers of a unit, by their offset from POSTED_UNIT or UNEXPECTED_UNIT.
 ///
 /// Source: FIFOs: brightwell2005 s3, s4; places assumed.
 pub mod unit_register {
-    /// The oldest result: bit 31 set if there is one, bits 28 to 30 unit_result, bits 0 to 19 its tag or the number of free cells.
-    pub const RESULT: u32 = 0;
-    /// Write: takes the oldest result away.
-    pub const POP: u32 = 4;
+    use crate::registers::{Access, Field, Register, Reset};
+
+    /// The oldest result.
+    pub const RESULT: u32 = 0x0;
+    /// A write takes the oldest result away.
+    pub const POP: u32 = 0x4;
     /// Write 1: copies of headers, or of new receives, are delivered to the unit; 0: no more.
-    pub const DELIVERY: u32 = 8;
+    pub const DELIVERY: u32 = 0x8;
     /// Write: a unit_command without operands. The bus waits while the command FIFO is full.
-    pub const COMMAND: u32 = 12;
+    pub const COMMAND: u32 = 0xc;
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "RESULT", offset: 0x0, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "PAYLOAD", mask: 0xfffff, access: Access::ReadOnly },
+                Field { name: "KIND", mask: 0x70000000, access: Access::ReadOnly },
+                Field { name: "VALID", mask: 0x80000000, access: Access::ReadOnly },
+            ] },
+        Register { name: "POP", offset: 0x4, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "POP", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "DELIVERY", offset: 0x8, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "DELIVERY", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "COMMAND", offset: 0xc, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "COMMAND", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+    ];
+
+    /// Value of [`RESULT`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Result(pub u32);
+    impl Result {
+        /// Value after a reset.
+        pub const AFTER_RESET: Result = Result(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// Its tag, or the number of free cells.
+        pub const PAYLOAD: u32 = 0xfffff;
+        /// Field `PAYLOAD`.
+        #[inline]
+        pub const fn payload(self) -> u32 {
+            self.0 & Self::PAYLOAD
+        }
+        /// The value with another `PAYLOAD`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_payload(self, value: u32) -> Result {
+            Result(self.0 & !Self::PAYLOAD | value & Self::PAYLOAD)
+        }
+        /// Kind of the result. Values: unit_result.
+        pub const KIND: u32 = 0x70000000;
+        /// Field `KIND`.
+        #[inline]
+        pub const fn kind(self) -> u8 {
+            ((self.0 & Self::KIND) >> 28) as u8
+        }
+        /// The value with another `KIND`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_kind(self, value: u8) -> Result {
+            Result(self.0 & !Self::KIND | (value as u32) << 28 & Self::KIND)
+        }
+        /// There is one.
+        pub const VALID: u32 = 0x80000000;
+        /// Field `VALID`.
+        #[inline]
+        pub const fn valid(self) -> bool {
+            self.0 & Self::VALID != 0
+        }
+        /// The value with another `VALID`.
+        #[inline]
+        pub const fn with_valid(self, on: bool) -> Result {
+            Result(self.0 & !Self::VALID | if on { Self::VALID } else { 0 })
+        }
+    }
 }
 
 /// Commands of a unit.
@@ -633,7 +895,7 @@ pub mod unit_result {
     pub const MATCH_FAILURE: u32 = 3;
 }
 
-/// What the receive DMA engine does.
+/// Operations of the receive DMA engine.
 ///
 /// Source: assumed.
 pub mod dma_operation {
@@ -667,7 +929,7 @@ pub mod panic_reason {
 pub mod send_port {
     /// The packet (packet).
     pub const HEADER: usize = 0;
-    /// Where the payload stands in the host's memory, low half.
+    /// Place of the payload in the host's memory, low half.
     pub const HOST_LO: usize = 32;
     /// High half.
     pub const HOST_HI: usize = 36;
@@ -684,7 +946,7 @@ pub mod send_port {
 pub struct SendPort {
     /// The packet (packet).
     pub header: [u8; 32],
-    /// Where the payload stands in the host's memory, low half.
+    /// Place of the payload in the host's memory, low half.
     pub host_lo: u32,
     /// High half.
     pub host_hi: u32,

@@ -78,7 +78,7 @@ pub enum Function {
     MeMdPost,
     /// Prints the interface's event queues to standard error, a line each: handle, slots, events waiting.
     NiEqDump,
-    /// Which process of the run this is.
+    /// Number of this process in the run.
     GetRank,
     /// The Portals id of a process of the run, if that opens its interface with PTL_PID_ANY.
     GetRankId,
@@ -260,7 +260,7 @@ pub mod register {
     pub const SR_SEND_LENGTH: u32 = 5;
 }
 
-/// Whether an object goes away by itself (ptl_unlink_t). Portals 3.3 s3.9.1.
+/// Choice whether an object goes away by itself (ptl_unlink_t). Portals 3.3 s3.9.1.
 pub mod unlink {
     /// `PTL_RETAIN`: It stays until a call unlinks it.
     pub const RETAIN: u32 = 0;
@@ -268,7 +268,7 @@ pub mod unlink {
     pub const UNLINK: u32 = 1;
 }
 
-/// Where a match entry goes (ptl_ins_pos_t). Portals 3.3 s3.9.1.
+/// Place of a match entry (ptl_ins_pos_t). Portals 3.3 s3.9.1.
 pub mod position {
     /// `PTL_INS_BEFORE`: Before the base entry; PtlMEAttach: at the head of the list.
     pub const INS_BEFORE: u32 = 0;
@@ -276,7 +276,7 @@ pub mod position {
     pub const INS_AFTER: u32 = 1;
 }
 
-/// Whether a put wants an acknowledgement (ptl_ack_req_t). Portals 3.3 s3.13.2; PTL_NOACK_REQ: Cray XT.
+/// Choice whether a put wants an acknowledgement (ptl_ack_req_t). Portals 3.3 s3.13.2; PTL_NOACK_REQ: Cray XT.
 pub mod ack {
     /// `PTL_ACK_REQ`: It does.
     pub const ACK_REQ: u32 = 0;
@@ -342,7 +342,7 @@ pub mod event_kind {
     pub const EVENT_UNLINK: u32 = 11;
 }
 
-/// What became of an operation (ptl_ni_fail_t). Portals 3.3 s3.11; all but PTL_NI_OK: own.
+/// Result of an operation (ptl_ni_fail_t). Portals 3.3 s3.11; all but PTL_NI_OK: own.
 pub mod fail {
     /// `PTL_NI_OK`: Nothing went wrong.
     pub const NI_OK: u32 = 0;
@@ -366,7 +366,7 @@ pub mod process_id {
     pub const PID: usize = 4;
 }
 
-/// Offsets in a `ptl_ni_limits_t`, in bytes. What an interface can hold.
+/// Offsets in a `ptl_ni_limits_t`, in bytes. Limits of an interface.
 pub mod ni_limits {
     /// Bytes.
     pub const SIZE: usize = 32;
@@ -414,7 +414,7 @@ pub mod md {
     pub const OPTIONS: usize = 32;
     /// `void *`: Whatever the process likes; comes back in events.
     pub const USER_PTR: usize = 40;
-    /// `ptl_handle_eq_t`: Where its events go, or PTL_EQ_NONE.
+    /// `ptl_handle_eq_t`: Queue of its events, or PTL_EQ_NONE.
     pub const EQ_HANDLE: usize = 48;
 }
 
@@ -422,9 +422,9 @@ pub mod md {
 pub mod event {
     /// Bytes.
     pub const SIZE: usize = 144;
-    /// `ptl_event_kind_t`: What happened.
+    /// `ptl_event_kind_t`: Kind of the event.
     pub const TYPE: usize = 0;
-    /// `ptl_process_id_t`: Who caused it; for ACK and REPLY events the former target.
+    /// `ptl_process_id_t`: Process that caused it; for ACK and REPLY events the former target.
     pub const INITIATOR: usize = 4;
     /// `ptl_uid_t`: Its user.
     pub const UID: usize = 12;
@@ -438,7 +438,7 @@ pub mod event {
     pub const RLENGTH: usize = 32;
     /// `ptl_size_t`: Bytes that were moved.
     pub const MLENGTH: usize = 40;
-    /// `ptl_size_t`: Where in the memory descriptor; in SEND and ACK events: in the target's.
+    /// `ptl_size_t`: Offset in the memory descriptor; in SEND and ACK events: in the target's.
     pub const OFFSET: usize = 48;
     /// `ptl_handle_md_t`: The memory descriptor. Stale in and after an UNLINK event.
     pub const MD_HANDLE: usize = 56;

@@ -52,7 +52,7 @@ pub const DEED_ROWS: u32 = 48;
 /// Source: own design.
 pub const SLEEP_MARK: u32 = 0x5355_4E53;
 
-/// How far a rank has come.
+/// Progress of a rank.
 ///
 /// Source: own design.
 pub mod state {
@@ -68,7 +68,7 @@ pub mod state {
     pub const FAULTED: u32 = 4;
 }
 
-/// Who may go on.
+/// Side that may go on.
 ///
 /// Source: own design.
 pub mod turn {
@@ -82,7 +82,7 @@ pub mod turn {
     pub const DEAD: u32 = 2;
 }
 
-/// What a record is.
+/// Kind of a record.
 ///
 /// Source: own design.
 pub mod record_kind {
@@ -90,7 +90,7 @@ pub mod record_kind {
     pub const POSTED: u16 = 1;
     /// A call; the process waits for RETURN.
     pub const CALL: u16 = 2;
-    /// What time is it? The process waits for RETURN.
+    /// Request for the time. The process waits for RETURN.
     pub const CLOCK: u16 = 3;
     /// The process sleeps for arguments\[0\] picoseconds and waits for RETURN.
     pub const SLEEP: u16 = 4;
@@ -176,7 +176,7 @@ pub mod way {
     pub const SCATTER: u32 = 2;
 }
 
-/// What the simulator answers.
+/// Answers of the simulator.
 ///
 /// Source: own design.
 pub mod answer {
@@ -230,7 +230,7 @@ pub mod channel {
     pub const BASE: usize = 72;
     /// Beginnings and ends of what the program can surely read and write while it waits: its data, its heap, its stack (library writes at each hand-over).
     pub const PLAIN: usize = 80;
-    /// Who may go on: turn. Both sides sleep on it as a futex.
+    /// Side that may go on: turn. Both sides sleep on it as a futex.
     pub const TURN: usize = 128;
     /// Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes).
     pub const MOVED: usize = 136;
@@ -266,11 +266,11 @@ pub mod channel {
     pub const LEASE: usize = 288;
     /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes).
     pub const REPEAT_COST: usize = 296;
-    /// What the library has done by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes).
+    /// Deeds of the library by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes).
     pub const DEEDS: usize = 304;
     /// Bytes of `deeds`.
     pub const DEEDS_SIZE: usize = 192;
-    /// What was wrong if state says FAULTED: words that end with a zero (library writes).
+    /// Description of a fault if state says FAULTED: words that end with a zero (library writes).
     pub const FAULT: usize = 512;
     /// Bytes of `fault`.
     pub const FAULT_SIZE: usize = 512;
@@ -278,11 +278,11 @@ pub mod channel {
     pub const CARRIED_AT: usize = 1024;
     /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
     pub const CARRIED_BYTES: usize = 1032;
-    /// What the call is about to read.
+    /// Bytes that the call is about to read.
     pub const CARRIED: usize = 1040;
     /// Bytes of `carried`.
     pub const CARRIED_SIZE: usize = 1008;
-    /// What the simulator stores into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8.
+    /// Stores of the simulator into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8.
     pub const LOG: usize = 2048;
     /// Bytes of `log`.
     pub const LOG_SIZE: usize = 2048;
@@ -323,7 +323,7 @@ pub struct Channel {
     pub base: u64,
     /// Beginnings and ends of what the program can surely read and write while it waits: its data, its heap, its stack (library writes at each hand-over).
     pub plain: [u64; 6],
-    /// Who may go on: turn. Both sides sleep on it as a futex.
+    /// Side that may go on: turn. Both sides sleep on it as a futex.
     pub turn: u32,
     /// Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes).
     pub moved: u64,

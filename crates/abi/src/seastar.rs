@@ -2045,6 +2045,430 @@ pub const HTB_MAP: u32 = 0xFFE2_0000;
 /// Source: Kitten driver.
 pub const HTB_VALID: u32 = 0x0000_8000;
 
+/// Device registers, by their address on the local bus.
+///
+/// Source: as the constants.
+pub mod device {
+    use crate::registers::{Access, Field, Register, Reset};
+
+
+    /// All of them: access, fields, reset values.
+    pub const TABLE: &[Register] = &[
+        Register { name: "REG_NID", offset: 0xFFE0_0108, count: 1,
+            stride: 4, reset: Reset::Parameter("the node's number"), volatile: false, when: "", fields: &[
+                Field { name: "NID", mask: 0xffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "REG_INTERRUPT", offset: 0xFFE0_0110, count: 1,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "", fields: &[
+                Field { name: "REG_INTERRUPT", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "REG_PANIC", offset: 0xFFE0_0114, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "DETAIL", mask: 0xffffff, access: Access::ReadWrite },
+                Field { name: "REASON", mask: 0xff000000, access: Access::ReadWrite },
+            ] },
+        Register { name: "TX_HEAD", offset: 0xFFE0_1000, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3f, access: Access::ReadOnly },
+            ] },
+        Register { name: "TX_TAIL", offset: 0xFFE0_1004, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3f, access: Access::ReadWrite },
+            ] },
+        Register { name: "TX_DONE_HEAD", offset: 0xFFE0_1008, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3ff, access: Access::ReadWrite },
+            ] },
+        Register { name: "TX_DONE_TAIL", offset: 0xFFE0_100C, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3ff, access: Access::ReadOnly },
+            ] },
+        Register { name: "TX_FIFO", offset: 0xFFE0_2000, count: 256,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "TX_FIFO", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "TX_DONE_FIFO", offset: 0xFFE0_3000, count: 1024,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "TX_DONE_FIFO", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "RX_HEAD", offset: 0xFFE0_4000, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3f, access: Access::ReadOnly },
+            ] },
+        Register { name: "RX_TAIL", offset: 0xFFE0_4004, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3f, access: Access::ReadWrite },
+            ] },
+        Register { name: "RX_DONE_HEAD", offset: 0xFFE0_4008, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3ff, access: Access::ReadWrite },
+            ] },
+        Register { name: "RX_DONE_TAIL", offset: 0xFFE0_400C, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "INDEX", mask: 0x3ff, access: Access::ReadOnly },
+            ] },
+        Register { name: "RX_FIFO", offset: 0xFFE0_5000, count: 256,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RX_FIFO", mask: 0xffffffff, access: Access::ReadWrite },
+            ] },
+        Register { name: "RX_DONE_FIFO", offset: 0xFFE0_6000, count: 1024,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "RX_DONE_FIFO", mask: 0xffffffff, access: Access::ReadOnly },
+            ] },
+        Register { name: "TX_CONTROL_HEAD", offset: 0xFFE0_7000, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "if the firmware recovers", fields: &[
+                Field { name: "INDEX", mask: 0x3f, access: Access::ReadOnly },
+            ] },
+        Register { name: "TX_CONTROL_TAIL", offset: 0xFFE0_7004, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "if the firmware recovers", fields: &[
+                Field { name: "INDEX", mask: 0x3f, access: Access::ReadWrite },
+            ] },
+        Register { name: "RX_CONTROL_HEAD", offset: 0xFFE0_7008, count: 1,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "if the firmware recovers", fields: &[
+                Field { name: "INDEX", mask: 0x3f, access: Access::ReadWrite },
+            ] },
+        Register { name: "TX_CONTROL_FIFO", offset: 0xFFE0_8000, count: 256,
+            stride: 4, reset: Reset::Unknown, volatile: false, when: "if the firmware recovers", fields: &[
+                Field { name: "TX_CONTROL_FIFO", mask: 0xffffffff, access: Access::WriteOnly },
+            ] },
+        Register { name: "HTB_MAP", offset: 0xFFE2_0000, count: 15,
+            stride: 4, reset: Reset::Value(0x0), volatile: false, when: "", fields: &[
+                Field { name: "FRAME", mask: 0x7fff, access: Access::ReadWrite },
+                Field { name: "VALID", mask: 0x8000, access: Access::ReadWrite },
+            ] },
+    ];
+
+    /// Value of [`REG_NID`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RegNid(pub u32);
+    impl RegNid {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// Number of the node.
+        pub const NID: u32 = 0xffff;
+        /// Field `NID`.
+        #[inline]
+        pub const fn nid(self) -> u16 {
+            (self.0 & Self::NID) as u16
+        }
+        /// The value with another `NID`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_nid(self, value: u16) -> RegNid {
+            RegNid(self.0 & !Self::NID | (value as u32) & Self::NID)
+        }
+    }
+
+    /// Value of [`REG_PANIC`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RegPanic(pub u32);
+    impl RegPanic {
+        /// Value after a reset.
+        pub const AFTER_RESET: RegPanic = RegPanic(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0xffffffff;
+        /// Detail, as the reason says.
+        pub const DETAIL: u32 = 0xffffff;
+        /// Field `DETAIL`.
+        #[inline]
+        pub const fn detail(self) -> u32 {
+            self.0 & Self::DETAIL
+        }
+        /// The value with another `DETAIL`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_detail(self, value: u32) -> RegPanic {
+            RegPanic(self.0 & !Self::DETAIL | value & Self::DETAIL)
+        }
+        /// Reason for which the firmware has stopped the node. Values: panic_reason.
+        pub const REASON: u32 = 0xff000000;
+        /// Field `REASON`.
+        #[inline]
+        pub const fn reason(self) -> u8 {
+            ((self.0 & Self::REASON) >> 24) as u8
+        }
+        /// The value with another `REASON`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_reason(self, value: u8) -> RegPanic {
+            RegPanic(self.0 & !Self::REASON | (value as u32) << 24 & Self::REASON)
+        }
+    }
+
+    /// Value of [`TX_HEAD`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TxHead(pub u32);
+    impl TxHead {
+        /// Value after a reset.
+        pub const AFTER_RESET: TxHead = TxHead(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// The next command to be finished.
+        pub const INDEX: u32 = 0x3f;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u8 {
+            (self.0 & Self::INDEX) as u8
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u8) -> TxHead {
+            TxHead(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`TX_TAIL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TxTail(pub u32);
+    impl TxTail {
+        /// Value after a reset.
+        pub const AFTER_RESET: TxTail = TxTail(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x3f;
+        /// The next free entry; others than those of the FIFO are refused.
+        pub const INDEX: u32 = 0x3f;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u8 {
+            (self.0 & Self::INDEX) as u8
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u8) -> TxTail {
+            TxTail(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`TX_DONE_HEAD`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TxDoneHead(pub u32);
+    impl TxDoneHead {
+        /// Value after a reset.
+        pub const AFTER_RESET: TxDoneHead = TxDoneHead(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x3ff;
+        /// The next completion to be read; others than those of the FIFO are refused.
+        pub const INDEX: u32 = 0x3ff;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u16 {
+            (self.0 & Self::INDEX) as u16
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u16) -> TxDoneHead {
+            TxDoneHead(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`TX_DONE_TAIL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TxDoneTail(pub u32);
+    impl TxDoneTail {
+        /// Value after a reset.
+        pub const AFTER_RESET: TxDoneTail = TxDoneTail(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// The next free entry.
+        pub const INDEX: u32 = 0x3ff;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u16 {
+            (self.0 & Self::INDEX) as u16
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u16) -> TxDoneTail {
+            TxDoneTail(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`RX_HEAD`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RxHead(pub u32);
+    impl RxHead {
+        /// Value after a reset.
+        pub const AFTER_RESET: RxHead = RxHead(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// The next command to be taken over.
+        pub const INDEX: u32 = 0x3f;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u8 {
+            (self.0 & Self::INDEX) as u8
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u8) -> RxHead {
+            RxHead(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`RX_TAIL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RxTail(pub u32);
+    impl RxTail {
+        /// Value after a reset.
+        pub const AFTER_RESET: RxTail = RxTail(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x3f;
+        /// The next free entry; others than those of the FIFO are refused.
+        pub const INDEX: u32 = 0x3f;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u8 {
+            (self.0 & Self::INDEX) as u8
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u8) -> RxTail {
+            RxTail(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`RX_DONE_HEAD`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RxDoneHead(pub u32);
+    impl RxDoneHead {
+        /// Value after a reset.
+        pub const AFTER_RESET: RxDoneHead = RxDoneHead(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x3ff;
+        /// The next notification to be read; others than those of the FIFO are refused.
+        pub const INDEX: u32 = 0x3ff;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u16 {
+            (self.0 & Self::INDEX) as u16
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u16) -> RxDoneHead {
+            RxDoneHead(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`RX_DONE_TAIL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RxDoneTail(pub u32);
+    impl RxDoneTail {
+        /// Value after a reset.
+        pub const AFTER_RESET: RxDoneTail = RxDoneTail(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// The next free entry.
+        pub const INDEX: u32 = 0x3ff;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u16 {
+            (self.0 & Self::INDEX) as u16
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u16) -> RxDoneTail {
+            RxDoneTail(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`TX_CONTROL_HEAD`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TxControlHead(pub u32);
+    impl TxControlHead {
+        /// Value after a reset.
+        pub const AFTER_RESET: TxControlHead = TxControlHead(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x0;
+        /// The next packet to be sent.
+        pub const INDEX: u32 = 0x3f;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u8 {
+            (self.0 & Self::INDEX) as u8
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u8) -> TxControlHead {
+            TxControlHead(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`TX_CONTROL_TAIL`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct TxControlTail(pub u32);
+    impl TxControlTail {
+        /// Value after a reset.
+        pub const AFTER_RESET: TxControlTail = TxControlTail(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x3f;
+        /// The next free entry; others than those of the FIFO are refused.
+        pub const INDEX: u32 = 0x3f;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u8 {
+            (self.0 & Self::INDEX) as u8
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u8) -> TxControlTail {
+            TxControlTail(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`RX_CONTROL_HEAD`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RxControlHead(pub u32);
+    impl RxControlHead {
+        /// Value after a reset.
+        pub const AFTER_RESET: RxControlHead = RxControlHead(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0x3f;
+        /// The first slot that has not been read; others than slots are refused.
+        pub const INDEX: u32 = 0x3f;
+        /// Field `INDEX`.
+        #[inline]
+        pub const fn index(self) -> u8 {
+            (self.0 & Self::INDEX) as u8
+        }
+        /// The value with another `INDEX`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_index(self, value: u8) -> RxControlHead {
+            RxControlHead(self.0 & !Self::INDEX | (value as u32) & Self::INDEX)
+        }
+    }
+
+    /// Value of [`HTB_MAP`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct HtbMap(pub u32);
+    impl HtbMap {
+        /// Value after a reset.
+        pub const AFTER_RESET: HtbMap = HtbMap(0x0);
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u32 = 0xffff;
+        /// Host physical address of the window without its last 28 bits.
+        pub const FRAME: u32 = 0x7fff;
+        /// Field `FRAME`.
+        #[inline]
+        pub const fn frame(self) -> u16 {
+            (self.0 & Self::FRAME) as u16
+        }
+        /// The value with another `FRAME`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_frame(self, value: u16) -> HtbMap {
+            HtbMap(self.0 & !Self::FRAME | (value as u32) & Self::FRAME)
+        }
+        /// The window is mapped.
+        pub const VALID: u32 = 0x8000;
+        /// Field `VALID`.
+        #[inline]
+        pub const fn valid(self) -> bool {
+            self.0 & Self::VALID != 0
+        }
+        /// The value with another `VALID`.
+        #[inline]
+        pub const fn with_valid(self, on: bool) -> HtbMap {
+            HtbMap(self.0 & !Self::VALID | if on { Self::VALID } else { 0 })
+        }
+    }
+}
+
 /// Why the firmware stopped the node (bits 31..24 of REG_PANIC).
 ///
 /// Source: pedretti2005 s4.3.3; values assumed.

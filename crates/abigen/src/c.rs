@@ -1,6 +1,7 @@
 //! Generates a layout in C, for firmware: also usable from assembler and linker scripts (constants only).
 
 use crate::layout::{Layout, Scalar, Structure};
+use crate::registers;
 use std::fmt::Write;
 
 /// The header of a machine.
@@ -23,6 +24,10 @@ pub fn header(layout: &Layout, machine: &str) -> String {
         for c in &section.constants {
             comment(&mut out, &format!("{} Source: {}.", c.doc, c.source));
             let _ = writeln!(out, "#define {prefix}_{} {prefix}_U({})", c.name, number(c.value));
+        }
+        for block in section.blocks.iter().filter(|block| !block.constants) {
+            comment(&mut out, &format!("{} Source: {}.", block.doc, block.source));
+            registers::c::offsets(&mut out, &prefix, block);
         }
         for e in &section.enums {
             comment(&mut out, &format!("{} Source: {}.", e.doc, e.source));
@@ -85,11 +90,13 @@ fn c_type(scalar: Scalar) -> &'static str {
     }
 }
 
-fn comment(out: &mut String, text: &str) {
+/// Comment above a definition.
+pub fn comment(out: &mut String, text: &str) {
     let _ = writeln!(out, "\n/* {text} */");
 }
 
-fn number(value: u32) -> String {
+/// Counts in decimal, addresses and masks in hexadecimal.
+pub fn number(value: u32) -> String {
     if value < 0x8000 {
         value.to_string()
     } else {

@@ -1,5 +1,6 @@
 //! The data of one machine's folder in `abi/`, checked for soundness when loaded.
 
+use crate::registers::{Block, Names};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::fmt;
@@ -51,6 +52,9 @@ pub struct Section {
     /// 32-bit constants.
     #[serde(default, rename = "constant")]
     pub constants: Vec<Constant>,
+    /// Registers.
+    #[serde(default, rename = "block")]
+    pub blocks: Vec<Block>,
     /// Named values of a field.
     #[serde(default, rename = "enum")]
     pub enums: Vec<Enumeration>,
@@ -319,7 +323,8 @@ impl Layout {
             let constants = section.constants.iter().map(|c| &c.name);
             let enums = section.enums.iter().map(|e| &e.name);
             let structs = section.structs.iter().map(|s| &s.name);
-            for name in constants.chain(enums).chain(structs) {
+            let blocks = section.blocks.iter().map(|b| &b.name);
+            for name in constants.chain(enums).chain(structs).chain(blocks) {
                 if !names.insert(name.clone()) {
                     return Err(unsound(name, "is defined twice".into()));
                 }
@@ -330,8 +335,22 @@ impl Layout {
             for s in &section.structs {
                 s.check().map_err(|why| unsound(&s.name, why))?;
             }
+            for b in &section.blocks {
+                b.resolve(&self.names()).map_err(|why| unsound(&b.name, why))?;
+            }
         }
         Ok(())
+    }
+
+    /// Names that blocks of registers refer to.
+    pub fn names(&self) -> Names<'_> {
+        let constants = self.sections.iter().flat_map(|section| &section.constants).collect();
+        Names { constants, enums: self.sections.iter().flat_map(|s| &s.enums).collect() }
+    }
+
+    /// All blocks of registers.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.sections.iter().flat_map(|section| &section.blocks)
     }
 }
 

@@ -11,6 +11,7 @@ mod lua;
 mod mpi;
 mod pages;
 mod portals;
+mod registers;
 mod rust;
 mod sv;
 
@@ -20,35 +21,44 @@ pub use portals::Portals;
 
 use std::path::{Path, PathBuf};
 
+/// Folder of the C headers with accessors to registers of devices that firmware drives.
+const FIRMWARE: &str = "firmware/registers";
+
 /// Folders of `abi/` with layouts, and the folder of each one's file in another language than Rust.
 const LAYOUTS: [(&str, &[Foreign]); 6] = [
     ("rank", &[Foreign::C("crates/rank/libmpi_abi/generated")]),
-    ("seastar", &[Foreign::C("firmware/seastar/include")]),
-    ("forth", &[Foreign::SystemVerilog("rtl/rdma"), Foreign::C("include")]),
-    ("myrinet", &[Foreign::C("firmware/lanai/include")]),
-    ("console", &[Foreign::C("firmware/crossbar/include")]),
-    ("offload", &[Foreign::C("firmware/offload/include")]),
+    ("seastar", &[Foreign::C("firmware/seastar/include"), Foreign::Registers(FIRMWARE)]),
+    (
+        "forth",
+        &[Foreign::SystemVerilog("rtl/rdma"), Foreign::C("include"), Foreign::Registers("include")],
+    ),
+    ("myrinet", &[Foreign::C("firmware/lanai/include"), Foreign::Registers(FIRMWARE)]),
+    ("console", &[Foreign::C("firmware/crossbar/include"), Foreign::Registers(FIRMWARE)]),
+    ("offload", &[Foreign::C("firmware/offload/include"), Foreign::Registers(FIRMWARE)]),
 ];
 
 /// A language other than Rust, and the folder of its file.
 #[derive(Clone, Copy)]
 enum Foreign {
     C(&'static str),
+    /// C again: accessors to fields of registers.
+    Registers(&'static str),
     SystemVerilog(&'static str),
 }
 
 impl Foreign {
-    fn output(self, layout: &Layout, machine: &str) -> Output {
-        match self {
-            Foreign::C(folder) => {
-                let path = format!("{folder}/abi_{machine}.h");
-                Output::new(path, c::header(layout, machine))
+    /// Its file; none if the layout has nothing for it.
+    fn output(self, layout: &Layout, machine: &str) -> Option<Output> {
+        let (path, text) = match self {
+            Foreign::C(folder) => (format!("{folder}/abi_{machine}.h"), c::header(layout, machine)),
+            Foreign::Registers(folder) => {
+                (format!("{folder}/registers_{machine}.h"), registers::c::header(layout, machine)?)
             }
             Foreign::SystemVerilog(folder) => {
-                let path = format!("{folder}/abi_{machine}_pkg.sv");
-                Output::new(path, sv::package(layout, machine))
+                (format!("{folder}/abi_{machine}_pkg.sv"), sv::package(layout, machine))
             }
-        }
+        };
+        Some(Output::new(path, text))
     }
 }
 
@@ -78,7 +88,7 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, LayoutError> {
     for (machine, foreign) in LAYOUTS {
         let layout = Layout::load(&root.join("abi").join(machine))?;
         outputs.push(Output::new(format!("crates/abi/src/{machine}.rs"), rust::module(&layout)));
-        outputs.extend(foreign.iter().map(|language| language.output(&layout, machine)));
+        outputs.extend(foreign.iter().filter_map(|language| language.output(&layout, machine)));
         outputs.push(Output::new(
             format!("docs/reference/{machine}.md"),
             pages::layout(&layout, machine),

@@ -1,6 +1,7 @@
 //! Generates a layout in Rust: constants, and for each structure a plain type that parses and emits bytes.
 
 use crate::layout::{Enumeration, Field, Layout, Structure};
+use crate::registers;
 use std::fmt::Write;
 
 /// Largest array, in bytes, that is copied into the plain type; larger ones only have their offset.
@@ -21,6 +22,9 @@ pub fn module(layout: &Layout) -> String {
             doc(&mut out, "", &constant.doc, &constant.source);
             let value = number(constant.value);
             let _ = writeln!(out, "pub const {}: u32 = {value};", constant.name);
+        }
+        for block in &section.blocks {
+            registers::rust::module(&mut out, block, &layout.names());
         }
         for enumeration in &section.enums {
             self::enumeration(&mut out, enumeration);
@@ -184,13 +188,14 @@ fn emit(out: &mut String, name: &str, s: &Structure, fields: &[&Field]) {
     *out += "    }\n";
 }
 
-fn doc(out: &mut String, indent: &str, doc: &str, source: &str) {
+/// Doc comment with its source.
+pub fn doc(out: &mut String, indent: &str, doc: &str, source: &str) {
     let _ = writeln!(out, "\n{indent}/// {}\n{indent}///", text(doc));
     let _ = writeln!(out, "{indent}/// Source: {}.", text(source));
 }
 
 /// Doc text without what rustdoc would take for links.
-fn text(doc: &str) -> String {
+pub fn text(doc: &str) -> String {
     doc.replace('[', "\\[").replace(']', "\\]").replace('<', "&lt;")
 }
 

@@ -1,6 +1,7 @@
 //! Generates a layout as a SystemVerilog package, for RTL: constants, values, bits of each structure.
 
 use crate::layout::{Layout, Scalar};
+use crate::registers;
 use std::fmt::Write;
 
 /// The package of a machine. Names are `CamelCase` localparams, as in the RTL.
@@ -14,6 +15,9 @@ pub fn package(layout: &Layout, machine: &str) -> String {
         for c in &section.constants {
             let _ = writeln!(out, "\n  // {}", c.doc);
             let _ = writeln!(out, "  localparam int unsigned {} = {};", camel(&c.name), c.value);
+        }
+        for block in &section.blocks {
+            registers::sv::constants(&mut out, block, &layout.names());
         }
         for e in &section.enums {
             let _ = writeln!(out, "\n  // {}", e.doc);
@@ -39,6 +43,6 @@ pub fn package(layout: &Layout, machine: &str) -> String {
 }
 
 /// `CONTROL_BIT` and `control_bit` as `ControlBit`.
-fn camel(name: &str) -> String {
+pub fn camel(name: &str) -> String {
     crate::rust::camel(&name.to_lowercase())
 }

@@ -82,3 +82,35 @@ fn mpi_header_compiles_in_c_and_cxx() {
     compile("gcc", &[], "include", "mpi.h");
     compile("g++", &["-x", "c++", "-std=c++11"], "include", "mpi.h");
 }
+
+/// Compiles a program that uses accessors, and runs it.
+fn runs(include: &str, header: &str, body: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("accessors.c"), folder.path().join("accessors"));
+    let text = format!("#include \"{header}\"\nint main(void)\n{{\n    return !({body});\n}}\n");
+    std::fs::write(&source, text).unwrap();
+    let run = Command::new("gcc")
+        .args(["-Wall", "-Wextra", "-Werror", "-Wconversion", "-pedantic", "-o"])
+        .arg(&program)
+        .arg("-I")
+        .arg(root().join(include))
+        .arg(&source)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert!(Command::new(&program).status().unwrap().success(), "{body} is false");
+}
+
+#[test]
+fn accessors_in_c_find_their_fields() {
+    let credits = "forth_register_credits";
+    runs(
+        "include",
+        "registers_forth.h",
+        &format!(
+            "{credits}_get_limit(0x0000028000000000ull) == 640 \
+             && {credits}_set_limit(~0ull, 0xF0000ull) == 0xFFFF0000FFFFFFFFull \
+             && FORTH_REGISTER_CONTROL_AFTER_RESET == 0"
+        ),
+    );
+}

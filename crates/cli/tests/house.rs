@@ -110,6 +110,9 @@ const DUMPING_GROUNDS: &[&str] = &["common", "util", "utils", "helpers", "misc"]
 const OPENINGS: &[&str] =
     &["What", "How", "Who", "Whose", "Whom", "Since", "When", "Where", "Which", "Whether"];
 const OPENINGS_MAX: usize = 2;
+/// Files with such comments that stay: the data of `abi/seastar` is a part of the firmware's header, of
+/// which the hash of its image is made.
+const OPENINGS_HASHED: (&str, usize) = ("crates/abi/src/seastar.rs", 4);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
@@ -317,8 +320,10 @@ fn lines_stay_short() {
 
 #[test]
 fn doc_comments_open_with_a_noun_or_a_verb() {
-    let mut found = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| has_extension(path, &["rs"])) {
+    let (mut found, mut hashed) = (Vec::new(), 0);
+    // Generated files too: their comments come from `abi/`.
+    for path in files().into_iter().filter(|path| has_extension(path, &["rs"])) {
+        let text = text_of(&path);
         let mut before = "";
         for (line, number) in text.lines().map(str::trim_start).zip(1..) {
             let mark = ["///", "//!"].into_iter().find(|mark| line.starts_with(mark));
@@ -326,12 +331,17 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
             let opens = !mark.is_empty() && mark != before;
             let first = line[mark.len()..].split_whitespace().next().unwrap_or("");
             if opens && OPENINGS.contains(&first.trim_end_matches([',', '.', ':', ';'])) {
-                found.push(format!("{}:{number}: {line}", path.display()));
+                if path == Path::new(OPENINGS_HASHED.0) {
+                    hashed += 1;
+                } else {
+                    found.push(format!("{}:{number}: {line}", path.display()));
+                }
             }
             before = mark;
         }
     }
     assert!(found.len() <= OPENINGS_MAX, "{} are too many:\n{}", found.len(), found.join("\n"));
+    assert!(hashed <= OPENINGS_HASHED.1, "{hashed} in {}", OPENINGS_HASHED.0);
 }
 
 #[test]

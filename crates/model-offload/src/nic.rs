@@ -5,6 +5,7 @@ use super::settings::Settings;
 use super::trail::Trail;
 use ::offload::{Card, Chip, Event, Fault, Params, Point, WireMessage};
 use abi::offload::panic_reason;
+use abi::offload::register::Panic;
 use bus::BusError;
 use des::{Duration, Time};
 use machine::firmware::profile::Profile;
@@ -228,8 +229,9 @@ impl Station {
 
 /// Reason for which the firmware stopped, in words.
 fn reason(word: u32) -> String {
-    let detail = word & 0xFF_FFFF;
-    match (word >> 24) as u8 {
+    let panic = Panic(word);
+    let detail = panic.detail();
+    match panic.reason() {
         panic_reason::EXCEPTION => format!("the processor took exception {detail:#x}"),
         panic_reason::NO_ENTRY => format!(
             "the queues of process {detail} have no entry left for a message that nobody has \

@@ -14,9 +14,10 @@ mod link;
 use super::library::{Buffer, Library};
 use super::memory::{set_word, word, PAGE};
 use super::module::Module;
+use abi::forth::register::{self, Credits, DebugSelect, TraceIndex, TraceTag};
 use abi::forth::{
-    control, control_bit, credit_counts, register, trace_bit, trace_point, trace_tag, Descriptor,
-    LIMITS_OFFSET, REGION_SIZE, TRACE_DEPTH,
+    control, control_bit, table, trace_bit, trace_point, trace_tag, Descriptor, REGION_SIZE,
+    TRACE_DEPTH,
 };
 use des::{Duration, Time};
 use machine::programs::native::{Workload, WorkloadKind};
@@ -180,7 +181,7 @@ impl<'a> BringUp<'a> {
         self.stuck.set(false);
         self.write(register::NOTIFY, self.module.notify_addr());
         for flow in (0..self.ranks).filter(|flow| *flow != self.rank) {
-            self.write(LIMITS_OFFSET + 8 * flow, self.module.flow_words());
+            self.write(table::LIMITS + 8 * flow, self.module.flow_words());
         }
         self.write(register::INTERRUPT, 1_u32);
         self.set(register::CONTROL, bits);
@@ -213,23 +214,23 @@ impl<'a> BringUp<'a> {
     }
     /// The newest samples of a tracing memory: payload words alone, with the header's if so wanted.
     fn samples(&self, point: u32, most: u64) -> Vec<(u64, u8)> {
-        self.set(register::TRACE_INDEX, point << 16);
+        let memory = TraceIndex(0).with_memory(point as u8);
+        self.write(register::TRACE_INDEX, memory.0);
         let count = self.read(register::TRACE_COUNT);
         let depth = u64::from(TRACE_DEPTH);
         let first = count - count.min(depth).min(most);
         let sample = |index: u64| {
-            self.write(register::TRACE_INDEX, u64::from(point << 16) | (index % depth));
+            self.write(register::TRACE_INDEX, memory.with_sample((index % depth) as u16).0);
             let data = self.read(register::TRACE_DATA);
-            let tag = self.library.cpu().mmio_read(REGION + register::TRACE_TAG) as u8;
-            (data, tag & trace_tag::KIND_MASK)
+            let tag = TraceTag(self.library.cpu().mmio_read(REGION + register::TRACE_TAG).into());
+            (data, tag.kind())
         };
         (first..count).map(sample).collect()
     }
     fn counts(&self, flow: u32) -> [u64; 4] {
-        self.set(register::DEBUG_SELECT, flow);
-        let word = self.read(register::CREDITS);
-        [credit_counts::SENT, credit_counts::CREDITED, credit_counts::LIMIT, credit_counts::FREED]
-            .map(|place| word >> place & 0xFFFF)
+        self.write(register::DEBUG_SELECT, DebugSelect(0).with_flow(flow as u8).0);
+        let counts = Credits(self.read(register::CREDITS));
+        [counts.sent(), counts.credited(), counts.limit(), counts.freed()].map(u64::from)
     }
     fn peer(&self) -> u32 {
         (self.rank + 1) % self.ranks
@@ -386,8 +387,7 @@ impl<'a> BringUp<'a> {
         self.pass(Duration::from_ns(150_000));
         let samples = self.samples(trace_point::RECEIVE_IN, TRACE_DEPTH.into());
         let ends = samples.windows(2).filter(|pair| pair[1].1 == trace_tag::END_GOOD);
-        let counts: Vec<u64> =
-            ends.map(|pair| pair[0].0 >> credit_counts::CREDITED & 0xFFFF).collect();
+        let counts: Vec<u64> = ends.map(|pair| Credits(pair[0].0).credited().into()).collect();
         // Of counters that wrap, what is more than half of their range ahead is behind.
         let range = 4 * self.read(register::AIDS).next_power_of_two();
         let back = |pair: &&[u64]| (pair[1].wrapping_sub(pair[0]) & (range - 1)) > range / 2;

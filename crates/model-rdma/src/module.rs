@@ -4,7 +4,7 @@ use super::memory::{self, frame, word, PAGE};
 use super::settings::{Costs, Settings};
 use super::tally::{add, Tally};
 use super::trail::Trail;
-use abi::forth::{binding, control_bit, register, BINDINGS_OFFSET, LIMITS_OFFSET};
+use abi::forth::{control_bit, register, table};
 use des::{Duration, Time};
 use host::{Cpu, Waker};
 use pci::register as config;
@@ -104,7 +104,7 @@ impl Module {
         self.pin(cpu, OWN_PAGES);
         self.set(cpu, register::NOTIFY, self.notify_addr());
         for flow in (0..self.nodes).filter(|flow| *flow != self.nid) {
-            self.set(cpu, LIMITS_OFFSET + 8 * flow, self.flow_words.into());
+            self.set(cpu, table::LIMITS + 8 * flow, self.flow_words.into());
         }
         self.set(cpu, register::INTERRUPT, 1);
         let mut on = control_bit::SEND | control_bit::RECEIVE;
@@ -146,8 +146,8 @@ impl Module {
 
     fn set_binding(&self, cpu: &Cpu, number: u32, node: u32, page: u64) {
         assert!(number < self.bindings.into(), "workloads are held to what there is");
-        let word = frame(node, page) | u64::from(node) << binding::FLOW_SHIFT | binding::VALID;
-        self.set(cpu, BINDINGS_OFFSET + 8 * number, word);
+        let word = table::Bindings(frame(node, page)).with_flow(node as u8).with_valid(true);
+        self.set(cpu, table::BINDINGS + 8 * number, word.0);
     }
 
     fn set(&self, cpu: &Cpu, offset: u32, value: u64) {

@@ -7,7 +7,7 @@ use super::library::{Buffer, Library};
 use super::memory::PAGE;
 use super::module::pages;
 use super::settings::Settings;
-use abi::forth::{register, LIMITS_OFFSET, REGION_SIZE};
+use abi::forth::{register, table, REGION_SIZE};
 use abi::rank::verbs_call;
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
@@ -267,7 +267,7 @@ impl Verbs {
 
     /// It stores one: registers only, since what stands in the request queue is the library's.
     fn store(&self, offset: u64, word: u64) -> VerbsAnswer {
-        let registers = u64::from(register::CONTROL)..u64::from(LIMITS_OFFSET);
+        let registers = u64::from(register::CONTROL)..u64::from(table::LIMITS);
         if offset % WORD != 0 || !registers.contains(&offset) {
             return VerbsAnswer::error(EINVAL);
         }

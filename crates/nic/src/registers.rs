@@ -8,6 +8,7 @@ use crate::rx::Rx;
 use crate::tx::Tx;
 use crate::windows::Windows;
 use crate::Ports;
+use abi::seastar::device::{HtbMap, RegPanic};
 use abi::seastar::{
     DmaCommand, DMA_FIFO_DEPTH, DONE_FIFO_DEPTH, HTB_MAP, REG_INTERRUPT, REG_NID, REG_PANIC,
     RX_CONTROL_HEAD, RX_DONE_FIFO, RX_DONE_HEAD, RX_DONE_TAIL, RX_FIFO, RX_HEAD, RX_TAIL,
@@ -27,9 +28,6 @@ const HTB_MAP_END: u32 = HTB_MAP + 4 * WINDOW_COUNT;
 
 const NOTHING: &str = "no device register answers";
 const READ_ONLY: &str = "the device register is read only";
-/// REG_PANIC holds a reason in its top byte and a detail below.
-const REASON_SHIFT: u32 = 24;
-const DETAIL_MASK: u32 = 0x00ff_ffff;
 
 /// Registers of the chip itself.
 #[derive(Clone, Debug)]
@@ -86,8 +84,8 @@ impl<P: Ports> Words for Registers<'_, P> {
             REG_INTERRUPT => self.interrupt(),
             REG_PANIC => {
                 self.control.panic = word;
-                let reason = (word >> REASON_SHIFT) as u8;
-                self.ports.panic(self.at, reason, word & DETAIL_MASK);
+                let panic = RegPanic(word);
+                self.ports.panic(self.at, panic.reason(), panic.detail());
             }
             TX_TAIL => {
                 self.tx.commands.set_tail(word)?;
@@ -105,7 +103,9 @@ impl<P: Ports> Words for Registers<'_, P> {
             TX_FIFO..TX_FIFO_END | RX_FIFO..RX_FIFO_END => {
                 *self.entry(addr).ok_or(NOTHING)? = word.to_le_bytes();
             }
-            HTB_MAP..HTB_MAP_END => *self.window(addr).ok_or(NOTHING)? = word,
+            HTB_MAP..HTB_MAP_END => {
+                *self.window(addr).ok_or(NOTHING)? = word & HtbMap::WRITABLE;
+            }
             TX_CONTROL_TAIL if self.fabric.params.recovers => {
                 self.express.commands.set_tail(word)?;
                 self.express.tail_moved(self.at, self.fabric, self.ports);

@@ -2,7 +2,8 @@
 //! in order.
 
 use crate::{Counters, Event, Ports};
-use abi::seastar::{HTB_VALID, WINDOW_COUNT};
+use abi::seastar::device::HtbMap;
+use abi::seastar::WINDOW_COUNT;
 use des::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -19,11 +20,11 @@ impl Windows {
     }
     /// Host physical address behind `offset` in a window.
     pub(crate) fn translate(&self, window: usize, offset: u64) -> Result<u64, &'static str> {
-        let map = self.0[window];
-        if map & HTB_VALID == 0 {
+        let map = HtbMap(self.0[window]);
+        if !map.valid() {
             return Err("the host window is not mapped");
         }
-        Ok((u64::from(map & (HTB_VALID - 1)) << WINDOW_SHIFT) | offset)
+        Ok((u64::from(map.frame()) << WINDOW_SHIFT) | offset)
     }
 }
 

@@ -6,7 +6,8 @@ use crate::point::{command_at, fetched, packet, Moves, Point};
 use crate::unit::{command_of, Unit};
 use crate::{Chip, Event, Image, Params, Ports, WireMessage};
 use abi::offload as of;
-use abi::offload::{packet_kind, register, unit_register};
+use abi::offload::register::{self, Status, Taken};
+use abi::offload::{packet_kind, unit_register};
 use abi::MessageId;
 use alpu::{Command, Entry, Request};
 use bus::{BusError, Memory};
@@ -284,8 +285,8 @@ impl Inside {
     pub fn register(&self, offset: u32) -> u32 {
         match offset {
             register::STATUS => {
-                let byte = |count: u32| count & 0xFF;
-                byte(self.receiver.come) | byte(self.sender.done) << 8 | byte(self.mover.done) << 16
+                let status = Status(0).with_headers(self.receiver.come as u8);
+                status.with_sends(self.sender.done as u8).with_moves(self.mover.done as u8).0
             }
             register::TAILS => u32::from_le_bytes(self.seen.map(|seen| seen as u8)),
             register::NODE => self.params.node,
@@ -303,8 +304,8 @@ impl Inside {
                 self.counters.turns += 1;
             }
             register::TAKEN => {
-                let new = value.wrapping_sub(self.receiver.taken) & 0xFF;
-                self.receiver.taken = self.receiver.taken.wrapping_add(new);
+                let new = Taken(value).count().wrapping_sub(self.receiver.taken as u8);
+                self.receiver.taken = self.receiver.taken.wrapping_add(new.into());
                 self.settle(now);
             }
             register::PANIC => self.fail(now, Fault::Panic(value)),

@@ -1,6 +1,7 @@
 //! Parameters of a card.
 
 use abi::offload as of;
+use abi::offload::register::Options;
 use des::{Clock, Duration};
 
 /// Parameters of a card.
@@ -44,7 +45,8 @@ pub struct Units {
 impl Units {
     /// Value of the register OPTIONS for these units.
     pub(crate) fn options(&self) -> u32 {
-        self.posted.cells as u32 | self.threshold << 16
+        let options = Options(0).with_cells(self.posted.cells as u16);
+        options.with_threshold(self.threshold as u8).0
     }
 }
 

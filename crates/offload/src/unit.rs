@@ -1,5 +1,6 @@
 //! A matching unit on the bus: brought up to date at each look.
 
+use abi::offload::unit_register::Result as ResultWord;
 use abi::offload::{unit_command, unit_result};
 use abi::MessageId;
 use alpu::{Alpu, Command, Config, Inputs, Outputs, Request, Response};
@@ -114,7 +115,10 @@ impl Unit {
     /// The register RESULT at `now`.
     pub fn result(&mut self, now: Time) -> u32 {
         self.advance(now);
-        let word = |kind: u32, payload: u64| 1 << 31 | kind << 28 | payload as u32 & 0xF_FFFF;
+        let word = |kind: u32, payload: u64| {
+            let word = ResultWord(0).with_valid(true).with_kind(kind as u8);
+            word.with_payload(payload as u32).0
+        };
         match self.outputs().result {
             None => 0,
             Some(Response::StartAcknowledge { free }) => {

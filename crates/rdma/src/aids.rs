@@ -2,7 +2,10 @@
 //! of samples of throughput and back-pressure. All of them only look on.
 
 use crate::packet::{Entry, Header};
-use abi::forth::{state, trace_bit, trace_point, trace_tag, TRACE_DEPTH};
+use abi::forth::register::{
+    DebugSelect, SampleControl, SampleIndex, TraceControl, TraceIndex, TraceTag,
+};
+use abi::forth::{trace_point, trace_tag, TRACE_DEPTH};
 
 /// Samples of a memory.
 const DEPTH: usize = TRACE_DEPTH as usize;
@@ -40,7 +43,7 @@ pub(crate) fn packed(header: &Header) -> u64 {
 /// A tracing memory: 72 bits a sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracer {
-    samples: Vec<(u64, u8)>,
+    samples: Vec<(u64, TraceTag)>,
     count: u64,
     /// Cycles since the last sample.
     gap: u64,
@@ -64,13 +67,14 @@ impl Tracer {
             Seen::End(data, false) => (data, trace_tag::END_BAD),
         };
         let gap = self.gap.min(trace_tag::GAP_MAX.into()) as u8;
+        let tag = TraceTag(0).with_kind(kind).with_gap(gap);
         // The memory is there from the first sample on.
-        self.samples.resize(DEPTH, (0, 0));
-        self.samples[self.count as usize % DEPTH] = (data, kind | gap << trace_tag::GAP_SHIFT);
+        self.samples.resize(DEPTH, (0, TraceTag::default()));
+        self.samples[self.count as usize % DEPTH] = (data, tag);
         (self.count, self.gap) = (self.count + 1, 0);
     }
-    fn sample(&self, index: u32) -> (u64, u8) {
-        self.samples.get(index as usize % DEPTH).copied().unwrap_or_default()
+    fn sample(&self, index: u16) -> (u64, TraceTag) {
+        self.samples.get(usize::from(index) % DEPTH).copied().unwrap_or_default()
     }
 }
 
@@ -79,35 +83,36 @@ impl Tracer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     /// TRACE_CONTROL without CLEAR.
-    pub trace: u32,
+    pub trace: TraceControl,
     /// Number of times that each memory has been cleared.
     pub clears: [u8; POINTS],
     /// SAMPLE_CONTROL, and how often it was written.
-    pub sample: u64,
+    pub sample: SampleControl,
     pub starts: u8,
     /// DEBUG_SELECT.
-    pub select: u32,
+    pub select: DebugSelect,
 }
 
 impl Wanted {
     /// TRACE_CONTROL is written.
-    pub fn write_trace(&mut self, value: u32) {
-        self.trace = value & (trace_bit::ON | trace_bit::STOP);
-        if value & trace_bit::CLEAR != 0 {
+    pub fn write_trace(&mut self, value: u64) {
+        self.trace = TraceControl(value & TraceControl::WRITABLE);
+        if TraceControl(value).clear() {
             for (point, clears) in self.clears.iter_mut().enumerate() {
-                *clears = clears.wrapping_add((value >> point & 1) as u8);
+                *clears = clears.wrapping_add(self.trace.on() >> point & 1);
             }
         }
     }
     /// SAMPLE_CONTROL is written.
     pub fn write_sample(&mut self, value: u64) {
-        (self.sample, self.starts) = (value, self.starts.wrapping_add(1));
+        self.sample = SampleControl(value & SampleControl::WRITABLE);
+        self.starts = self.starts.wrapping_add(1);
     }
     pub fn flow(&self) -> u8 {
-        (self.select & 0x7F) as u8
+        self.select.flow()
     }
     pub fn lane(&self) -> usize {
-        (self.select >> 8 & 3) as usize
+        self.select.lane().into()
     }
 }
 
@@ -140,8 +145,8 @@ impl Sampler {
         if wanted.starts != self.starts {
             self.starts = wanted.starts;
             self.samples.clear();
-            self.period = wanted.sample as u32;
-            self.wanted = ((wanted.sample >> 32) as usize & 0xFFF).min(DEPTH);
+            self.period = wanted.sample.period();
+            self.wanted = usize::from(wanted.sample.samples()).min(DEPTH);
             self.left = 0;
             self.samples.reserve(self.wanted);
         }
@@ -157,8 +162,8 @@ impl Sampler {
     pub fn count(&self) -> u64 {
         self.samples.len() as u64
     }
-    pub fn sample(&self, index: u32) -> Sample {
-        self.samples.get(index as usize).copied().unwrap_or_default()
+    pub fn sample(&self, index: SampleIndex) -> Sample {
+        self.samples.get(usize::from(index.sample())).copied().unwrap_or_default()
     }
 }
 
@@ -178,8 +183,8 @@ pub(crate) struct Aids {
     cleared: [u8; POINTS],
     pub sampler: Sampler,
     /// TRACE_INDEX and SAMPLE_INDEX.
-    pub trace_index: u32,
-    pub sample_index: u32,
+    pub trace_index: TraceIndex,
+    pub sample_index: SampleIndex,
     pub transceivers: [Transceiver; 4],
 }
 
@@ -196,8 +201,8 @@ impl Aids {
                 self.cleared[place] = wanted.clears[place];
                 self.tracers[place].clear();
             }
-            if !frozen && wanted.trace >> point & 1 == 1 {
-                self.tracers[place].edge(seen, wanted.trace & trace_bit::STOP != 0);
+            if !frozen && wanted.trace.on() >> point & 1 == 1 {
+                self.tracers[place].edge(seen, wanted.trace.stop());
             }
         }
     }
@@ -210,18 +215,12 @@ impl Aids {
         }
     }
     fn selected(&self) -> &Tracer {
-        &self.tracers[(self.trace_index >> 16) as usize % POINTS]
+        &self.tracers[usize::from(self.trace_index.memory())]
     }
     pub fn trace_count(&self) -> u64 {
         self.selected().count
     }
-    pub fn trace_sample(&self) -> (u64, u8) {
-        self.selected().sample(self.trace_index & 0x7FF)
+    pub fn trace_sample(&self) -> (u64, TraceTag) {
+        self.selected().sample(self.trace_index.sample())
     }
-}
-
-/// A field of STATES.
-pub(crate) fn state_field(value: usize, place: u32) -> u64 {
-    debug_assert!(place <= state::FROZEN, "each has four bits");
-    (value.min(15) as u64) << place
 }

@@ -1,7 +1,7 @@
 //! Bindings: pages of receivers' memory that the kernel lets processes write to, by handles (marazakis2006
 //! s2.2, which provides for them and has none).
 
-use abi::forth::{binding, control, WORDS_MAX};
+use abi::forth::{table, WORDS_MAX};
 
 /// Bytes of a page, and bits of an address within it.
 const PAGE: u32 = 1 << PAGE_BITS;
@@ -33,12 +33,9 @@ impl Bindings {
     /// The host writes the word of binding `number`; those that are none are ignored.
     pub fn set(&mut self, number: u32, word: u64) {
         if let Some(place) = self.all.get_mut(number as usize) {
-            let flow = (word >> binding::FLOW_SHIFT) as u32 & control::FLOW_MASK;
-            *place = Binding {
-                page: (word & binding::PAGE_MASK) as u32,
-                flow: flow as u8,
-                valid: word & binding::VALID != 0,
-            };
+            let word = table::Bindings(word);
+            let page = word.page() << PAGE_BITS;
+            *place = Binding { page, flow: word.flow(), valid: word.valid() };
         }
     }
 
@@ -55,17 +52,21 @@ impl Bindings {
 mod tests {
     use super::*;
 
+    fn bound(page: u32, flow: u8, valid: bool) -> u64 {
+        table::Bindings(0).with_page(page).with_flow(flow).with_valid(valid).0
+    }
+
     #[test]
     fn a_handle_reaches_its_page_on_its_flow_and_nothing_else() {
         let mut bindings = Bindings::new(2);
-        bindings.set(1, 0x0008_3000 | 5 << binding::FLOW_SHIFT | binding::VALID);
-        bindings.set(2, 0x0008_4000 | binding::VALID);
+        bindings.set(1, bound(0x83, 5, true));
+        bindings.set(2, bound(0x84, 0, true));
         assert_eq!(bindings.resolve(0x1008, 5, 511), Some(0x8_3008));
         assert_eq!(bindings.resolve(0x1008, 5, 512), None, "beyond the page");
         assert_eq!(bindings.resolve(0x1000, 4, 1), None, "another flow");
         assert_eq!(bindings.resolve(0x0000, 0, 1), None, "not valid");
         assert_eq!(bindings.resolve(0x2000, 0, 1), None, "more than there are");
-        bindings.set(1, 0x0008_3000 | 5 << binding::FLOW_SHIFT);
+        bindings.set(1, bound(0x83, 5, false));
         assert_eq!(bindings.resolve(0x1008, 5, 1), None, "taken back");
     }
 }

@@ -5,10 +5,8 @@ use crate::bindings::Bindings;
 use crate::nic::{Arrival, Crossing};
 use crate::packet::{Entry, Header};
 use crate::params::{Bug, Params};
-use abi::forth::{
-    control, control_bit, status_bit, trace_bit, trace_point, Descriptor, BINDINGS_OFFSET, FLOWS,
-    LIMITS_OFFSET, QUEUE_SIZE, WORDS_MAX,
-};
+use abi::forth::register::{Control, Status};
+use abi::forth::{control, table, trace_point, Descriptor, FLOWS, QUEUE_SIZE, WORDS_MAX};
 use pci::{Completion, DeviceIn, DeviceOut, Ended, Operation, Request, TargetWrite, BLOCK, WORD};
 use std::collections::VecDeque;
 
@@ -89,8 +87,9 @@ pub(crate) struct HostSide {
     /// Notifications: those that are due, and what was written last.
     notified: u64,
     written: u64,
-    control: u32,
-    status: u32,
+    control: Control,
+    /// Without FROZEN, which is a level between both halves.
+    status: Status,
     interrupt_enabled: bool,
     interrupt_line: bool,
     read_word: u64,
@@ -120,8 +119,8 @@ impl HostSide {
             notify_addr: 0,
             notified: 0,
             written: 0,
-            control: 0,
-            status: 0,
+            control: Control::AFTER_RESET,
+            status: Status::AFTER_RESET,
             interrupt_enabled: false,
             interrupt_line: false,
             read_word: 0,
@@ -223,7 +222,7 @@ impl HostSide {
 
     fn trace(&self, (sent, taken): (Option<Seen>, Option<Entry>), c: &Crossing, aids: &mut Aids) {
         let wanted = &c.levels.aids;
-        if wanted.trace & trace_bit::ON != 0 {
+        if wanted.trace.on() != 0 {
             let taken = (trace_point::RECEIVE_OUT, taken.map(Seen::from));
             aids.trace(wanted, c.levels.frozen, [(trace_point::SEND_IN, sent), taken]);
         }
@@ -253,7 +252,7 @@ impl HostSide {
         let Some(head) = self.queue.front() else { return false };
         let room = crossing.tx_data.room() >= usize::from(self.reserved + words(head));
         let few = self.fetching.len() < usize::from(self.params.reads_max);
-        self.control & control_bit::SEND != 0 && room && few && crossing.tx_messages.room() > 2
+        self.control.send() && room && few && crossing.tx_messages.room() > 2
     }
 
     /// Gives what it has put into the sending FIFO.
@@ -281,7 +280,7 @@ impl HostSide {
             self.accept();
         } else if fetch && inputs.ended.is_some_and(|ended| ended.aborted) {
             self.queue.pop_front();
-            self.status |= status_bit::ABORTED;
+            self.status.0 |= Status::ABORTED;
         }
         let seen = |data| message.map_or(Seen::Data(data), |_| Seen::End(data, true));
         data.map(seen)
@@ -324,7 +323,7 @@ impl HostSide {
         let Some(packet) = self.depositing.filter(|packet| packet.left > 0) else { return false };
         let to_boundary = (BLOCK - packet.addr % BLOCK) / WORD;
         let words = u64::from(packet.left).min(to_boundary);
-        self.control & control_bit::RECEIVE != 0 && crossing.rx.len() as u64 >= words
+        self.control.receive() && crossing.rx.len() as u64 >= words
     }
 
     /// Gives what it has taken out of the receive FIFO.
@@ -347,7 +346,7 @@ impl HostSide {
                 let ended = inputs.ended.filter(|_| self.owner == Owner::Deposit);
                 freed = packet.advance(took, ended, crossing.freed.room() > 1);
                 if ended.is_some_and(|ended| ended.aborted) {
-                    self.status |= status_bit::ABORTED;
+                    self.status.0 |= Status::ABORTED;
                     crossing.levels.frozen = true;
                 }
                 self.events.disconnects += u64::from(ended.is_some() && packet.left > 0);
@@ -363,7 +362,7 @@ impl HostSide {
 
     /// Takes a header.
     fn begin(&mut self, crossing: &Crossing) -> bool {
-        if self.control & control_bit::RECEIVE == 0 || crossing.levels.frozen {
+        if !self.control.receive() || crossing.levels.frozen {
             return false;
         }
         let Some(Entry::Header(header)) = crossing.rx.front() else { return false };
@@ -397,12 +396,12 @@ impl HostSide {
             self.post(write);
             return None;
         }
-        if write.offset >= BINDINGS_OFFSET {
-            self.bindings.set((write.offset - BINDINGS_OFFSET) / WORD as u32, write.data);
+        if write.offset >= table::BINDINGS {
+            self.bindings.set((write.offset - table::BINDINGS) / WORD as u32, write.data);
             return None;
         }
-        if write.offset >= LIMITS_OFFSET {
-            let flow = (write.offset - LIMITS_OFFSET) / WORD as u32;
+        if write.offset >= table::LIMITS {
+            let flow = (write.offset - table::LIMITS) / WORD as u32;
             return (flow < FLOWS).then_some((flow as u8, write.data as u16));
         }
         self.write_register(write, c, aids);
@@ -428,13 +427,13 @@ impl HostSide {
         let mut descriptor = Descriptor { source_lo, source_hi, destination, control };
         let sized = (1..=WORDS_MAX as u16).contains(&words(&descriptor));
         if !sized || source_lo % 8 != 0 || destination % 8 != 0 {
-            self.status |= status_bit::BAD_DESCRIPTOR;
+            self.status.0 |= Status::BAD_DESCRIPTOR;
             return;
         }
-        if self.control & control_bit::HANDLES != 0 && !self.bindings.is_none() {
+        if self.control.handles() && !self.bindings.is_none() {
             let (flow, words) = (flow(&descriptor), words(&descriptor));
             let Some(address) = self.bindings.resolve(destination, flow, words) else {
-                self.status |= status_bit::BAD_HANDLE;
+                self.status.0 |= Status::BAD_HANDLE;
                 return;
             };
             descriptor.destination = address;

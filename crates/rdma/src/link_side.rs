@@ -1,11 +1,12 @@
 //! The transceiver module: the NIC's half in the clock of the lanes.
 
-use crate::aids::{state_field, Aids, Sample, Seen};
+use crate::aids::{Aids, Sample, Seen};
 use crate::credit::{CreditReceiver, CreditSender};
 use crate::nic::Crossing;
 use crate::packet::{Entry, Header, Parser};
 use crate::params::{Bug, Params};
-use abi::forth::{credit_counts, lane_status, state, trace_bit, trace_point, PACKET_OVERHEAD};
+use abi::forth::register::{Credits, Lanes, States};
+use abi::forth::{trace_point, PACKET_OVERHEAD};
 use serial::{crc32, Credit, LinkRx, LinkTx, Symbols, Word};
 
 /// Counters of the lanes' half.
@@ -149,7 +150,7 @@ impl LinkSide {
         let taken = self.taken.take();
         self.events.words_in += u64::from(matches!(entry, Some(Entry::Data(_))));
         self.events.level_max = self.events.level_max.max(c.rx.held() as u64);
-        if levels.aids.trace & trace_bit::ON != 0 {
+        if levels.aids.trace.on() != 0 {
             let entered = (trace_point::RECEIVE_IN, entry.map(Seen::from));
             let seen = [(trace_point::SEND_OUT, taken), entered];
             aids.trace(&levels.aids, levels.frozen, seen);
@@ -165,7 +166,7 @@ impl LinkSide {
         &self.events
     }
     /// Its part of STATES.
-    pub fn states(&self) -> u64 {
+    pub fn states(&self) -> States {
         let sending = match self.sending {
             Sending::Nothing => 0,
             Sending::First(_) => 1,
@@ -174,25 +175,25 @@ impl LinkSide {
             Sending::Trailer => 4,
             Sending::Gap => 5,
         };
-        state_field(sending, state::SEND) | state_field(self.parser.number(), state::PARSE)
+        States(0).with_send(sending).with_parse(self.parser.number())
     }
     /// LANES of a lane.
-    pub fn lane_status(&self, lane: usize, aids: &Aids) -> u64 {
+    pub fn lane_status(&self, lane: usize, aids: &Aids) -> Lanes {
         let (shift, level) = self.rx.status(lane);
-        let seen = shift.map_or(0, |shift| 1 << lane_status::COMMA | u64::from(shift) << 1);
         let transceiver = &aids.transceivers[lane];
-        let byte = |count: u64, place: u32| count.min(255) << place;
-        seen | (level as u64) << lane_status::SYNC_LEVEL
-            | byte(transceiver.buffer_errors, lane_status::BUFFER_ERRORS)
-            | byte(transceiver.corrections, lane_status::CORRECTIONS)
+        let byte = |count: u64| count.min(255) as u8;
+        Lanes(0)
+            .with_comma(shift.is_some())
+            .with_shift(shift.unwrap_or(0))
+            .with_sync_level(level as u8)
+            .with_buffer_errors(byte(transceiver.buffer_errors))
+            .with_corrections(byte(transceiver.corrections))
     }
     /// CREDITS of a flow.
-    pub fn credit_counts(&self, flow: u8) -> u64 {
+    pub fn credit_counts(&self, flow: u8) -> Credits {
         let (sent, credited, limit) = self.credits.counts(flow);
-        u64::from(sent) << credit_counts::SENT
-            | u64::from(credited) << credit_counts::CREDITED
-            | u64::from(limit) << credit_counts::LIMIT
-            | u64::from(self.freed.count(flow)) << credit_counts::FREED
+        let freed = self.freed.count(flow);
+        Credits(0).with_sent(sent).with_credited(credited).with_limit(limit).with_freed(freed)
     }
 
     fn take_limit(&mut self, crossing: &mut Crossing) {
@@ -314,7 +315,7 @@ impl LinkSide {
                 let mut data =
                     c.tx_data.front().expect("a message is announced when all of it is there");
                 if left == 1 && c.levels_seen.seen().credits_in_payload {
-                    data = self.credit_counts(flow);
+                    data = self.credit_counts(flow).0;
                 }
                 self.crc = crc32(self.crc, data);
                 self.counters.sent_words += 1;

@@ -114,7 +114,7 @@ impl Parser {
     }
 
     /// Number of its state, as the card's registers tell it.
-    pub(crate) fn number(&self) -> usize {
+    pub(crate) fn number(&self) -> u8 {
         match self.state {
             State::Skip => 0,
             State::First => 1,

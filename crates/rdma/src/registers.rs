@@ -1,24 +1,26 @@
 //! Registers behind the region, as the host reads and writes them.
 
 use super::*;
-use crate::aids::{state_field, Aids};
+use crate::aids::Aids;
 use crate::link_side::LinkSide;
-use abi::forth::{register, state};
+use abi::forth::register::{
+    self, Control, DebugSelect, Interrupt, Notify, SampleIndex, States, Status, TraceIndex,
+};
 
 impl HostSide {
     /// The word at `offset`; it stands at the outputs in the next cycle.
     pub(crate) fn read(&mut self, offset: u32, c: &Crossing, lanes: &LinkSide, aids: &Aids) {
         let (link, frozen) = (c.counters_seen.seen(), c.levels.frozen);
         let wanted = &c.levels.aids;
-        let interrupt = u64::from(self.interrupt_enabled) | u64::from(self.interrupt_line) << 1;
+        let interrupt =
+            Interrupt(0).with_enabled(self.interrupt_enabled).with_line(self.interrupt_line);
         let room = u64::from(self.params.queue_depth) - self.queue.len() as u64;
-        let status = self.status | if frozen { status_bit::FROZEN } else { 0 };
         self.read_word = match offset {
-            register::CONTROL => u64::from(self.control),
-            register::INTERRUPT => interrupt,
+            register::CONTROL => self.control.0,
+            register::INTERRUPT => interrupt.0,
             register::NOTIFY => self.notify_addr,
             register::QUEUE_FREE => room,
-            register::STATUS => u64::from(status),
+            register::STATUS => self.status.with_frozen(frozen).0,
             register::SENT_WORDS => link.sent_words,
             register::RECEIVED_WORDS => self.counters.received_words,
             register::SENT_MESSAGES => self.counters.sent_messages,
@@ -32,8 +34,8 @@ impl HostSide {
             register::BINDINGS => self.params.bindings.into(),
             register::INTERRUPTS => self.counters.interrupts,
             register::AIDS => self.params.rx_words.into(),
-            register::STATES => self.states(frozen) | lanes.states(),
-            register::LANES => lanes.lane_status(c.levels_seen.seen().aids.lane(), aids),
+            register::STATES => self.states(frozen).0 | lanes.states().0,
+            register::LANES => lanes.lane_status(c.levels_seen.seen().aids.lane(), aids).0,
             register::FETCH_CYCLES => self.events.fetch_cycles,
             register::FETCH_WORDS => self.events.fetch_words,
             register::DEPOSIT_CYCLES => self.events.deposit_cycles,
@@ -43,15 +45,15 @@ impl HostSide {
             register::RECEIVE_LEVEL => lanes.events().level_max,
             register::CREDITS_IN => lanes.events().credits_in,
             register::CREDITS_OUT => lanes.events().credits_out,
-            register::DEBUG_SELECT => wanted.select.into(),
-            register::CREDITS => lanes.credit_counts(c.levels_seen.seen().aids.flow()),
-            register::TRACE_CONTROL => wanted.trace.into(),
-            register::TRACE_INDEX => aids.trace_index.into(),
+            register::DEBUG_SELECT => wanted.select.0,
+            register::CREDITS => lanes.credit_counts(c.levels_seen.seen().aids.flow()).0,
+            register::TRACE_CONTROL => wanted.trace.0,
+            register::TRACE_INDEX => aids.trace_index.0,
             register::TRACE_COUNT => aids.trace_count(),
             register::TRACE_DATA => aids.trace_sample().0,
-            register::TRACE_TAG => aids.trace_sample().1.into(),
-            register::SAMPLE_CONTROL => wanted.sample,
-            register::SAMPLE_INDEX => aids.sample_index.into(),
+            register::TRACE_TAG => aids.trace_sample().1 .0,
+            register::SAMPLE_CONTROL => wanted.sample.0,
+            register::SAMPLE_INDEX => aids.sample_index.0,
             register::SAMPLE_COUNT => aids.sampler.count(),
             register::SAMPLE_SENT => aids.sampler.sample(aids.sample_index).sent,
             register::SAMPLE_RECEIVED => aids.sampler.sample(aids.sample_index).received,
@@ -60,13 +62,15 @@ impl HostSide {
         };
     }
 
-    fn states(&self, frozen: bool) -> u64 {
+    fn states(&self, frozen: bool) -> States {
         let deposit = self.depositing.map_or(0, |packet| if packet.left > 0 { 1 } else { 2 });
-        state_field(self.owner as usize, state::BUS_OWNER)
-            | state_field(self.fetching.len(), state::READS)
-            | state_field(deposit, state::DEPOSIT)
-            | state_field(self.queue.len(), state::QUEUE)
-            | state_field(usize::from(frozen), state::FROZEN)
+        let most = |count: usize| count.min(15) as u8;
+        States(0)
+            .with_bus_owner(self.owner as u8)
+            .with_reads(most(self.fetching.len()))
+            .with_deposit(deposit)
+            .with_queue(most(self.queue.len()))
+            .with_frozen(frozen.into())
     }
 
     pub(super) fn write_register(
@@ -78,28 +82,31 @@ impl HostSide {
         let value = write.data;
         match write.offset {
             register::CONTROL => {
-                self.control = value as u32 & !control_bit::RESET;
-                self.reset = value as u32 & control_bit::RESET != 0;
-                crossing.levels.loop_back = self.control & control_bit::LOOP_BACK != 0;
-                crossing.levels.freeze = self.control & control_bit::FREEZE != 0;
-                crossing.levels.credits_in_payload =
-                    self.control & control_bit::CREDITS_IN_PAYLOAD != 0;
+                self.control = Control(value & Control::WRITABLE);
+                self.reset = Control(value).reset();
+                crossing.levels.loop_back = self.control.loop_back();
+                crossing.levels.freeze = self.control.freeze();
+                crossing.levels.credits_in_payload = self.control.credits_in_payload();
             }
             register::INTERRUPT => {
                 // Enabling and disabling both clear the line (marazakis2006 s4.1).
-                self.interrupt_enabled = value & 1 == 1;
+                self.interrupt_enabled = Interrupt(value).enabled();
                 self.interrupt_line &= self.params.has(Bug::LineStays);
             }
-            register::NOTIFY => self.notify_addr = value & !7,
+            register::NOTIFY => self.notify_addr = value & Notify::WRITABLE,
             register::STATUS => {
-                self.status &= !(value as u32);
-                crossing.levels.frozen &= value as u32 & status_bit::FROZEN == 0;
+                self.status.0 &= !value;
+                crossing.levels.frozen &= !Status(value).frozen();
             }
-            register::DEBUG_SELECT => crossing.levels.aids.select = value as u32,
-            register::TRACE_CONTROL => crossing.levels.aids.write_trace(value as u32),
-            register::TRACE_INDEX => aids.trace_index = value as u32,
+            register::DEBUG_SELECT => {
+                crossing.levels.aids.select = DebugSelect(value & DebugSelect::WRITABLE);
+            }
+            register::TRACE_CONTROL => crossing.levels.aids.write_trace(value),
+            register::TRACE_INDEX => aids.trace_index = TraceIndex(value & TraceIndex::WRITABLE),
             register::SAMPLE_CONTROL => crossing.levels.aids.write_sample(value),
-            register::SAMPLE_INDEX => aids.sample_index = value as u32,
+            register::SAMPLE_INDEX => {
+                aids.sample_index = SampleIndex(value & SampleIndex::WRITABLE);
+            }
             _ => {}
         }
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 
+use abi::forth::register::{Credits, States, TraceTag};
 use abi::forth::{
     control_bit, register, trace_bit, trace_point, trace_tag, PACKET_OVERHEAD, TRACE_DEPTH,
 };
@@ -34,7 +35,7 @@ fn set(world: &mut World<Cable>, node: usize, offset: u32, value: u64) {
 }
 
 /// All samples of a memory, as data and tag.
-fn trace(world: &mut World<Cable>, node: usize, point: u32) -> Vec<(u64, u8)> {
+fn trace(world: &mut World<Cable>, node: usize, point: u32) -> Vec<(u64, TraceTag)> {
     set(world, node, register::TRACE_INDEX, (point << 16).into());
     let count = world.register(node, register::TRACE_COUNT);
     let first = count.saturating_sub(TRACE_DEPTH.into());
@@ -42,16 +43,16 @@ fn trace(world: &mut World<Cable>, node: usize, point: u32) -> Vec<(u64, u8)> {
         let index = (index % u64::from(TRACE_DEPTH)) | u64::from(point << 16);
         set(world, node, register::TRACE_INDEX, index);
         let data = world.register(node, register::TRACE_DATA);
-        (data, world.register(node, register::TRACE_TAG) as u8)
+        (data, TraceTag(world.register(node, register::TRACE_TAG)))
     };
     (first..count).map(&mut sample).collect()
 }
 
-fn kinds(samples: &[(u64, u8)]) -> Vec<u8> {
-    samples.iter().map(|(_, tag)| tag & trace_tag::KIND_MASK).collect()
+fn kinds(samples: &[(u64, TraceTag)]) -> Vec<u8> {
+    samples.iter().map(|(_, tag)| tag.kind()).collect()
 }
 
-fn data(samples: &[(u64, u8)]) -> Vec<u64> {
+fn data(samples: &[(u64, TraceTag)]) -> Vec<u64> {
     samples.iter().map(|(data, _)| *data).collect()
 }
 
@@ -84,7 +85,7 @@ fn four_memories_see_the_words_at_both_ends_of_both_fifos() {
             ]
         );
         // A word a cycle behind the first.
-        let gaps: Vec<u8> = come.iter().map(|(_, tag)| tag >> trace_tag::GAP_SHIFT).collect();
+        let gaps: Vec<u8> = come.iter().map(|(_, tag)| tag.gap()).collect();
         assert_eq!((gaps[0], gaps[2]), (trace_tag::GAP_MAX, 1), "memory {point}: {gaps:?}");
     }
     assert_eq!(trace(&mut world, 1, trace_point::SEND_IN), []);
@@ -128,7 +129,7 @@ fn tracing_stops_where_a_wrong_crc_freezes_the_card() {
     world.run_until(world.now + Duration::from_ns(60_000));
     assert!(world.nodes[1].nic.is_frozen());
     let come = trace(&mut world, 1, trace_point::RECEIVE_IN);
-    let bad = come.iter().position(|(_, tag)| tag & trace_tag::KIND_MASK == trace_tag::END_BAD);
+    let bad = come.iter().position(|(_, tag)| tag.kind() == trace_tag::END_BAD);
     let bad = bad.expect("the bad packet was captured");
     assert!(come.len() - bad < 60, "{} samples behind the error", come.len() - bad);
     let wrong = come[..bad].iter().rev().take(100).rev().zip(1..).filter(|((d, _), n)| d != n);
@@ -171,10 +172,10 @@ fn packets_carry_the_counts_of_flow_control_on_request() {
     world.run_until(world.now + Duration::from_ns(20_000));
     let come = trace(&mut world, 1, trace_point::RECEIVE_IN);
     let words: Vec<u64> = come.chunks(6).map(|packet| packet[4].0).collect();
-    let sent = words.iter().map(|word| word & 0xFFFF).collect::<Vec<_>>();
+    let sent = words.iter().map(|word| u64::from(Credits(*word).sent())).collect::<Vec<_>>();
     let packet = 4 + u64::from(PACKET_OVERHEAD);
     assert_eq!(sent, [packet, 2 * packet, 3 * packet]);
-    assert!(words.iter().all(|word| word >> 32 & 0xFFFF == 640), "the limit: {words:x?}");
+    assert!(words.iter().all(|word| Credits(*word).limit() == 640), "the limit: {words:x?}");
     assert_eq!(world.nodes[0].nic.outstanding(1), 0);
     set(&mut world, 0, register::DEBUG_SELECT, 1);
     let three = 3 * packet;
@@ -187,8 +188,8 @@ fn lanes_and_states_are_told() {
     let mut world = pair();
     world.write(0, 0x1000, 1, 0x8_0000, 512, 0);
     world.run_until(world.now + Duration::from_ns(6_000));
-    let states = world.register(0, register::STATES);
-    assert_eq!(states >> abi::forth::state::SEND & 0xF, 3, "it sends payload: {states:#x}");
+    let states = States(world.register(0, register::STATES));
+    assert_eq!(states.send(), 3, "it sends payload: {states:?}");
     world.settle().unwrap();
     for (lane, shift) in [(0, 0), (1, 3)] {
         set(&mut world, 1, register::DEBUG_SELECT, lane << 8);

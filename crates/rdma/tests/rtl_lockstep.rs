@@ -3,7 +3,7 @@
 
 mod bench;
 
-use abi::forth::{binding, control, control_bit, register, Descriptor, BINDINGS_OFFSET};
+use abi::forth::{control, control_bit, register, table, Descriptor};
 use bench::fabric::Cable;
 use bench::{Card, World, MEMORY_BYTES};
 use des::{Duration, Random};
@@ -255,9 +255,8 @@ impl Program {
         if let Some(bound) = bindings[node].get_mut(number) {
             *bound = (flow, page, valid);
         }
-        let word = u64::from(page) | u64::from(flow) << binding::FLOW_SHIFT;
-        let word = word | if valid { binding::VALID } else { 0 };
-        world.nodes[node].set(BINDINGS_OFFSET + 8 * number as u32, word);
+        let word = table::Bindings(u64::from(page)).with_flow(flow).with_valid(valid);
+        world.nodes[node].set(table::BINDINGS + 8 * number as u32, word.0);
     }
 
     /// A descriptor whose handle is refused.

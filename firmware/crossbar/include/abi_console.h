@@ -28,15 +28,15 @@
 /* Ports of a crossbar at most. Source: marazakis2006 s2.3. */
 #define XC_PORTS_MAX XC_U(8)
 
-/* 32-bit registers, by their offset in bytes. A flow is an input and an output: its registers stand at 4 * (8 * input + output) behind the first. Source: words, occupancy, cycles of forwarding: marazakis2006 s3.7; places assumed. */
+/* Registers, by their offset in bytes. A flow is an input and an output: its registers stand at 4 * (8 * input + output) behind the first. Source: words, occupancy, cycles of forwarding: marazakis2006 s3.7; places assumed. */
 #define XC_REGISTER_LATCH XC_U(0) /* Write: all counters below are taken at this instant; reads give what was taken last. */
 #define XC_REGISTER_PORTS XC_U(4) /* Ports of the crossbar. */
 #define XC_REGISTER_CYCLES XC_U(8) /* Cycles of the crossbar's clock. */
 #define XC_REGISTER_HEADER_ERRORS XC_U(12) /* Packets dropped because their header says what cannot be. */
 #define XC_REGISTER_CREDIT_ERRORS XC_U(16) /* Credits that were spoilt, and discarded. */
 #define XC_REGISTER_OVERFLOWS XC_U(20) /* Words that found a crosspoint full. */
-#define XC_REGISTER_SERIAL XC_U(32) /* Write: a byte for the serial port. Read: 1 if it takes one. */
-#define XC_REGISTER_WORDS XC_U(256) /* Of each flow: 64-bit words that have passed; wraps. */
+#define XC_REGISTER_SERIAL XC_U(32) /* The serial port. */
+#define XC_REGISTER_WORDS XC_U(256) /* Of each flow: words that have passed; wraps. */
 #define XC_REGISTER_PACKETS XC_U(512) /* Of each flow: packets that have passed; wraps. */
 #define XC_REGISTER_HELD XC_U(768) /* Of each flow: words in the crosspoint. */
 #define XC_REGISTER_FORWARDING XC_U(1024) /* Of each flow: cycles from a packet's first word in to its last word out, summed over the packets that have passed; wraps. */

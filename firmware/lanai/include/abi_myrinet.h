@@ -48,11 +48,11 @@
 /* The control program has started. Source: assumed. */
 #define MY_READY MY_U(0x4D435031)
 
-/* What the host wants. Source: assumed. */
+/* Command of the host. Source: assumed. */
 #define MY_COMMAND_NONE MY_U(0) /* Nothing. */
 #define MY_COMMAND_SEND MY_U(1) /* Send the packet in the send buffer to the node that its header names. */
 
-/* What became of a command. Source: assumed. */
+/* Result of a command. Source: assumed. */
 #define MY_STATUS_DONE MY_U(0) /* Done. */
 #define MY_STATUS_NO_ROUTE MY_U(1) /* There is no route to that node. */
 #define MY_STATUS_BAD_LENGTH MY_U(2) /* Shorter than a header, or longer than the send buffer. */
@@ -136,22 +136,22 @@
 /* Nanoseconds a tick of clock and timers. Source: Cplant headers. */
 #define MY_TICK_NS MY_U(500)
 
-/* Special registers, by their offset in bytes. Source: offsets: lanai7_def.h; what they do in detail: assumed. */
-#define MY_REGISTER_ISR MY_U(80) /* Interface status: isr bits. Writing a bit clears it; HOST is set by the processor, and cleared by the host. */
+/* Special registers, by their offset in bytes, as the processor sees them; reset values are those at power-on. RESET_ON of the host clears ISR and EIMR only. Source: offsets: lanai7_def.h; what they do in detail: assumed. */
+#define MY_REGISTER_ISR MY_U(80) /* Interface status. HOST is set by the processor, and cleared by a one that the host writes. */
 #define MY_REGISTER_EIMR MY_U(88) /* Bits of the status that interrupt the host. */
-#define MY_REGISTER_IT0 MY_U(96) /* Interrupt timer 0: counts down in ticks of TICK_NS, and sets TIME0 when it passes 0. */
-#define MY_REGISTER_RTC MY_U(104) /* Clock: counts up in ticks of TICK_NS. */
-#define MY_REGISTER_PULSE MY_U(184) /* Writing bit 0 or 1 starts that DMA chain. */
+#define MY_REGISTER_IT0 MY_U(96) /* Interrupt timer 0: counts down, and sets TIME0 when it passes 0. */
+#define MY_REGISTER_RTC MY_U(104) /* Clock: counts up. */
+#define MY_REGISTER_PULSE MY_U(184) /* Start of DMA. */
 #define MY_REGISTER_IT1 MY_U(192) /* Interrupt timer 1. */
 #define MY_REGISTER_IT2 MY_U(200) /* Interrupt timer 2. */
 #define MY_REGISTER_RMW MY_U(208) /* Address behind the last byte that was received. */
-#define MY_REGISTER_RMP MY_U(224) /* Where the next byte that is received goes. */
+#define MY_REGISTER_RMP MY_U(224) /* Address of the next byte that is received. */
 #define MY_REGISTER_RML MY_U(232) /* Limit of reception; writing it lets the next packet in. */
-#define MY_REGISTER_SMP MY_U(240) /* Where the next byte to be sent comes from. */
+#define MY_REGISTER_SMP MY_U(240) /* Address of the next byte to be sent. */
 #define MY_REGISTER_SMH MY_U(248) /* End of the routing header, which the CRC-32 does not cover. */
 #define MY_REGISTER_SML MY_U(256) /* Limit of sending; writing it sends up to there, and the packet goes on. */
-#define MY_REGISTER_SMLT MY_U(264) /* The same, and the packet ends there. */
-#define MY_REGISTER_MYRINET MY_U(304) /* mode bits. */
+#define MY_REGISTER_SMLT MY_U(264) /* Limit of sending at which the packet ends: another address of SML. */
+#define MY_REGISTER_MYRINET MY_U(304) /* Mode of both interfaces. */
 #define MY_REGISTER_LED MY_U(320) /* The light. */
 
 /* Bits of the interface status. Source: places: lanai7_def.h; the three of the link: assumed. */
@@ -165,7 +165,7 @@
 #define MY_ISR_TIME1 MY_U(128) /* Timer 1 has passed 0. */
 #define MY_ISR_TIME0 MY_U(64) /* Timer 0 has passed 0. */
 #define MY_ISR_DOORBELL MY_U(32) /* A doorbell was rung. */
-#define MY_ISR_SEND MY_U(8) /* What was asked to be sent has been read. */
+#define MY_ISR_SEND MY_U(8) /* All that was asked to be sent has been read. */
 #define MY_ISR_BUFF MY_U(4) /* The packet was longer than its limit; the rest is lost. */
 #define MY_ISR_RECV MY_U(2) /* A packet is there. */
 

@@ -45,7 +45,7 @@
 #define OF_OPERATION_RECEIVE_TAKEN OF_U(8) /* Receive the message that TAKE has named `handle`. RECEIVED. */
 #define OF_OPERATION_CLOSE OF_U(9) /* The last command of a process. No completion. */
 
-/* What a completion tells. Source: assumed. */
+/* Kinds of completions. Source: assumed. */
 #define OF_COMPLETION_KIND_SENT OF_U(1) /* A send has ended. */
 #define OF_COMPLETION_KIND_RECEIVED OF_U(2) /* A receive has ended: bits, length and serial of the message, node that has sent it in `handle`. At most as many bytes as there was room for have been written. */
 #define OF_COMPLETION_KIND_CANCELLED OF_U(3) /* The receive is taken back. */
@@ -130,13 +130,13 @@
 /* Bytes of the page. Source: assumed. */
 #define OF_REGISTER_SIZE OF_U(0x00010000)
 
-/* Where descriptors for engines and units are written; not cached, gathered. The last word of a descriptor starts it. Source: assumed. */
+/* Place where descriptors for engines and units are written; not cached, gathered. The last word of a descriptor starts it. Source: assumed. */
 #define OF_PORT_BASE OF_U(0xF0100000)
 
 /* Bytes of the page. Source: assumed. */
 #define OF_PORT_SIZE OF_U(0x00010000)
 
-/* What the processor executes first: it maps the rest and jumps to TEXT_BASE. Source: reset vector: PPC440x5 manual; the rest assumed. */
+/* Code that the processor executes first: it maps the rest and jumps to TEXT_BASE. Source: reset vector: PPC440x5 manual; the rest assumed. */
 #define OF_ROM_BASE OF_U(0xFFFFF000)
 
 /* Bytes of it. Source: assumed. */
@@ -166,24 +166,24 @@
 /* INSERT for the unit of unexpected messages (insert_port). Source: assumed. */
 #define OF_UNEXPECTED_PORT OF_U(0xF01000C0)
 
-/* Registers, by their offset in bytes from REGISTER_BASE. Reading has no effect. Source: assumed. */
-#define OF_REGISTER_STATUS OF_U(0) /* Counts modulo 256: bits 0 to 7 headers that have come, 8 to 15 sends that have left, 16 to 23 DMA descriptors that are done. */
+/* Registers, by their offset in bytes from REGISTER_BASE, as the processor sees them. Reading has no effect. Source: assumed. */
+#define OF_REGISTER_STATUS OF_U(0) /* Counts modulo 256. */
 #define OF_REGISTER_TAILS OF_U(4) /* A byte for each process: commands that have come, modulo 256. */
-#define OF_REGISTER_TAKEN OF_U(8) /* Write: headers that firmware has taken, modulo 256; their places are free. */
-#define OF_REGISTER_PANIC OF_U(12) /* Write: the node stops; bits 24 to 31 panic_reason, the rest a detail. */
+#define OF_REGISTER_TAKEN OF_U(8) /* Headers that firmware has taken; their places are free. */
+#define OF_REGISTER_PANIC OF_U(12) /* The node stops. */
 #define OF_REGISTER_READY OF_U(16) /* Write 1: the firmware has started. */
-#define OF_REGISTER_CONTEXT OF_U(20) /* Write: the serial of the message that is dealt with, for observers; no part of the machine. */
-#define OF_REGISTER_OPTIONS OF_U(24) /* Read: bits 0 to 15 cells of a unit (0: there are none), 16 to 23 entries of a list from which on its unit is used. */
-#define OF_REGISTER_HEARTBEAT OF_U(28) /* Write: a turn of the main loop has ended. */
-#define OF_REGISTER_WINDOW_LO OF_U(32) /* Of window 0, the others behind it: where it begins in the host's memory, low half. */
-#define OF_REGISTER_WINDOW_HI OF_U(48) /* The same, high half. */
-#define OF_REGISTER_DOORBELL OF_U(64) /* Of process 0, the others behind it. The host writes the number of commands that it has given so far; the command before it stands in the FIFO. */
-#define OF_REGISTER_TAKEN_COMMANDS OF_U(80) /* Of process 0, the others behind it. Firmware writes the number of commands that it has taken so far; the host can read it. */
-#define OF_REGISTER_NODE OF_U(96) /* Read: number of this node; firmware puts it into the headers that it sends. */
+#define OF_REGISTER_CONTEXT OF_U(20) /* The serial of the message that is dealt with, for observers; no part of the machine. */
+#define OF_REGISTER_OPTIONS OF_U(24) /* Matching units. */
+#define OF_REGISTER_HEARTBEAT OF_U(28) /* A turn of the main loop has ended. */
+#define OF_REGISTER_WINDOW_LO OF_U(32) /* Of each process: start of its window in the host's memory, low half. */
+#define OF_REGISTER_WINDOW_HI OF_U(48) /* Of each process: start of its window in the host's memory, high half. */
+#define OF_REGISTER_DOORBELL OF_U(64) /* Of each process. The host writes the number of commands that it has given so far; the command before it stands in the FIFO. The processor does not write it. */
+#define OF_REGISTER_TAKEN_COMMANDS OF_U(80) /* Of each process. Firmware writes the number of commands that it has taken so far; the host can read it, and reads 0 after a reset. */
+#define OF_REGISTER_NODE OF_U(96) /* Number of this node; firmware puts it into the headers that it sends. */
 
 /* Registers of a unit, by their offset from POSTED_UNIT or UNEXPECTED_UNIT. Source: FIFOs: brightwell2005 s3, s4; places assumed. */
-#define OF_UNIT_REGISTER_RESULT OF_U(0) /* The oldest result: bit 31 set if there is one, bits 28 to 30 unit_result, bits 0 to 19 its tag or the number of free cells. */
-#define OF_UNIT_REGISTER_POP OF_U(4) /* Write: takes the oldest result away. */
+#define OF_UNIT_REGISTER_RESULT OF_U(0) /* The oldest result. */
+#define OF_UNIT_REGISTER_POP OF_U(4) /* A write takes the oldest result away. */
 #define OF_UNIT_REGISTER_DELIVERY OF_U(8) /* Write 1: copies of headers, or of new receives, are delivered to the unit; 0: no more. */
 #define OF_UNIT_REGISTER_COMMAND OF_U(12) /* Write: a unit_command without operands. The bus waits while the command FIFO is full. */
 
@@ -198,7 +198,7 @@
 #define OF_UNIT_RESULT_MATCH_SUCCESS OF_U(2) /* The tag of the entry that matched; it is gone from the unit. */
 #define OF_UNIT_RESULT_MATCH_FAILURE OF_U(3) /* No entry matches. */
 
-/* What the receive DMA engine does. Source: assumed. */
+/* Operations of the receive DMA engine. Source: assumed. */
 #define OF_DMA_OPERATION_TAKE_TO_HOST OF_U(1) /* The oldest payload goes to the host. */
 #define OF_DMA_OPERATION_TAKE_TO_MEMORY OF_U(2) /* The oldest payload goes to the memory of the network interface. */
 #define OF_DMA_OPERATION_COPY_TO_HOST OF_U(3) /* From that memory to the host. */
@@ -223,7 +223,7 @@ struct of_command {
     uint32_t mask_hi; /* High half. */
     uint32_t length; /* Bytes to be sent, or room for bytes. */
     uint32_t handle; /* RECEIVE_TAKEN: what TAKE has said. */
-    uint32_t host_lo; /* Where the bytes are or go in the host's memory, low half. */
+    uint32_t host_lo; /* Place of the bytes in the host's memory, low half. */
     uint32_t host_hi; /* High half. */
     uint32_t target; /* Bits 0 to 15 node, bits 16 to 23 process. */
     uint32_t serial; /* Of the message that is sent, counted by its node; for observers. */
@@ -288,7 +288,7 @@ _Static_assert(offsetof(struct of_packet, process) == 28, "packet.process");
 /* A message to be sent: its header, and a payload in the host's memory. Writing `target` starts it; the words before it must have been written. Source: assumed. */
 struct of_send_port {
     uint8_t header[32]; /* The packet (packet). */
-    uint32_t host_lo; /* Where the payload stands in the host's memory, low half. */
+    uint32_t host_lo; /* Place of the payload in the host's memory, low half. */
     uint32_t host_hi; /* High half. */
     uint32_t length; /* Bytes of it; none: 0. */
     uint32_t target; /* Node that it is for. */

@@ -5,9 +5,12 @@
 
 static void unit_result(struct sim_unit *unit, uint32_t kind, uint32_t value)
 {
+    uint32_t result = of_unit_register_result_set_valid(0, 1);
+
     CHECK(unit->result_count < UNIT_FIFO);
-    unit->results[(unit->result_first + unit->result_count++) % UNIT_FIFO] =
-        0x80000000u | kind << 28 | value;
+    result = of_unit_register_result_set_kind(result, kind);
+    result = of_unit_register_result_set_payload(result, value);
+    unit->results[(unit->result_first + unit->result_count++) % UNIT_FIFO] = result;
 }
 
 int step_unit_match(struct node *node, uint32_t which)

@@ -179,18 +179,20 @@ void port_invalidate(const void *line)
 
 static uint32_t register_read(struct node *node, uint32_t offset)
 {
-    uint32_t tails = 0;
+    uint32_t word = 0, tails = 0;
 
     switch (offset) {
     case OF_REGISTER_STATUS:
-        return (node->come & 0xFF) | (node->sends_left & 0xFF) << 8 |
-               (node->dmas_done & 0xFF) << 16;
+        word = of_register_status_set_headers(word, node->come);
+        word = of_register_status_set_sends(word, node->sends_left);
+        return of_register_status_set_moves(word, node->dmas_done);
     case OF_REGISTER_TAILS:
         for (uint32_t i = 0; i < OF_PROCESSES; i++)
             tails |= (node->doorbells[i] & 0xFF) << 8 * i;
         return tails;
     case OF_REGISTER_OPTIONS:
-        return node->cells | node->threshold << 16;
+        word = of_register_options_set_cells(word, node->cells);
+        return of_register_options_set_threshold(word, node->threshold);
     case OF_REGISTER_NODE:
         return node->number;
     }

@@ -8,6 +8,7 @@
 
 #include "abi_offload.h"
 #include "port.h"
+#include "registers_offload.h"
 #include "state.h"
 
 #define NODES 2
@@ -202,7 +203,8 @@ void check_idle(struct node *node);
             statements;                                                                            \
             test_fail(__FILE__, __LINE__, "no panic");                                             \
         }                                                                                          \
-        CHECK(panic_word == ((uint32_t)(reason) << 24 | (uint32_t)(detail)));                      \
+        CHECK(of_register_panic_get_reason(panic_word) == (uint32_t)(reason));                     \
+        CHECK(of_register_panic_get_detail(panic_word) == (uint32_t)(detail));                     \
     } while (0)
 extern jmp_buf panic_jump;
 extern int panic_expected;

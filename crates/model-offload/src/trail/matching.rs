@@ -2,6 +2,7 @@
 
 use super::{Kept, Process, Search, Sought, Then, Trail, POSTED, UNITS};
 use crate::lists::Scope;
+use abi::offload::unit_register::Result as ResultWord;
 use abi::offload::unit_result;
 use alpu::Command as UnitCommand;
 use des::Time;
@@ -113,7 +114,8 @@ impl Trail {
     }
 
     pub(super) fn answered(&mut self, at: Time, unit: usize, result: u32) {
-        let (kind, value) = (result >> 28 & 7, u64::from(result & 0xF_FFFF));
+        let result = ResultWord(result);
+        let (kind, value) = (u32::from(result.kind()), u64::from(result.payload()));
         let Process { posted, kept, .. } = &mut self.processes[0];
         if kind == unit_result::START_ACKNOWLEDGE {
             match unit {

@@ -3,7 +3,8 @@
 use super::super::memory::{set_word, word, PAGE};
 use super::super::module::doorbell;
 use super::{BringUp, Buffer, PAGES, RUNNING};
-use abi::forth::{control, control_bit, lane_status, register, trace_point, trace_tag, WORDS_MAX};
+use abi::forth::register::{self, DebugSelect, Lanes, Status};
+use abi::forth::{control, control_bit, trace_point, trace_tag, WORDS_MAX};
 use des::Duration;
 
 impl BringUp<'_> {
@@ -58,20 +59,20 @@ impl BringUp<'_> {
 
     fn listen(&self, phase: &str) {
         self.errors(phase);
-        for lane in 0..2_u32 {
-            self.set(register::DEBUG_SELECT, lane << 8);
-            let status = self.read(register::LANES);
-            let field = |place: u32, bits: u32| status >> place & ((1 << bits) - 1);
-            let tell = |key: &str, value| self.tell(&format!("{phase}.lane{lane}.{key}"), value);
-            tell("aligned", field(lane_status::COMMA, 1));
-            tell("sync_level", field(lane_status::SYNC_LEVEL, 4));
-            tell("buffer_errors", field(lane_status::BUFFER_ERRORS, 8));
-            tell("corrections", field(lane_status::CORRECTIONS, 8));
+        for lane in 0..2 {
+            self.write(register::DEBUG_SELECT, DebugSelect(0).with_lane(lane).0);
+            let status = Lanes(self.read(register::LANES));
+            let tell =
+                |key: &str, value: u8| self.tell(&format!("{phase}.lane{lane}.{key}"), value);
+            tell("aligned", status.comma().into());
+            tell("sync_level", status.sync_level());
+            tell("buffer_errors", status.buffer_errors());
+            tell("corrections", status.corrections());
         }
         if phase != "frozen" {
             return;
         }
-        self.tell("frozen.stopped", self.read(register::STATUS) & 1);
+        self.tell("frozen.stopped", u8::from(Status(self.read(register::STATUS)).frozen()));
         let samples = self.samples(trace_point::RECEIVE_IN, 1100);
         // From the last header on it is known what should come.
         let payloads = samples.split(|(_, kind)| *kind == trace_tag::HEADER).skip(1);

@@ -1,6 +1,7 @@
 //! The console's program on its own: a crossbar that a test moves by hand.
 
 use super::*;
+use abi::registers::{lies, Audit, Device, Register, Violation};
 use crossbar::Params as CrossbarParams;
 use serial::Word;
 use std::path::Path;
@@ -69,4 +70,61 @@ fn a_program_that_goes_astray_is_told() {
     let end = Time::ZERO + Duration::from_us(10);
     console.run(end, (&crossbar, cycles));
     assert!(console.text(end).starts_with("the console has stopped: "), "{}", console.text(end));
+}
+
+/// The peripheral as the processor uses it, behind a crossbar that rests.
+struct Peripheral {
+    board: Board,
+    crossbar: Crossbar,
+}
+
+impl Peripheral {
+    fn sight(&mut self) -> Sight<'_> {
+        let Peripheral { board, crossbar } = self;
+        Sight { board, cycles: crossbar.cycle(), crossbar, horizon: Time::NEVER }
+    }
+}
+
+impl Device for Peripheral {
+    fn read(&mut self, offset: u32) -> Option<u64> {
+        let (addr, mut bytes) = ((console::DEVICE_BASE + offset).into(), [0; 4]);
+        let read = self.sight().read(Time::ZERO, addr, &mut bytes);
+        read.is_ok().then_some(u32::from_be_bytes(bytes).into())
+    }
+    fn write(&mut self, offset: u32, word: u64) -> bool {
+        let addr = (console::DEVICE_BASE + offset).into();
+        self.sight().write(Time::ZERO, addr, &(word as u32).to_be_bytes()).is_ok()
+    }
+    fn parameter(&self, register: &Register, _: u32) -> u64 {
+        assert_eq!(register.offset, register::PORTS);
+        self.crossbar.params().ports as u64
+    }
+    fn admit(&self, register: &Register, word: u64) -> Option<u64> {
+        // Taking the counters changes them all.
+        (register.offset != register::LATCH).then_some(word)
+    }
+}
+
+/// Audits the peripheral at power-on, and with counters that are not 0.
+fn audit(table: &[Register]) -> Result<Vec<String>, Violation> {
+    let (crossbar, _) = after_a_packet(20);
+    let board = Console::new(&params(115_200)).board;
+    let mut peripheral = Peripheral { board, crossbar };
+    let mut random = des::Random::new(table.len() as u64);
+    let mut audit = Audit::after_reset(table, &mut peripheral)?;
+    audit.write_at_random(&mut peripheral, 1000, &mut || random.next_u64())?;
+    assert!(peripheral.write(register::LATCH, 0));
+    let flow_2 = register::WORDS + 8;
+    assert!(peripheral.read(flow_2).is_some_and(|words| words > 20), "counters are taken");
+    audit.look(&mut peripheral)?;
+    audit.write_at_random(&mut peripheral, 1000, &mut || random.next_u64())?;
+    Ok(audit.unseen())
+}
+
+#[test]
+fn registers_keep_their_declarations() {
+    assert_eq!(audit(register::TABLE), Ok(vec![]));
+    for (lie, table) in lies(register::TABLE) {
+        assert!(audit(&table) != Ok(vec![]), "{lie}");
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::chip::Chip;
 use super::points::Point;
-use abi::myrinet::{isr, mode, register};
+use abi::myrinet::isr;
+use abi::myrinet::register::{self, Eimr, Myrinet, Pulse};
 use des::Time;
 
 impl Chip {
@@ -21,7 +22,7 @@ impl Chip {
             register::SMP => self.send.next,
             register::SMH => self.send.header_end,
             register::SML | register::SMLT => self.send.limit,
-            register::MYRINET => u32::from(self.crc32) * mode::CRC32,
+            register::MYRINET => Myrinet(0).with_crc32(self.crc32).0,
             register::LED => self.led,
             register::PULSE => 0,
             _ => return None,
@@ -44,7 +45,7 @@ impl Chip {
         match offset {
             register::ISR => self.write_status(now, value, by_processor),
             register::EIMR => {
-                self.mask = value;
+                self.mask = value & Eimr::WRITABLE;
                 self.line_due = self.line_due.min(now);
             }
             register::IT0 => self.timers.set(0, now, value),
@@ -60,9 +61,9 @@ impl Chip {
                 self.points.pass(now, Point::Asked);
                 self.send.begin(now, value, true);
             }
-            register::MYRINET => self.crc32 = value & mode::CRC32 != 0,
+            register::MYRINET => self.crc32 = Myrinet(value).crc32(),
             register::LED => self.led = value,
-            register::PULSE => self.start_dma(now, value),
+            register::PULSE => self.start_dma(now, Pulse(value).chains().into()),
             _ => return false,
         }
         true
@@ -81,3 +82,6 @@ impl Chip {
         self.line_due = self.line_due.min(now);
     }
 }
+
+#[cfg(test)]
+mod tests;

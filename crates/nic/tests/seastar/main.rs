@@ -7,3 +7,4 @@ mod cam;
 mod fuzz_engines;
 mod local_bus;
 mod messages;
+mod registers;

@@ -43,23 +43,23 @@
 /* Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others. Source: own design. */
 #define RANK_SLEEP_MARK RANK_U(0x53554E53)
 
-/* How far a rank has come. Source: own design. */
+/* Progress of a rank. Source: own design. */
 #define RANK_STATE_INITIALIZED RANK_U(1) /* MPI_Init has returned. */
 #define RANK_STATE_FINALIZED RANK_U(2) /* MPI_Finalize has returned. */
 #define RANK_STATE_PORTALS RANK_U(8) /* PtlInit has returned. */
 #define RANK_STATE_VERBS RANK_U(16) /* The program has asked for devices with verbs. */
 #define RANK_STATE_FAULTED RANK_U(4) /* The library ends the process because of what stands in fault. */
 
-/* Who may go on. Source: own design. */
+/* Side that may go on. Source: own design. */
 #define RANK_TURN_PROCESS RANK_U(0) /* The program runs; the simulator waits, or is about to. */
 #define RANK_TURN_SIMULATOR RANK_U(1) /* The program waits; the simulator answers. */
 #define RANK_TURN_AWAITED RANK_U(3) /* As PROCESS, and the simulator sleeps: who gives it the turn wakes it. */
 #define RANK_TURN_DEAD RANK_U(2) /* The process has ended (the simulator writes it for itself). */
 
-/* What a record is. Source: own design. */
+/* Kind of a record. Source: own design. */
 #define RANK_RECORD_KIND_POSTED RANK_U(1) /* A call that needs no answer. */
 #define RANK_RECORD_KIND_CALL RANK_U(2) /* A call; the process waits for RETURN. */
-#define RANK_RECORD_KIND_CLOCK RANK_U(3) /* What time is it? The process waits for RETURN. */
+#define RANK_RECORD_KIND_CLOCK RANK_U(3) /* Request for the time. The process waits for RETURN. */
 #define RANK_RECORD_KIND_SLEEP RANK_U(4) /* The process sleeps for arguments[0] picoseconds and waits for RETURN. */
 #define RANK_RECORD_KIND_PORTALS RANK_U(6) /* A Portals call; the process waits for RETURN. */
 #define RANK_RECORD_KIND_COMPUTED RANK_U(7) /* The process has computed for arguments[0] picoseconds of simulated time. It does not wait. */
@@ -99,7 +99,7 @@
 #define RANK_WAY_GATHER RANK_U(1) /* From the program's memory to PACKED. */
 #define RANK_WAY_SCATTER RANK_U(2) /* From PACKED to the program's memory. */
 
-/* What the simulator answers. Source: own design. */
+/* Answers of the simulator. Source: own design. */
 #define RANK_ANSWER_RETURN RANK_U(0) /* The call is done. */
 #define RANK_ANSWER_CALLBACK RANK_U(1) /* Run a function, say RETURNED, and wait for another answer to the same call. */
 
@@ -128,7 +128,7 @@ struct rank_channel {
     uint32_t head; /* Records ever put into the ring (library writes). */
     uint64_t base; /* Address of this memory in the process; 0 until a library has mapped it (library writes). */
     uint64_t plain[6]; /* Beginnings and ends of what the program can surely read and write while it waits: its data, its heap, its stack (library writes at each hand-over). */
-    uint32_t turn; /* Who may go on: turn. Both sides sleep on it as a futex. */
+    uint32_t turn; /* Side that may go on: turn. Both sides sleep on it as a futex. */
     uint8_t unused_132[4];
     uint64_t moved; /* Bytes that the process has moved as way says; fewer than wanted if some memory was not there (library writes). */
     uint32_t first; /* Process id of the first process with a library, mostly the one that the simulator has started; 0: none yet (library writes). */
@@ -150,14 +150,14 @@ struct rank_channel {
     uint8_t unused_284[4];
     uint64_t lease; /* Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes). */
     uint64_t repeat_cost; /* Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes). */
-    uint32_t deeds[48]; /* What the library has done by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes). */
+    uint32_t deeds[48]; /* Deeds of the library by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes). */
     uint8_t unused_496[16];
-    uint8_t fault[512]; /* What was wrong if state says FAULTED: words that end with a zero (library writes). */
+    uint8_t fault[512]; /* Description of a fault if state says FAULTED: words that end with a zero (library writes). */
     uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
     uint8_t unused_1036[4];
-    uint8_t carried[1008]; /* What the call is about to read. */
-    uint8_t log[2048]; /* What the simulator stores into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8. */
+    uint8_t carried[1008]; /* Bytes that the call is about to read. */
+    uint8_t log[2048]; /* Stores of the simulator into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8. */
 } __attribute__((aligned(8)));
 _Static_assert(sizeof(struct rank_channel) == 4096, "channel size");
 _Static_assert(offsetof(struct rank_channel, fingerprint) == 0, "channel.fingerprint");

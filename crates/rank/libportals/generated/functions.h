@@ -3,7 +3,7 @@
 #define SUNSTAR_PORTALS_FUNCTIONS_H
 
 /* The simulator's and the MPI library's number of all data in abi/. */
-#define PORTALS_FINGERPRINT 0xA04DA831u
+#define PORTALS_FINGERPRINT 0xF40152D2u
 
 enum portals_function {
     FN_PtlInit = 0,

@@ -6,7 +6,7 @@
 
 pub mod fabric;
 
-use abi::forth::{control, control_bit, register, Descriptor, LIMITS_OFFSET, REGION_SIZE};
+use abi::forth::{control, control_bit, register, table, Descriptor, REGION_SIZE};
 use bus::Memory;
 use des::{Clock, Duration, Time};
 use fabric::Fabric;
@@ -110,7 +110,7 @@ impl<C: Card> Node<C> {
 
     /// Gives a flow its words of buffer at the other end.
     pub fn set_limit(&mut self, flow: u8, words: u16) {
-        self.set(LIMITS_OFFSET + 8 * u32::from(flow), u64::from(words));
+        self.set(table::LIMITS + 8 * u32::from(flow), u64::from(words));
     }
 
     /// Stores descriptors: combined, with a fence behind, or as single words.
