@@ -19,7 +19,10 @@ mod sweep;
 mod value;
 
 use crate::{run, terminal};
-pub use bench::{BenchCommand, DpOptions, LadderOptions, LatencyOptions, RdmaOptions, LARGEST_MAX};
+pub use bench::{
+    BenchCommand, DpOptions, LadderOptions, LatencyOptions, MeasureOptions, RdmaOptions,
+    LARGEST_MAX,
+};
 pub use explain::ExplainOptions;
 pub use guest::GuestOptions;
 pub use names::with_verb;

@@ -26,10 +26,11 @@ mod writes;
 pub use measure::side_by_side;
 pub use validate::validate;
 
-use crate::args::BenchCommand;
+use crate::args::{BenchCommand, MeasureOptions};
 use crate::outputs::{self, Named};
 use crate::root::Root;
 use crate::run;
+use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use serde::Serialize;
@@ -46,10 +47,33 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, UsageError> {
     }
 }
 
-/// Checks now that the results can be written later.
-fn check_json(file: Option<&Path>, machine: &Parameters) -> Result<(), UsageError> {
-    let inputs: Vec<Named> = outputs::files_of(machine).collect();
-    file.map_or(Ok(()), |file| outputs::check(&[("--json", file)], &inputs))
+impl MeasureOptions {
+    /// Runs at a time.
+    fn side_by_side(&self) -> usize {
+        self.jobs.map_or_else(|| side_by_side(measure::RUN_KIB), usize::from)
+    }
+
+    /// Checks now that the results can be written later.
+    fn check(&self, machine: &Parameters) -> Result<(), UsageError> {
+        let inputs: Vec<Named> = outputs::files_of(machine).collect();
+        let file = self.json.as_deref();
+        file.map_or(Ok(()), |file| outputs::check(&[("--json", file)], &inputs))
+    }
+
+    /// Writes the results: as JSON if that is wanted, and as `text` unless JSON has standard output.
+    fn tell(
+        &self,
+        results: &impl Serialize,
+        text: impl FnOnce(&Terminal) -> String,
+    ) -> Result<(), UsageError> {
+        if let Some(file) = &self.json {
+            write_json(file, results)?;
+        }
+        if self.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+            terminal::write(&text(&Terminal::of_stdout()))?;
+        }
+        Ok(())
+    }
 }
 
 /// Writes the results for other programs ("-": standard output).

@@ -48,15 +48,9 @@ fn largest_of_words(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("allowed is 8 to {LARGEST_MAX}, in steps of 8"))
 }
 
-/// Options of the ladder, for itself or to validate.
+/// Options of everything that measures.
 #[derive(Args, Clone, Debug)]
-pub struct LadderOptions {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub machine: MachineOptions,
-    /// Largest message; less than 1 MiB, which is the most, leaves the bandwidth out
-    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
-    pub largest: u64,
+pub struct MeasureOptions {
     /// Runs at a time; as many as processors and memory allow if not given
     #[arg(short, long, value_name = "N")]
     #[arg(value_parser = whole(1..=1024_u16))]
@@ -66,8 +60,27 @@ pub struct LadderOptions {
     pub json: Option<PathBuf>,
 }
 
+/// Help of `--json` where there is one table.
+const JSON_OF_ONE_TABLE: &str = "Write what was measured to FILE as JSON (\"-\" or no FILE: \
+                                 standard output, instead of the table)";
+
+/// Options of the ladder, for itself or to validate.
+#[derive(Args, Clone, Debug)]
+pub struct LadderOptions {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub machine: MachineOptions,
+    /// Largest message; less than 1 MiB, which is the most, leaves the bandwidth out
+    #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
+    pub largest: u64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub measure: MeasureOptions,
+}
+
 /// Options of `sunstar bench latency`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("json", |json| json.help(JSON_OF_ONE_TABLE)))]
 pub struct LatencyOptions {
     /// Machine: a name (see `sunstar machines`) or a file; may be repeated
     #[arg(short, long = "machine", value_name = "NAME|FILE", default_value = "redstorm")]
@@ -78,17 +91,14 @@ pub struct LatencyOptions {
     /// Largest message, 1 MiB at most
     #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
     pub largest: u64,
-    /// Runs at a time; as many as processors and memory allow if not given
-    #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = whole(1..=1024_u16))]
-    pub jobs: Option<u16>,
-    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the table)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub measure: MeasureOptions,
 }
 
 /// Options of `sunstar bench dp`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("json", |json| json.help(JSON_OF_ONE_TABLE)))]
 pub struct DpOptions {
     /// Machine with Myrinet cards: a name (see `sunstar machines`) or a file
     #[arg(short, long, value_name = "NAME|FILE", default_value = "amata")]
@@ -96,13 +106,9 @@ pub struct DpOptions {
     /// Override a parameter of the machine; of the hosts' parameters also where they have Fast Ethernet
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
-    /// Runs at a time; as many as processors and memory allow if not given
-    #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = whole(1..=1024_u16))]
-    pub jobs: Option<u16>,
-    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the table)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub measure: MeasureOptions,
 }
 
 /// Options of `sunstar bench rdma`.
@@ -117,13 +123,9 @@ pub struct RdmaOptions {
     /// Largest message: whole words of 8 bytes, 1 MiB at most
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 16, value_parser = largest_of_words)]
     pub largest: u64,
-    /// Runs at a time; as many as processors and memory allow if not given
-    #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = whole(1..=1024_u16))]
-    pub jobs: Option<u16>,
-    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub measure: MeasureOptions,
     /// Draw both figures into FILE, a page for a browser
     #[arg(long, value_name = "FILE.html")]
     pub page: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! Options of `sunstar bench queues` and `sunstar queues`.
 
+use super::bench::MeasureOptions;
 use super::value::whole;
 use super::RunOptions;
 use clap::Args;
@@ -26,13 +27,9 @@ pub struct BenchQueuesOptions {
     #[arg(long, value_name = "N", default_value_t = LONGEST_MAX)]
     #[arg(value_parser = whole(0..=LONGEST_MAX))]
     pub longest: u64,
-    /// Runs at a time; as many as processors and memory allow if not given
-    #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = whole(1..=1024_u16))]
-    pub jobs: Option<u16>,
-    /// Write what was measured to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub measure: MeasureOptions,
     /// Draw both figures into FILE, a page for a browser
     #[arg(long, value_name = "FILE.html")]
     pub page: Option<PathBuf>,

@@ -38,7 +38,7 @@ fn a_report_may_be_about_a_program() {
 #[test]
 fn json_without_a_file_goes_to_standard_output() {
     let json = |words: &[&str]| match Arguments::parse_from(words).command {
-        Command::Validate(options) => options.json,
+        Command::Validate(options) => options.measure.json,
         other => panic!("{other:?}"),
     };
     assert_eq!(json(&["sunstar", "validate"]), None);

@@ -49,9 +49,7 @@ fn measurements(
         stream("fine"),
         stream("conservative"),
     ];
-    let side_by_side =
-        options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
-    let runs = measure::measure(root, &jobs, side_by_side)?;
+    let runs = measure::measure(root, &jobs, options.measure.side_by_side())?;
     let [single, one, two, page] = [0, 1, 2, 3].map(|index| Account::of(&runs[index].report));
     let rate = |index: usize| runs[index].message.map_or(f64::NAN, |message| message.mib_per_s);
     let cycle = 1e9 / machine.clock("pcix.clock").hz() as f64;

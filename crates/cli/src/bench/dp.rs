@@ -5,11 +5,10 @@
 use super::measure::{self, Broken, Job, Measured, Program};
 use super::published::Published;
 use super::validate::tell;
-use super::{check_json, write_json};
-use crate::args::{DpOptions, LadderOptions, MachineOptions};
+use crate::args::{DpOptions, LadderOptions, MachineOptions, MeasureOptions};
 use crate::machines;
 use crate::root::Root;
-use crate::terminal::{self, Terminal};
+use crate::terminal::Terminal;
 use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use serde::Serialize;
@@ -98,11 +97,9 @@ impl Plan {
         ]))
     }
 
-    fn measure(&self, root: &Root, jobs: Option<u16>) -> Result<Vec<Measured>, Broken> {
-        let side_by_side =
-            jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
+    fn measure(&self, root: &Root, options: &MeasureOptions) -> Result<Vec<Measured>, Broken> {
         let runs: Vec<Job> = self.0.iter().map(|(_, job)| job.clone()).collect();
-        measure::measure(root, &runs, side_by_side)
+        measure::measure(root, &runs, options.side_by_side())
     }
 
     /// One-way times by the names that published/vorakosit2001.toml has for them.
@@ -150,10 +147,10 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
             machine.name()
         )));
     }
-    check_json(options.json.as_deref(), &machine)?;
+    options.measure.check(&machine)?;
     let published = Published::of_paper(root, PAPER)?;
     let plan = Plan::new(root, &chosen)?;
-    let runs = match plan.measure(root, options.jobs) {
+    let runs = match plan.measure(root, &options.measure) {
         Ok(runs) => runs,
         Err(broken) => return Ok(broken.tell()),
     };
@@ -163,12 +160,7 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
         overrides: &options.overrides,
         columns: plan.columns(&published, &plan.named(&runs)),
     };
-    if let Some(file) = &options.json {
-        write_json(file, &table)?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::write(&text(&table, &Terminal::of_stdout()))?;
-    }
+    options.measure.tell(&table, |terminal| text(&table, terminal))?;
     Ok(0)
 }
 
@@ -180,7 +172,7 @@ pub fn validate(
 ) -> Result<u8, UsageError> {
     let published = Published::of_machine(root, machine)?;
     let plan = Plan::new(root, &options.machine)?;
-    match plan.measure(root, options.jobs) {
+    match plan.measure(root, &options.measure) {
         Ok(runs) => {
             tell(options, machine, (&published, &plan.named(&runs)))?;
             Ok(0)

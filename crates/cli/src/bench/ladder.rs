@@ -4,10 +4,9 @@
 use super::measure::{self, gb_per_s, saving_us, Job, Measured, Point, Program};
 use super::published::{compare, Comparison, Published};
 use super::rungs::{Rung, ASIDE, CLIMB, FULL};
-use super::{check_json, table, write_json};
+use super::table;
 use crate::args::LadderOptions;
 use crate::root::Root;
-use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use abi::seastar::TRACE_COUNT;
@@ -98,12 +97,7 @@ pub fn ladder(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> {
     };
     let mut ladder = plan.ladder(&measured)?;
     ladder.published = compare(&published, &measurements(&ladder), &plan.machine);
-    if let Some(file) = &options.json {
-        write_json(file, &ladder)?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::write(&table::ladder(&ladder, &Terminal::of_stdout()))?;
-    }
+    options.measure.tell(&ladder, |terminal| table::ladder(&ladder, terminal))?;
     Ok(0)
 }
 
@@ -123,15 +117,14 @@ impl Plan {
     /// Reads the machine and builds its firmware, once for each rung.
     pub fn new(root: &Root, options: &LadderOptions) -> Result<Plan, UsageError> {
         let machine = machines::chosen(root, &options.machine)?;
-        check_json(options.json.as_deref(), &machine)?;
+        options.measure.check(&machine)?;
         if let Some(set) = machine.overrides().iter().find(|set| set.starts_with("firmware.")) {
             return Err(UsageError(format!("--set {set}: the ladder chooses the firmware itself")));
         }
         let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
         let images = build(root, &machine, &rungs)?;
         let jobs = jobs(options, &rungs);
-        let side_by_side =
-            options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
+        let side_by_side = options.measure.side_by_side();
         Ok(Plan { machine, jobs, side_by_side, rungs, images })
     }
 

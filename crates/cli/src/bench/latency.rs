@@ -1,10 +1,9 @@
 //! `sunstar bench latency`: the ping-pong on several machines, side by side.
 
 use super::measure::{self, Job, Point, Program};
-use super::{check_json, table, write_json};
+use super::table;
 use crate::args::{LatencyOptions, MachineOptions};
 use crate::root::Root;
-use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use serde::Serialize;
@@ -24,7 +23,7 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, UsageError> 
         let chosen = MachineOptions { machine: name.clone(), overrides: options.overrides.clone() };
         // What is wrong with a machine is told before anything runs.
         let parameters = machines::chosen(root, &chosen)?;
-        check_json(options.json.as_deref(), &parameters)?;
+        options.measure.check(&parameters)?;
         firmware::folder_if_any(root, &parameters)?;
         jobs.push(Job {
             title: name.clone(),
@@ -34,25 +33,20 @@ pub fn latency(root: &Root, options: &LatencyOptions) -> Result<u8, UsageError> 
             trace: false,
         });
     }
-    let side_by_side =
-        options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
-    let measured = match measure::measure(root, &jobs, side_by_side) {
+    let measured = match measure::measure(root, &jobs, options.measure.side_by_side()) {
         Ok(measured) => measured,
         Err(broken) => return Ok(broken.tell()),
     };
     let columns = options.machines.iter().zip(&measured);
-    if let Some(file) = &options.json {
-        let columns = columns.clone().map(|(machine, run)| Column {
-            machine,
-            overrides: &options.overrides,
-            points: &run.curve,
-        });
-        write_json(file, &columns.collect::<Vec<_>>())?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
+    let told = columns.clone().map(|(machine, run)| Column {
+        machine,
+        overrides: &options.overrides,
+        points: &run.curve,
+    });
+    options.measure.tell(&told.collect::<Vec<_>>(), |terminal| {
         let columns: Vec<(String, Vec<Point>)> =
             columns.map(|(name, run)| (name.clone(), run.curve.clone())).collect();
-        terminal::write(&table::latency(&columns, &Terminal::of_stdout()))?;
-    }
+        table::latency(&columns, terminal)
+    })?;
     Ok(0)
 }

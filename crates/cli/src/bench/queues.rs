@@ -8,11 +8,10 @@ mod page;
 use super::measure::{self, Broken, Job, Measured, Program, Queued};
 use super::published::Published;
 use super::validate::tell;
-use super::{check_json, write_json};
 use crate::args::queues::{BenchQueuesOptions, LONGEST_MAX};
-use crate::args::{LadderOptions, MachineOptions};
+use crate::args::{LadderOptions, MachineOptions, MeasureOptions};
 use crate::root::Root;
-use crate::terminal::{self, Terminal};
+use crate::terminal::Terminal;
 use crate::usage_error::UsageError;
 use crate::{firmware, machines, outputs, run};
 use machine::parameters::Parameters;
@@ -133,10 +132,8 @@ impl Plan {
     }
 
     /// Runs all jobs.
-    fn measure(&self, root: &Root, jobs: Option<u16>) -> Result<Vec<Measured>, Broken> {
-        let side_by_side =
-            jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
-        measure::measure(root, &self.jobs, side_by_side)
+    fn measure(&self, root: &Root, options: &MeasureOptions) -> Result<Vec<Measured>, Broken> {
+        measure::measure(root, &self.jobs, options.side_by_side())
     }
 
     fn figures<'a>(
@@ -172,7 +169,7 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageErro
             machine.name()
         )));
     }
-    check_json(options.json.as_deref(), &machine)?;
+    options.measure.check(&machine)?;
     firmware::folder_if_any(root, &machine)?;
     if let Some(page) = &options.page {
         let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
@@ -181,17 +178,12 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageErro
     }
     let variants = Variant::of(&machine, &options.overrides);
     let plan = Plan::new(&chosen, (&machine, variants), (options.bytes, options.longest));
-    let runs = match plan.measure(root, options.jobs) {
+    let runs = match plan.measure(root, &options.measure) {
         Ok(runs) => runs,
         Err(broken) => return Ok(broken.tell()),
     };
     let figures = plan.figures(&machine, &options.overrides, (options.bytes, runs));
-    if let Some(file) = &options.json {
-        write_json(file, &figures)?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::write(&text(&figures, &Terminal::of_stdout()))?;
-    }
+    options.measure.tell(&figures, |terminal| text(&figures, terminal))?;
     options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&figures)))?;
     Ok(0)
 }
@@ -207,7 +199,7 @@ pub fn validate(
     let overrides = &options.machine.overrides;
     let variants = Variant::of(machine, overrides);
     let plan = Plan::new(&options.machine, (machine, variants), (0, LONGEST_MAX));
-    let runs = match plan.measure(root, options.jobs) {
+    let runs = match plan.measure(root, &options.measure) {
         Ok(runs) => runs,
         Err(broken) => return Ok(broken.tell()),
     };

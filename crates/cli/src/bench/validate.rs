@@ -7,11 +7,10 @@ use super::measure::{self, Job, Program};
 use super::published::{compare, Published};
 use super::queues;
 use super::rungs::{Rung, FULL};
-use super::{table, write_json};
+use super::table;
 use crate::args::LadderOptions;
 use crate::machines;
 use crate::root::Root;
-use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
@@ -66,12 +65,7 @@ pub(super) fn tell(
     (published, measured): (&[Published], &BTreeMap<String, f64>),
 ) -> Result<(), UsageError> {
     let results = compare(published, measured, machine);
-    if let Some(file) = &options.json {
-        write_json(file, &results)?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        let text = table::validation(machine, (published, &results), &Terminal::of_stdout());
-        terminal::write(&text)?;
-    }
-    Ok(())
+    options
+        .measure
+        .tell(&results, |terminal| table::validation(machine, (published, &results), terminal))
 }

@@ -6,10 +6,9 @@ pub mod account;
 mod page;
 
 use super::measure::{self, Job, Measured, Program};
-use super::{check_json, write_json};
 use crate::args::{MachineOptions, RdmaOptions};
 use crate::root::Root;
-use crate::terminal::{self, Terminal};
+use crate::terminal::Terminal;
 use crate::usage_error::UsageError;
 use crate::{machines, outputs, run};
 use account::Account;
@@ -107,26 +106,19 @@ pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, UsageError> {
             machine.name()
         )));
     }
-    check_json(options.json.as_deref(), &machine)?;
+    options.measure.check(&machine)?;
     if let Some(page) = &options.page {
         let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
         outputs::check(&[("--page", page)], &inputs)?;
         crate::report::check_page(page)?;
     }
     let plan = Plan::new(&chosen, options.largest);
-    let side_by_side =
-        options.jobs.map_or_else(|| measure::side_by_side(measure::RUN_KIB), usize::from);
-    let runs = match measure::measure(root, &plan.jobs, side_by_side) {
+    let runs = match measure::measure(root, &plan.jobs, options.measure.side_by_side()) {
         Ok(runs) => runs,
         Err(broken) => return Ok(broken.tell()),
     };
     let figures = plan.figures(&machine, options, &runs);
-    if let Some(file) = &options.json {
-        write_json(file, &figures)?;
-    }
-    if options.json.as_ref().is_none_or(|file| file.as_os_str() != "-") {
-        terminal::write(&table(&figures, &Terminal::of_stdout()))?;
-    }
+    options.measure.tell(&figures, |terminal| table(&figures, terminal))?;
     options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&figures)))?;
     Ok(0)
 }
