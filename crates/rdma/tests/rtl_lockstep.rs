@@ -393,28 +393,29 @@ fn an_odd_card_with_one_lane_is_its_rtl() {
     check(odd(), 0..12, 40);
 }
 
-/// True if a program shows that RTL of one shape is not the model of another, or is spoilt.
-fn differs(design: NicDesign, params: Params) -> bool {
+/// True if one of so many programs shows that RTL of one shape is not the model of another, or is spoilt.
+fn differs(design: NicDesign, params: Params, programs: u64) -> bool {
     let plays = |seed| catch_unwind(AssertUnwindSafe(|| play(design, params, seed, 40)));
-    (0..24).any(|seed| plays(seed).is_err())
+    (0..programs).any(|seed| plays(seed).is_err())
 }
 
 #[test]
 fn one_that_is_another_is_found_out() {
     let design = built(odd());
-    assert!(!differs(design, odd()));
-    assert!(differs(design, Params { credit_words: 8, ..odd() }));
-    assert!(differs(design, Params { reads_max: 2, ..odd() }));
+    assert!(!differs(design, odd(), 24));
+    assert!(differs(design, Params { credit_words: 8, ..odd() }, 24));
+    assert!(differs(design, Params { reads_max: 2, ..odd() }, 24));
 }
 
 #[test]
-#[ignore = "long: verilates the NIC for each of some forty bugs; make soak"]
+#[ignore = "long: verilates the NIC for each of some forty bugs, or MUTANT alone; make soak"]
 fn mutants_are_found() {
     let place = DesignPaths::of_tests();
     let text = fs::read_to_string(place.root.join("crates/rdma/tests/rtl/bugs.toml")).unwrap();
     let bugs: toml::Table = toml::from_str(&text).unwrap();
     let mut missed = Vec::new();
-    for (name, bug) in &bugs {
+    let wanted = std::env::var("MUTANT").ok();
+    for (name, bug) in bugs.iter().filter(|(name, _)| wanted.as_ref().is_none_or(|w| w == *name)) {
         let folder = format!("build/verilated/bugs/{name}");
         let copy = place.root.join(&folder);
         fs::create_dir_all(&copy).unwrap();
@@ -433,7 +434,8 @@ fn mutants_are_found() {
         }
         fs::write(&file, source).unwrap();
         let design = NicDesign::of(&place, &folder, &odd()).unwrap_or_else(|why| panic!("{why}"));
-        let found = differs(design, odd());
+        // A card freezes in one program of twelve, and then has seldom something to send.
+        let found = differs(design, odd(), 240);
         println!("{name}: {}", if found { "found" } else { "NOT FOUND" });
         if !found {
             missed.push(name);
