@@ -5,6 +5,7 @@
  *
  * Rank 0 sends, and each rank prints what its card has counted, and in what states it is. */
 #include "traffic.h"
+#include <registers_forth.h>
 #include <sunstar_nic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +36,6 @@ static const struct {
     {"credits_out", FORTH_REGISTER_CREDITS_OUT},
 };
 
-static unsigned field(uint64_t word, unsigned place, unsigned bits)
-{
-    return (unsigned)(word >> place) & ((1u << bits) - 1);
-}
-
 static void states(volatile uint64_t *nic)
 {
     static const char *const owners[] = {"nobody", "a read", "a packet to memory",
@@ -49,11 +45,12 @@ static void states(volatile uint64_t *nic)
                                          "trailer", "made up"};
     const uint64_t word = nic_read(nic, FORTH_REGISTER_STATES);
     printf("  the bus is used for %s; reads open: %u; descriptors queued: %u\n",
-           owners[field(word, FORTH_STATE_BUS_OWNER, 2)], field(word, FORTH_STATE_READS, 4),
-           field(word, FORTH_STATE_QUEUE, 4));
-    printf("  sends %s, receives %s%s\n", sends[field(word, FORTH_STATE_SEND, 4) % 6],
-           parses[field(word, FORTH_STATE_PARSE, 4) % 6],
-           field(word, FORTH_STATE_FROZEN, 1) ? "; frozen by an error" : "");
+           owners[forth_register_states_get_bus_owner(word) % 4],
+           (unsigned)forth_register_states_get_reads(word),
+           (unsigned)forth_register_states_get_queue(word));
+    printf("  sends %s, receives %s%s\n", sends[forth_register_states_get_send(word) % 6],
+           parses[forth_register_states_get_parse(word) % 6],
+           forth_register_states_get_frozen(word) ? "; frozen by an error" : "");
 }
 
 static void lanes(volatile uint64_t *nic)
@@ -64,11 +61,11 @@ static void lanes(volatile uint64_t *nic)
         const uint64_t word = nic_read(nic, FORTH_REGISTER_LANES);
         printf("  lane %u: %s, %u bytes late; fullest synchronisation FIFO %u; buffer errors %u, "
                "corrections %u\n",
-               lane, field(word, FORTH_LANE_STATUS_COMMA, 1) ? "aligned" : "not aligned",
-               field(word, FORTH_LANE_STATUS_SHIFT, 2),
-               field(word, FORTH_LANE_STATUS_SYNC_LEVEL, 4),
-               field(word, FORTH_LANE_STATUS_BUFFER_ERRORS, 8),
-               field(word, FORTH_LANE_STATUS_CORRECTIONS, 8));
+               lane, forth_register_lanes_get_comma(word) ? "aligned" : "not aligned",
+               (unsigned)forth_register_lanes_get_shift(word),
+               (unsigned)forth_register_lanes_get_sync_level(word),
+               (unsigned)forth_register_lanes_get_buffer_errors(word),
+               (unsigned)forth_register_lanes_get_corrections(word));
     }
 }
 

@@ -6,6 +6,7 @@
  * Rank 0 sends while all memories take samples; each rank then prints the last LINES of each, oldest
  * first. */
 #include "traffic.h"
+#include <registers_forth.h>
 #include <sunstar_nic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ static const char *const points[] = {"into the sending FIFO", "out of the sendin
 
 static void decode(uint64_t data, unsigned tag)
 {
-    printf("  +%-3u ", tag >> FORTH_TRACE_TAG_GAP_SHIFT);
-    switch (tag & FORTH_TRACE_TAG_KIND_MASK) {
+    printf("  +%-3u ", (unsigned)forth_register_trace_tag_get_gap(tag));
+    switch (forth_register_trace_tag_get_kind(tag)) {
     case FORTH_TRACE_TAG_DATA:
         printf("data   %016llx\n", (unsigned long long)data);
         break;
