@@ -142,7 +142,7 @@ pub mod socket_call {
     pub const POLL: u32 = 13;
 }
 
-/// Calls of libibverbs to the kernel module and the card.
+/// Calls of libibverbs and of forth.h to the kernel module and the card.
 ///
 /// Source: own design.
 pub mod verbs_call {
@@ -160,8 +160,14 @@ pub mod verbs_call {
     pub const LOOK: u32 = 6;
     /// Offset of an aligned word of 8 bytes in the card's memory region: tells it.
     pub const LOAD: u32 = 7;
-    /// The same, and a word that is written there.
+    /// Offset, bytes (1 to 64), and words with them, lowest byte first: the program stores them there by one instruction.
     pub const STORE: u32 = 8;
+    /// Address of a page of the program's: the request queue is the program's from now on, and the page that of the word of notifications.
+    pub const QUEUE: u32 = 9;
+    /// Node, key, byte of the region: tells its physical address, and how many bytes follow in its page and region.
+    pub const WHERE: u32 = 10;
+    /// The processor's write-combining buffers are emptied.
+    pub const FENCE: u32 = 11;
 }
 
 /// Ways in which a process moves runs.

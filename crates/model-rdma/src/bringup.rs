@@ -149,7 +149,8 @@ impl<'a> BringUp<'a> {
         self.library.load(offset)
     }
     fn write(&self, offset: u32, value: impl Into<u64>) {
-        self.library.store(offset, value.into());
+        let word: u64 = value.into();
+        self.library.store(offset, &word.to_le_bytes());
     }
     /// Writes a register and waits until the lanes' half has seen it, too.
     fn set(&self, offset: u32, value: impl Into<u64>) {

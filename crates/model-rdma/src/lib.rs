@@ -20,6 +20,7 @@ mod chip;
 mod conservation;
 mod console;
 mod library;
+mod mapped;
 mod memory;
 mod message_path;
 mod module;

@@ -1,11 +1,12 @@
 //! The host library: remote writes of any length between registered buffers, out of descriptors of the card.
 
 use super::card::FENCE;
+use super::mapped::MappedQueue;
 use super::memory::{frame, set_word, word, Watch, PAGE};
 use super::module::{doorbell, pages, Module};
 use super::tally::add;
 use ::rdma::RemoteWrite;
-use abi::forth::{control, Descriptor, WORDS_MAX};
+use abi::forth::{control, Descriptor, QUEUE_SIZE, WORDS_MAX};
 use abi::MessageId;
 use des::Time;
 use host::Cpu;
@@ -15,6 +16,8 @@ use pcibus::REGION;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+
+mod window;
 
 /// Descriptors that a buffer of write combining takes before it leaves by itself.
 const LINE_DESCRIPTORS: u32 = pci::LINE as u32 / Descriptor::SIZE as u32;
@@ -96,6 +99,8 @@ mod function {
     pub const POST_SEND: Function = (7, "ibv_post_send");
     pub const POLL_CQ: Function = (8, "ibv_poll_cq");
     pub const LOOK: Function = (9, "a look at registered memory");
+    pub const LOAD: Function = (10, "a load from the card");
+    pub const STORE: Function = (11, "a store to the card");
 }
 
 /// Receiver that waits at the other end for what is written.
@@ -127,6 +132,8 @@ pub(super) struct Library {
     /// Page out of which doorbells are rung: a word for each ring under way.
     bells: u64,
     rings: Cell<u64>,
+    /// The request queue, once it is a program's.
+    mapped: std::cell::RefCell<Option<MappedQueue>>,
 }
 
 impl Library {
@@ -152,6 +159,7 @@ impl Library {
             gathered: Cell::new(0),
             bells,
             rings: Cell::new(0),
+            mapped: Default::default(),
         }
     }
 
@@ -216,17 +224,6 @@ impl Library {
     pub fn look(&self, addr: u64) {
         let before = word(self.cpu.memory(), addr);
         self.in_call(function::LOOK, || self.poll(addr, |now| now != before));
-    }
-
-    /// The word at `offset` of the card's region, by two loads.
-    pub fn load(&self, offset: u32) -> u64 {
-        let low = self.cpu.mmio_read(REGION + offset);
-        let high = self.cpu.mmio_read(REGION + offset + 4);
-        u64::from(high) << 32 | u64::from(low)
-    }
-    /// Writes it.
-    pub fn store(&self, offset: u32, word: u64) {
-        self.cpu.mmio_write(REGION + offset, &word.to_le_bytes());
     }
 
     /// The driver.
@@ -346,7 +343,10 @@ impl Library {
 
     /// Sends out of the processor what was posted.
     pub fn fence(&self) {
-        self.in_call(function::FENCE, || self.flush());
+        self.in_call(function::FENCE, || {
+            self.leave();
+            self.flush();
+        });
     }
 
     fn flush(&self) {

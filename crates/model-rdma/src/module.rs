@@ -78,6 +78,10 @@ impl Module {
         }
     }
 
+    /// Nodes of the machine.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
     /// Words of buffer that a flow has at the other end.
     pub fn flow_words(&self) -> u16 {
         self.flow_words

@@ -48,7 +48,8 @@ struct Piece {
 /// Pieces on their way out, by where they are.
 #[derive(Default)]
 struct Out {
-    posted: VecDeque<Piece>,
+    /// `None`: the card will drop it.
+    posted: VecDeque<Option<Piece>>,
     queued: VecDeque<Piece>,
     read: VecDeque<Piece>,
     ready: VecDeque<Piece>,
@@ -204,7 +205,12 @@ impl Trail {
     /// A descriptor of it is posted: number `place` of `packets`.
     pub fn posts(&self, message: MessageId, to: u32, (place, packets): (u32, u32)) {
         let (first, last) = (place == 0, place + 1 == packets);
-        self.out.borrow_mut().posted.push_back(Piece { message, to, first, last });
+        self.out.borrow_mut().posted.push_back(Some(Piece { message, to, first, last }));
+    }
+
+    /// One is posted that the card drops.
+    pub fn posts_in_vain(&self) {
+        self.out.borrow_mut().posted.push_back(None);
     }
 
     /// The message from `source` for which a process has waited is in its memory.
@@ -284,7 +290,7 @@ impl Trail {
     fn bus(&self, now: Time, seen: Seen) {
         let out = &mut *self.out.borrow_mut();
         for _ in 0..seen.descriptors {
-            let Some(piece) = out.posted.pop_front() else { continue };
+            let Some(piece) = out.posted.pop_front().flatten() else { continue };
             if piece.first {
                 self.journal.mark(now, piece.message, Waypoint::CommandArrived);
             }

@@ -1,13 +1,13 @@
-//! Verbs of a program: what its library asks of kernel module and card.
+//! Verbs of a program, and its calls of forth.h: what its library asks of kernel module and card.
 //!
 //! A region's pages are pinned below 4 GB, where descriptors reach. Its key names it to all nodes: who writes
 //! there asks the owner's kernel once, over the administration network, where the region's pages are.
 
 use super::library::{Buffer, Library};
 use super::memory::PAGE;
-use super::module::pages;
+use super::module::{notify_addr, pages};
 use super::settings::Settings;
-use abi::forth::{register, table, REGION_SIZE};
+use abi::forth::{register, table, QUEUE_SIZE, REGION_SIZE};
 use abi::rank::verbs_call;
 use des::{Duration, Time};
 use host::{Cpu, SpaceId};
@@ -18,8 +18,11 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Numbers of the operating system's errors (errno(3)).
+const ENOENT: i32 = 2;
 const ENOMEM: i32 = 12;
+const EACCES: i32 = 13;
 const EFAULT: i32 = 14;
+const EBUSY: i32 = 16;
 const EINVAL: i32 = 22;
 /// Statuses of completions, as libibverbs has them.
 const PROTECTION: i32 = 4;
@@ -29,6 +32,8 @@ const REMOTE_WRITE: u64 = 2;
 
 /// Bytes of a word of the card.
 const WORD: u64 = 8;
+/// Bytes that an instruction stores at most.
+const STORE_MAX: u64 = 64;
 /// Bytes of a transfer at most.
 const TRANSFER_MAX: u64 = 16 << 20;
 /// Slots for payload that is taken when it is posted: more than there are transfers under way.
@@ -127,6 +132,8 @@ pub(super) struct Verbs {
     /// Pages with slots, once there are any.
     slots: Cell<Option<Buffer>>,
     taken: Cell<u64>,
+    /// Address of the word of notifications in a program with the request queue.
+    notified: Cell<Option<u64>>,
 }
 
 impl Verbs {
@@ -142,6 +149,7 @@ impl Verbs {
             known: RefCell::default(),
             slots: Cell::default(),
             taken: Cell::default(),
+            notified: Cell::default(),
         })
     }
 
@@ -232,6 +240,9 @@ impl Verbs {
     fn write(&self, a: &[u64]) -> VerbsAnswer {
         let (lkey, va, bytes, node) = (a[0] as u32, a[1], a[2], a[3] as u32);
         let (rkey, to, taken) = (a[4] as u32, a[5], a[6] != 0);
+        if self.library.is_mapped() {
+            return VerbsAnswer::error(EBUSY);
+        }
         let most = if taken { SLOT } else { TRANSFER_MAX };
         let whole = [bytes, to, if taken { 0 } else { va }].iter().all(|part| part % WORD == 0);
         if bytes == 0 || bytes > most || !whole || node >= self.shared.nodes || node == self.nid {
@@ -265,19 +276,64 @@ impl Verbs {
         VerbsAnswer::word(self.library.load(offset as u32))
     }
 
-    /// It stores one: registers only, since what stands in the request queue is the library's.
-    fn store(&self, offset: u64, word: u64) -> VerbsAnswer {
+    /// It stores bytes: a register, or to the request queue if that is its own.
+    fn store(&self, offset: u64, bytes: u64, words: &[u64]) -> VerbsAnswer {
         let registers = u64::from(register::CONTROL)..u64::from(table::LIMITS);
-        if offset % WORD != 0 || !registers.contains(&offset) {
+        let is_register = registers.contains(&offset) && offset % WORD == 0 && bytes == WORD;
+        let queued = self.library.is_mapped() && offset < QUEUE_SIZE.into();
+        let fits =
+            (1..=STORE_MAX).contains(&bytes) && (!queued || offset + bytes <= QUEUE_SIZE.into());
+        if !fits || !(is_register || queued) {
             return VerbsAnswer::error(EINVAL);
         }
-        self.library.store(offset as u32, word);
+        let stored: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.library.store(offset as u32, &stored[..bytes as usize]);
         VerbsAnswer::default()
+    }
+
+    /// The request queue becomes the program's, and the page at `va` that of the word of notifications.
+    fn map_queue(&self, va: u64) -> VerbsAnswer {
+        let memory = self.cpu.memory();
+        if va % PAGE != 0 || memory.borrow_mut().probe(self.space, va).is_err() {
+            return VerbsAnswer::error(EFAULT);
+        }
+        let page = notify_addr(self.nid);
+        if !self.cpu.kernel(|| self.library.map()) {
+            return VerbsAnswer::error(EBUSY);
+        }
+        memory.borrow_mut().bind(page, self.space, va);
+        self.notified.set(Some(va));
+        VerbsAnswer::default()
+    }
+
+    /// The physical address of a byte of a region, and how many follow in its page.
+    fn locate(&self, node: u64, key: u32, byte: u64) -> VerbsAnswer {
+        if node >= self.shared.nodes.into() {
+            return VerbsAnswer::error(EINVAL);
+        }
+        let region = if node == self.nid.into() {
+            self.cpu.kernel(|| self.regions.borrow().get(&key).copied())
+        } else {
+            self.remote(node as u32, key)
+        };
+        let Some(region) = region.filter(|region| byte < region.bytes) else {
+            return VerbsAnswer::error(ENOENT);
+        };
+        if node != self.nid.into() && region.access & REMOTE_WRITE == 0 {
+            return VerbsAnswer::error(EACCES);
+        }
+        let physical = region.buffer.phys(byte);
+        let follow = (PAGE - physical % PAGE).min(region.bytes - byte);
+        VerbsAnswer { code: 0, words: [physical, follow, 0, 0, 0, 0] }
     }
 
     /// The program looks at a word for the second time.
     fn look(&self, va: u64) -> VerbsAnswer {
         let va = va - va % WORD;
+        if self.notified.get() == Some(va) {
+            self.library.look(notify_addr(self.nid));
+            return VerbsAnswer::default();
+        }
         let region = self.regions.borrow().values().find(|region| region.holds(va, WORD)).copied();
         match region {
             Some(region) => {
@@ -310,7 +366,13 @@ impl rank::Verbs for Verbs {
             }
             verbs_call::LOOK => self.look(a[0]),
             verbs_call::LOAD => self.load(a[0]),
-            verbs_call::STORE => self.store(a[0], a[1]),
+            verbs_call::STORE => self.store(a[0], a[1], &a[2..]),
+            verbs_call::QUEUE => self.map_queue(a[0]),
+            verbs_call::WHERE => self.locate(a[0], a[1] as u32, a[2]),
+            verbs_call::FENCE => {
+                self.library.fence();
+                VerbsAnswer::default()
+            }
             _ => VerbsAnswer::error(EINVAL),
         }
     }
@@ -318,6 +380,9 @@ impl rank::Verbs for Verbs {
     fn close(&self) {
         for (key, region) in std::mem::take(&mut *self.regions.borrow_mut()) {
             self.release(key, &region);
+        }
+        if self.notified.take().is_some() {
+            self.cpu.memory().borrow_mut().unbind(notify_addr(self.nid));
         }
     }
 }

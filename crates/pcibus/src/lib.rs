@@ -209,8 +209,8 @@ impl<M: HostMemory> PciBus<M> {
     }
 }
 
-/// A store that is not combined.
-fn single(addr: u64, data: &[u8]) -> Burst {
+/// A store of up to 8 bytes within a word that is not combined, as what leaves the processor.
+pub fn single(addr: u64, data: &[u8]) -> Burst {
     let lane = (addr % WORD) as usize;
     let mut value = [0; 8];
     value[lane..lane + data.len()].copy_from_slice(data);

@@ -54,6 +54,11 @@ bool rank_guard_fault(const void *info, void *context);
 /* Single steps are ours from now on. */
 void rank_guard_begin(void);
 
+/* --- store.c --- */
+
+/* Bytes that the instruction at code stores, if all that it does is to store; else 0. */
+unsigned rank_store_bytes(const uint8_t *code);
+
 /* --- window.c --- */
 
 /* A fault of the program at that address: true if it was an access to the card, which goes on. */

@@ -28,6 +28,7 @@ mod endings;
 mod example;
 mod faults;
 mod firmware;
+mod forth;
 mod fortran;
 mod gdb;
 mod gdb_packets;

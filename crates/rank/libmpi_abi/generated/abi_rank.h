@@ -84,7 +84,7 @@
 #define RANK_SOCKET_CALL_ERROR RANK_U(12) /* Socket: the error number of a connect that has failed meanwhile, once. */
 #define RANK_SOCKET_CALL_POLL RANK_U(13) /* Address and number of rank_poll: how many of them have something. */
 
-/* Calls of libibverbs to the kernel module and the card. Source: own design. */
+/* Calls of libibverbs and of forth.h to the kernel module and the card. Source: own design. */
 #define RANK_VERBS_CALL_DEVICE RANK_U(1) /* Tells the number of the node, how many there are, lanes, pages that can be pinned. */
 #define RANK_VERBS_CALL_REGISTER RANK_U(2) /* Address, bytes, access flags: tells the key. */
 #define RANK_VERBS_CALL_DEREGISTER RANK_U(3) /* Key. */
@@ -92,7 +92,10 @@
 #define RANK_VERBS_CALL_COMPLETED RANK_U(5) /* 1 to wait until it is more than the second argument: tells how many descriptors are over. */
 #define RANK_VERBS_CALL_LOOK RANK_U(6) /* Address of a word in registered memory: waits until the card has changed it. */
 #define RANK_VERBS_CALL_LOAD RANK_U(7) /* Offset of an aligned word of 8 bytes in the card's memory region: tells it. */
-#define RANK_VERBS_CALL_STORE RANK_U(8) /* The same, and a word that is written there. */
+#define RANK_VERBS_CALL_STORE RANK_U(8) /* Offset, bytes (1 to 64), and words with them, lowest byte first: the program stores them there by one instruction. */
+#define RANK_VERBS_CALL_QUEUE RANK_U(9) /* Address of a page of the program's: the request queue is the program's from now on, and the page that of the word of notifications. */
+#define RANK_VERBS_CALL_WHERE RANK_U(10) /* Node, key, byte of the region: tells its physical address, and how many bytes follow in its page and region. */
+#define RANK_VERBS_CALL_FENCE RANK_U(11) /* The processor's write-combining buffers are emptied. */
 
 /* Ways in which a process moves runs. Source: own design. */
 #define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */

@@ -78,7 +78,10 @@ const OTHERS: [(&str, &str); 8] = [
          getsockopt ioctl listen read readv recv recvfrom recvmsg send sendmsg sendto shutdown \
          socket vdprintf write writev",
     ),
-    ("the card's memory region", "sunstar_nic_map"),
+    (
+        "the card's memory region, and its request queue (forth.h)",
+        "forth_fence forth_open forth_register forth_unregister forth_where sunstar_nic_map",
+    ),
     ("the node, and its memory", "gethostname mprotect uname"),
     (
         "the seam to the other libraries of a rank",

@@ -1,0 +1,141 @@
+//! Programs with `forth.h`: the request queue mapped, posts by plain stores.
+
+use crate::runner::{command, ended, root, Ended};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn compiled(folder: &Path, source: &str) -> PathBuf {
+    let output = folder.join(Path::new(source).file_stem().unwrap());
+    let cc = Command::new("gcc")
+        .current_dir(root())
+        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", source, "-o"])
+        .arg(&output)
+        .output()
+        .expect("there is gcc");
+    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
+    output
+}
+
+/// A program on two nodes, with options of `run` and its own words.
+fn forth(source: &str, options: &[&str], words: &[&str]) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), source);
+    ended(command().args(["run", "-m", "forth", "-n", "2"]).args(options).arg(program).args(words))
+}
+
+const EXAMPLE: &str = "examples/rdma/mapped_queue.c";
+const STORES: &str = "tests/forth/stores.c";
+
+fn hash(run: &Ended) -> &str {
+    assert_eq!(run.code, 0, "{run:?}");
+    run.stdout.lines().find(|line| line.starts_with("Trace hash")).expect("a summary has one")
+}
+
+/// Microseconds a message.
+fn mean(run: &Ended) -> f64 {
+    let line = run.stdout.lines().find(|line| line.ends_with(" us a message"));
+    let number = line.and_then(|line| line.split(' ').next()?.parse().ok());
+    number.unwrap_or_else(|| panic!("{run:?}"))
+}
+
+#[test]
+fn the_header_is_c_and_cpp() {
+    for compiler in [["gcc", "-xc"], ["g++", "-xc++"]] {
+        let check = Command::new(compiler[0])
+            .current_dir(root())
+            .args(["-Wall", "-Wextra", "-Werror", "-Iinclude", "-fsyntax-only", compiler[1]])
+            .arg("include/forth.h")
+            .output()
+            .expect("there is a compiler");
+        assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+    }
+}
+
+/// A fence a message lets a descriptor leave alone; four without one leave together, and are faster.
+#[test]
+fn plain_stores_post_descriptors() {
+    let plain = forth(EXAMPLE, &[], &["plain", "40", "8"]);
+    assert_eq!(plain.code, 0, "{plain:?}");
+    assert!(plain.stdout.contains("the card has received 320 words"), "{plain:?}");
+    let line = forth(EXAMPLE, &[], &["line", "40", "8"]);
+    // Two stores of 8 bytes and one of 16 become the same burst.
+    assert_eq!(hash(&line), hash(&plain));
+    let together = forth(EXAMPLE, &[], &["none", "40", "8"]);
+    let apart = forth(EXAMPLE, &["--set", "pcix.combining=off"], &["plain", "40", "8"]);
+    let times = [mean(&together), mean(&plain), mean(&apart)];
+    assert!(times.is_sorted() && times[0] < times[1] && times[1] < times[2], "{times:?}");
+}
+
+#[test]
+fn hashes_are_equal_on_threads_and_on_the_rtl() {
+    let words = ["none", "20", "64"];
+    let model = forth(EXAMPLE, &[], &words);
+    for options in [&["-t", "2"][..], &["--rtl"], &["--rtl", "-t", "2"]] {
+        assert_eq!(hash(&forth(EXAMPLE, options, &words)), hash(&model), "{options:?}");
+    }
+}
+
+/// Each posts a descriptor also where its bytes are those that stand there.
+#[test]
+fn stores_of_all_sizes_post_descriptors() {
+    let kinds = [
+        "bytes", "halves", "words", "doubles", "vector", "streamed", "single", "copied", "repeated",
+    ];
+    for (first, options) in [(0, &[][..]), (2, &["--set", "pcix.combining=off"])] {
+        let run = forth(STORES, &[&["-q"], options].concat(), &[&first.to_string()]);
+        let lines: Vec<&str> = run.stdout.lines().collect();
+        assert_eq!((run.code, &lines[..]), (0, &kinds[first..]), "{run:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_an_error_or_a_sentence() {
+    let run = forth(STORES, &["-q"], &["-", "errors"]);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let expected = [
+        "open again: Device or resource busy",
+        "no bytes: Invalid argument",
+        "no memory: Bad address",
+        "no key: Invalid argument",
+        "no region: No such file or directory",
+        "beyond it: No such file or directory",
+        "no node: Invalid argument",
+    ];
+    assert_eq!((run.code, &lines[..]), (0, &expected[..]), "{run:?}");
+    // BAD_DESCRIPTOR
+    let status = format!("status {:x}\n", abi::forth::status_bit::BAD_DESCRIPTOR);
+    let run = forth(STORES, &["-q"], &["-", "descriptor"]);
+    assert_eq!((run.code, &run.stdout), (0, &status), "{run:?}");
+    for (what, sentence) in [
+        ("add", "a store to offset 0x0 of the request queue: plain stores within the page only"),
+        ("limits", "programs write the queue and the registers from 0x1000 to 0x1fff only"),
+        ("part", "a store of 4 bytes to offset 0x1020 of the card's memory region: a register"),
+    ] {
+        let run = forth(STORES, &["-q"], &["-", what]);
+        assert!(run.code != 0 && run.stderr.contains(sentence), "{what}: {run:?}");
+    }
+    // Elsewhere there is no card.
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), EXAMPLE);
+    let none = ended(command().args(["run", "-q", "-n", "1", "-m", "ideal"]).arg(program));
+    assert!(none.code == 1 && none.stderr.contains("there is no RDMA NIC here"), "{none:?}");
+}
+
+/// Account, timeline and capture know these stores and their messages.
+#[test]
+fn instruments_see_stores_and_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let pcap = folder.path().join("stores.pcapng");
+    let timeline = folder.path().join("timeline.pftrace");
+    let options =
+        ["--full", "--pcap", pcap.to_str().unwrap(), "--trace", timeline.to_str().unwrap()];
+    let run = forth(EXAMPLE, &options, &["plain", "10", "8"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for said in ["Messages 10 ", "a store to the card", "rdma_fence", "registered memory"] {
+        assert!(run.stdout.contains(said), "{said}: {run:?}");
+    }
+    let timeline = std::fs::read(timeline).unwrap();
+    let name = b"a store to the card";
+    assert!(timeline.windows(name.len()).any(|bytes| bytes == name));
+    assert!(std::fs::metadata(pcap).unwrap().len() > 10 * 64);
+}
