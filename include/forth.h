@@ -40,7 +40,7 @@ struct forth {
  * (errno(3)). */
 
 /* Opens the card and maps its request queue and the word of notifications. -ENODEV: this machine has no such
- * card; -EBUSY: the queue is in use, by verbs or since an earlier call. */
+ * card; -EBUSY: the queue is in use, by verbs or since an earlier call; -ENOMEM: no memory is left. */
 extern int forth_open(struct forth *forth) __attribute__((weak));
 
 /* Pins memory, so that the card can read it and, if remote is not 0, other nodes can write it. The result

@@ -140,9 +140,11 @@ FORTH_EXPORT int forth_open(struct forth *forth)
         return -ENODEV;
     uint64_t words[6];
     int code = rank_call_verbs(RANK_VERBS_CALL_DEVICE, "forth_open", 0, NULL, words);
+    if (code < 0)
+        return code;
     void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (code < 0 || page == MAP_FAILED)
-        return code < 0 ? code : -ENOMEM;
+    if (page == MAP_FAILED)
+        return -ENOMEM;
     *forth = (struct forth){.region = region, .notified = page, .node = (uint32_t)words[0],
                             .nodes = (uint32_t)words[1], .pages = (uint32_t)words[3]};
     const uint64_t arguments[] = {POINTER(page)};

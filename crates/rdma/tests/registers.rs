@@ -7,7 +7,7 @@ use abi::forth::register::{Control, Status, TABLE};
 use abi::forth::{control, control_bit, register, table, Descriptor};
 use abi::registers::{self, lies, Audit, Register, Violation};
 use bench::fabric::Cable;
-use bench::{Card, World};
+use bench::{odd, Card, World};
 use des::{Duration, Random};
 use pci::{DeviceIn, TargetRead, TargetWrite};
 use rdma::{Arrival, Nic, Params};
@@ -16,18 +16,7 @@ use serial::{ChannelParams, Fault, Symbols};
 
 /// Bindings, so that a handle can be a wrong one; the smallest buffers that the RTL is verilated with.
 fn params(source: u8) -> Params {
-    Params {
-        source,
-        queue_depth: 9,
-        tx_words: 64,
-        rx_words: 70,
-        peer_words: 70,
-        reads_max: 3,
-        bindings: 5,
-        lanes: 1,
-        credit_words: 7,
-        ..Params::default()
-    }
+    Params { source, ..odd() }
 }
 
 /// The RTL as a card of the bench's.

@@ -5,7 +5,7 @@ mod bench;
 
 use abi::forth::{control, control_bit, register, table, Descriptor};
 use bench::fabric::Cable;
-use bench::{Card, World, MEMORY_BYTES};
+use bench::{odd, Card, World, MEMORY_BYTES};
 use des::{Duration, Random};
 use pci::{Device, DeviceIn, DeviceOut};
 use rdma::{Arrival, Estimate, Nic, Params};
@@ -99,21 +99,6 @@ impl Card for Both {
 fn is_credit(symbol: &Symbol) -> bool {
     let credit = Word::Credit(Credit::new(0, 0)).half(0);
     symbol.control == credit.control && symbol.bytes & 0xFF == credit.bytes & 0xFF
-}
-
-/// A shape whose numbers are no powers of two, with a single lane and small buffers.
-fn odd() -> Params {
-    Params {
-        queue_depth: 9,
-        tx_words: 64,
-        rx_words: 70,
-        peer_words: 70,
-        reads_max: 3,
-        bindings: 5,
-        lanes: 1,
-        credit_words: 7,
-        ..Params::default()
-    }
 }
 
 /// Random actions of a world. Most messages are short: edges are expensive.

@@ -17,6 +17,21 @@ use rdma::{Arrival, Nic, Params, RemoteWrite, Spec, LINK_HZ};
 use serial::Symbols;
 use std::collections::VecDeque;
 
+/// A shape whose numbers are no powers of two, with a single lane and small buffers.
+pub fn odd() -> Params {
+    Params {
+        queue_depth: 9,
+        tx_words: 64,
+        rx_words: 70,
+        peer_words: 70,
+        reads_max: 3,
+        bindings: 5,
+        lanes: 1,
+        credit_words: 7,
+        ..Params::default()
+    }
+}
+
 /// Address at which hosts put the card's region.
 pub const REGION: u64 = 0xF000_0000;
 /// Bytes of a host's memory.
