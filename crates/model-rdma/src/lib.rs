@@ -24,6 +24,8 @@ mod mapped;
 mod memory;
 mod message_path;
 mod module;
+mod partial;
+mod request_queue;
 mod settings;
 mod software;
 mod storage;
@@ -146,12 +148,11 @@ impl Machine<'_> {
             let lanes = settings.nic(nid).lanes;
             card.set_tap(Wiretap::new(nid, lanes, capture.tap(nid), streams));
         }
-        let module = Rc::new(Module::new(settings, nid, (tally, trail)));
+        let module = Rc::new(Module::new(settings, nid, (tally, trail, watch)));
         let ranks = (nid, bench.common.placement.ranks);
         journal.employ(nid..ranks.1.min(nid + 1));
         let calls = Rc::new(Calls::new(journal.clone(), (0, nid)));
-        let user = (calls, settings.combining);
-        let hosted = Hosted::new(ranks, self.work.clone(), module, watch, user);
+        let hosted = Hosted::new(ranks, self.work.clone(), module, calls);
         Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
     }
 }

@@ -1,8 +1,7 @@
 //! The host library: remote writes of any length between registered buffers, out of descriptors of the card.
 
-use super::card::FENCE;
 use super::mapped::MappedQueue;
-use super::memory::{frame, set_word, word, Watch, PAGE};
+use super::memory::{frame, set_word, word, PAGE};
 use super::module::{doorbell, pages, Module};
 use super::tally::add;
 use ::rdma::RemoteWrite;
@@ -17,10 +16,9 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+mod post_partial;
 mod window;
-
-/// Descriptors that a buffer of write combining takes before it leaves by itself.
-const LINE_DESCRIPTORS: u32 = pci::LINE as u32 / Descriptor::SIZE as u32;
+pub(super) use post_partial::Source;
 
 /// A buffer of pinned pages on a node.
 #[derive(Clone, Copy, Debug)]
@@ -117,8 +115,6 @@ pub(super) struct Library {
     cpu: Cpu,
     nid: u32,
     module: Rc<Module>,
-    watch: Rc<Watch>,
-    combining: bool,
     calls: Rc<Calls>,
     /// Descriptors posted, and those whose handles are free again.
     posted: Cell<u64>,
@@ -126,40 +122,31 @@ pub(super) struct Library {
     /// Descriptors that asked for a notification, by their number, oldest first.
     asked: std::cell::RefCell<VecDeque<u64>>,
     notified: Cell<u64>,
-    /// Descriptors in the buffer of write combining. It must be filled from its beginning on: it keeps no
-    /// order.
-    gathered: Cell<u32>,
     /// Page out of which doorbells are rung: a word for each ring under way.
     bells: u64,
     rings: Cell<u64>,
     /// The request queue, once it is a program's.
     mapped: std::cell::RefCell<Option<MappedQueue>>,
+    partial: post_partial::Partial,
 }
 
 impl Library {
-    /// In a process of node `nid`; `combining`: the request queue is mapped with write combining.
-    pub fn new(
-        cpu: &Cpu,
-        nid: u32,
-        (module, watch): (Rc<Module>, Rc<Watch>),
-        (calls, combining): (Rc<Calls>, bool),
-    ) -> Library {
+    /// In a process of node `nid`.
+    pub fn new(cpu: &Cpu, nid: u32, module: Rc<Module>, calls: Rc<Calls>) -> Library {
         let bells = module.pin(cpu, 1);
         Library {
             cpu: cpu.clone(),
             nid,
             module,
-            watch,
-            combining,
             calls,
             posted: Cell::new(0),
             freed: Cell::new(0),
             asked: Default::default(),
             notified: Cell::new(0),
-            gathered: Cell::new(0),
             bells,
             rings: Cell::new(0),
             mapped: Default::default(),
+            partial: Default::default(),
         }
     }
 
@@ -194,17 +181,6 @@ impl Library {
     /// The same, but what does not fill a buffer of write combining stays there until the fence.
     pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
         self.in_call(function::BEGIN, || self.post_all(from, to, bytes, (awaited, 0)));
-    }
-
-    /// The same for verbs; how many descriptors are over when it is. The last one asks for a notification if
-    /// somebody waits for that.
-    pub fn post_write(&self, from: Buffer, to: Buffer, bytes: u64, signalled: bool) -> u64 {
-        let last = if signalled { control::NOTIFY } else { 0 };
-        self.in_call(function::POST_SEND, || {
-            self.post_all(from, to, bytes, (Awaited::No, last));
-            self.flush();
-        });
-        self.posted.get()
     }
 
     /// Number of descriptors that have completed, according to the word in memory; waits until it exceeds
@@ -311,6 +287,8 @@ impl Library {
             interrupt: flags & control::INTERRUPT != 0,
         };
         let message_path = (self.nid as u8, flow as u8);
+        let queue = &self.module.queue;
+        queue.claim(true);
         self.module.trail.posts(id, flow, (place, packets));
         self.module.tally.posts(message_path, segment.from, segment.words, message);
         let descriptor = Descriptor {
@@ -319,26 +297,19 @@ impl Library {
             destination: segment.destination,
             control: u32::from(segment.words) | flags | flow << control::FLOW_SHIFT,
         };
-        self.store_descriptor(&descriptor);
+        queue.store(&self.cpu, &descriptor);
+        queue.claim(false);
         self.calls.handed_over(self.cpu.now(), id);
+        if self.module.owes_counts() {
+            self.cpu.kernel(|| self.module.tell_taken(&self.cpu));
+        }
     }
 
     /// Posts a descriptor that is no message's, past handles and trail: for who looks at the card itself.
     pub fn post_raw(&self, descriptor: &Descriptor) {
         self.cpu.spend(self.module.costs.post);
-        self.store_descriptor(descriptor);
+        self.module.queue.store(&self.cpu, descriptor);
         self.flush();
-    }
-
-    fn store_descriptor(&self, descriptor: &Descriptor) {
-        let mut bytes = [0; Descriptor::SIZE];
-        descriptor.emit(&mut bytes);
-        let line = REGION + self.gathered.get() * Descriptor::SIZE as u32;
-        self.gathered.set((self.gathered.get() + 1) % LINE_DESCRIPTORS);
-        let step = if self.combining { 8 } else { 4 };
-        for (offset, word) in (0..).step_by(step).zip(bytes.chunks(step)) {
-            self.cpu.mmio_write(line + offset, word);
-        }
     }
 
     /// Sends out of the processor what was posted.
@@ -350,10 +321,7 @@ impl Library {
     }
 
     fn flush(&self) {
-        if self.combining {
-            self.cpu.mmio_write(FENCE, &[0; 4]);
-            self.gathered.set(0);
-        }
+        self.module.queue.flush(&self.cpu);
     }
 
     /// Frees the handles of what the card has notified of, as far as the word in memory tells; waits for it
@@ -419,12 +387,12 @@ impl Library {
 
     /// Spins until the word at physical address `addr` is as wanted.
     fn poll(&self, addr: u64, wanted: impl Fn(u64) -> bool) {
-        self.watch.set(addr..addr + 8);
+        self.module.watch.set(addr..addr + 8);
         self.module.tally.polls(Some(self.cpu.waker()));
         while !wanted(word(self.cpu.memory(), addr)) {
             self.cpu.wait(self.cpu.costs().poll_period);
         }
-        self.watch.clear();
+        self.module.watch.clear();
         self.module.tally.polls(None);
     }
 

@@ -14,6 +14,8 @@ pub(super) const PAGE: u64 = 4096;
 pub(super) const FRAMES: u64 = 1 << 13;
 /// Physical address of the first one: the first that a kernel gives out.
 const FIRST: u64 = 1 << 20;
+/// Frames behind them for what the module itself has in memory, which nobody pins.
+const OWN_FRAMES: u64 = super::partial::FRAMES;
 
 /// Physical address of page `number` of those that node `nid` has pinned so far. Pages are scattered, as they
 /// are on a system that has run for long, and each host differently. All hosts know where the pages of all
@@ -25,9 +27,15 @@ pub(super) fn frame(nid: u32, number: u64) -> u64 {
     FIRST + scattered % FRAMES * PAGE
 }
 
+/// Physical address of a frame of the module's own, the same on all nodes.
+pub(super) fn own_frame(number: u64) -> u64 {
+    assert!(number < OWN_FRAMES, "the module knows its frames");
+    FIRST + (FRAMES + number) * PAGE
+}
+
 /// Reserves the frames; the kernel of a node does it before anything else.
 pub(super) fn reserve(memory: &SharedMemory) {
-    let first = memory.borrow_mut().alloc_kernel(FRAMES * PAGE, PAGE);
+    let first = memory.borrow_mut().alloc_kernel((FRAMES + OWN_FRAMES) * PAGE, PAGE);
     assert_eq!(first, FIRST, "it is the first thing that the kernel allocates");
 }
 
@@ -56,6 +64,11 @@ impl Watch {
     pub fn clear(&self) {
         self.words.set(Span(0, 0));
     }
+    /// True if a write to `addr` is waited for.
+    pub fn sees(&self, addr: u64) -> bool {
+        let Span(from, to) = self.words.get();
+        (from..to).contains(&addr)
+    }
     /// True if there was one, once.
     pub fn take(&self) -> bool {
         self.hit.take()
@@ -76,8 +89,7 @@ impl HostMemory for Behind {
         self.memory.borrow_mut().read_phys(addr, buf)
     }
     fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
-        let Span(from, to) = self.watch.words.get();
-        if (from..to).contains(&addr) {
+        if self.watch.sees(addr) {
             self.watch.hit.set(true);
         }
         self.memory.borrow_mut().write_phys(addr, data)

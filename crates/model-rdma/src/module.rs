@@ -1,6 +1,8 @@
 //! The kernel module: finds the card, sets it up, pins pages, and serves its interrupt in two halves.
 
-use super::memory::{self, frame, word, PAGE};
+use super::memory::{self, frame, word, Watch, PAGE};
+use super::partial::{is_inbox, Inbox};
+use super::request_queue::RequestQueue;
 use super::settings::{Costs, Settings};
 use super::tally::{add, Tally};
 use super::trail::Trail;
@@ -17,7 +19,7 @@ const COMMAND: u32 = 1 << 1 | 1 << 2 | 1 << 6;
 
 /// The driver of a node.
 pub(super) struct Module {
-    nid: u32,
+    pub nid: u32,
     nodes: u32,
     pub costs: Costs,
     second_look: bool,
@@ -28,6 +30,10 @@ pub(super) struct Module {
     bound: Cell<u32>,
     pub tally: Rc<Tally>,
     pub trail: Rc<Trail>,
+    pub watch: Rc<Watch>,
+    /// The request queue, which it shares with a process.
+    pub queue: RequestQueue,
+    pub inbox: Inbox,
     /// Pages pinned so far.
     pinned: Cell<u64>,
     /// Doorbells of each sender, as the bottom half has seen them last.
@@ -52,13 +58,22 @@ pub(super) fn doorbell(nid: u32, sender: u32) -> u64 {
     frame(nid, DOORBELLS_PAGE) + 8 * u64::from(sender)
 }
 
+/// True if what `source` writes at that address of node `nid` is for the handler.
+pub(super) fn is_for_handler(nid: u32, source: u32, addr: u64) -> bool {
+    addr == doorbell(nid, source) || is_inbox(source, addr)
+}
+
 /// Physical address on node `nid` to which its card writes the count of notifications.
 pub(super) fn notify_addr(nid: u32) -> u64 {
     frame(nid, NOTIFY_PAGE)
 }
 
 impl Module {
-    pub fn new(settings: &Settings, nid: u32, (tally, trail): (Rc<Tally>, Rc<Trail>)) -> Module {
+    pub fn new(
+        settings: &Settings,
+        nid: u32,
+        (tally, trail, watch): (Rc<Tally>, Rc<Trail>, Rc<Watch>),
+    ) -> Module {
         Module {
             nid,
             nodes: settings.nodes,
@@ -69,6 +84,9 @@ impl Module {
             bound: Cell::new(settings.nodes),
             tally,
             trail,
+            watch,
+            queue: RequestQueue::new(settings.combining),
+            inbox: Inbox::default(),
             pinned: Cell::new(0),
             seen: RefCell::new(vec![0; settings.nodes as usize]),
             first: RefCell::new(vec![None; settings.nodes as usize]),
@@ -200,7 +218,7 @@ impl Module {
             if before != count {
                 rung = true;
                 let sleeps = self.sleeper.borrow().is_some();
-                self.trail.drains((entered, cpu.now()), sender, sleeps);
+                self.trail.drains((entered, cpu.now()), sender, (sleeps, usize::MAX));
                 self.first.borrow_mut()[sender as usize].get_or_insert(cpu.now());
             }
         }
@@ -208,6 +226,7 @@ impl Module {
             cpu.spend(self.costs.doorbell);
             rung |= word(cpu.memory(), addr) == value;
         }
+        rung |= self.take_records(cpu, entered);
         if rung {
             if let Some(waker) = &*self.sleeper.borrow() {
                 waker.wake();

@@ -3,7 +3,6 @@
 
 use super::bringup::{self, BringUp};
 use super::library::Library;
-use super::memory::Watch;
 use super::module::Module;
 use super::storage::{self, Storage};
 use super::verbs::{Shared, Verbs};
@@ -35,9 +34,8 @@ pub(super) struct Hosted {
     ranks: u32,
     work: Work,
     module: Rc<Module>,
-    watch: Rc<Watch>,
-    /// Observers of calls, and true if the request queue is mapped with write combining.
-    user: (Rc<Calls>, bool),
+    /// Observers of calls.
+    calls: Rc<Calls>,
     slot: Rc<RankSlot>,
 }
 
@@ -55,10 +53,9 @@ impl Hosted {
         (rank, ranks): (u32, u32),
         work: Work,
         module: Rc<Module>,
-        watch: Rc<Watch>,
-        user: (Rc<Calls>, bool),
+        calls: Rc<Calls>,
     ) -> Hosted {
-        Hosted { rank, ranks, work, module, watch, user, slot: Rc::default() }
+        Hosted { rank, ranks, work, module, calls, slot: Rc::default() }
     }
 
     /// True if a rank runs here: a link has two ends, whatever the number of ranks.
@@ -94,8 +91,7 @@ impl Software for Hosted {
         let handler = self.module.clone();
         host.set_interrupt_handler(Rc::new(move |cpu| handler.interrupt(cpu)));
         let (rank, ranks, work) = (self.rank, self.ranks, self.work.clone());
-        let (module, watch, user) = (self.module.clone(), self.watch.clone(), self.user.clone());
-        let slot = self.slot.clone();
+        let (module, calls, slot) = (self.module.clone(), self.calls.clone(), self.slot.clone());
         // The workloads' ranks without work have pages for what the others send.
         let employed = self.is_employed() || matches!(work, Work::Workload(_));
         host.spawn("module", move |cpu| {
@@ -104,7 +100,7 @@ impl Software for Hosted {
                 return slot.ready.set(true);
             }
             cpu.spawn(&format!("rank {rank}"), move |cpu| {
-                let library = Rc::new(Library::new(&cpu, rank, (module, watch), user));
+                let library = Rc::new(Library::new(&cpu, rank, module, calls));
                 let wait = || {
                     slot.ready.set(true);
                     cpu.spend(launch.since(cpu.now()));

@@ -41,6 +41,8 @@ pub(super) struct Tally {
     pub interrupts: Cell<u64>,
     /// Looks after enabling that have found something.
     pub second_looks: Cell<u64>,
+    /// Parts of words that the handler has stored.
+    pub parts: Cell<u64>,
 }
 
 /// Adds to a counter.
@@ -62,6 +64,7 @@ impl Tally {
             reclaimed: Cell::default(),
             interrupts: Cell::default(),
             second_looks: Cell::default(),
+            parts: Cell::default(),
         }
     }
 
@@ -100,7 +103,7 @@ impl Tally {
         self.judge.as_ref().map_or(Ok(()), |judge| judge.spec().notified(source, count))
     }
 
-    pub fn counters(&self) -> [(&'static str, u64); 6] {
+    pub fn counters(&self) -> [(&'static str, u64); 7] {
         [
             ("host.posted", self.posted.get()),
             ("host.posted_words", self.posted_words.get()),
@@ -108,6 +111,7 @@ impl Tally {
             ("host.handles_reclaimed", self.reclaimed.get()),
             ("host.interrupts", self.interrupts.get()),
             ("host.second_looks", self.second_looks.get()),
+            ("host.parts_stored", self.parts.get()),
         ]
     }
 }

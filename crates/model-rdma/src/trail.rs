@@ -8,7 +8,7 @@
 //!  lanes ─► foreseen of their source ─► here, or rung ─► process, or handler
 //! ```
 
-use super::module::doorbell;
+use super::module::is_for_handler;
 use super::settings::NODES_MAX;
 use ::rdma::{Arrival, Header};
 use abi::forth::{mark, QUEUE_SIZE};
@@ -22,6 +22,8 @@ use serial::{Symbol, Word};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+
+mod of_module;
 
 /// The messages of a node.
 pub(super) struct Trail {
@@ -231,14 +233,15 @@ impl Trail {
     // ---- the handler -------------------------------------------------------------------------------------
 
     /// The handler, entered at `entered`, has found that `source` has rung; `sleeps`: a process waits for
-    /// such a ring.
-    pub fn drains(&self, (entered, now): (Time, Time), source: u32, sleeps: bool) {
+    /// such a ring. He has found so many at most.
+    pub fn drains(&self, (entered, now): (Time, Time), source: u32, (sleeps, most): (bool, usize)) {
         let come = &mut *self.come.borrow_mut();
         let rung = &mut come.rung[source as usize];
         if rung.is_empty() {
             rung.extend(self.early(now, &mut come.foreseen[source as usize]));
         }
-        for message in come.rung[source as usize].drain(..) {
+        let rung = &mut come.rung[source as usize];
+        for message in rung.drain(..most.min(rung.len())) {
             let interrupt = self.raised.get().min(entered);
             self.journal.with(message, |flight| {
                 // One that came while the handler ran has not waited for it.
@@ -358,7 +361,7 @@ impl Trail {
         come.foreseen[source].pop_front();
         self.journal.mark(now, message, Waypoint::Deposited);
         self.journal.watch(|watch| watch.stage(now, Engine::Receive, message, None));
-        let rings = u64::from(header.destination) == doorbell(self.nid, source as u32);
+        let rings = is_for_handler(self.nid, source as u32, header.destination.into());
         match (taken, awaited) {
             (true, _) => {}
             _ if spoilt => self.journal.dropped(message),

@@ -3,7 +3,7 @@
 //! A region's pages are pinned below 4 GB, where descriptors reach. Its key names it to all nodes: who writes
 //! there asks the owner's kernel once, over the administration network, where the region's pages are.
 
-use super::library::{Buffer, Library};
+use super::library::{Buffer, Library, Source};
 use super::memory::PAGE;
 use super::module::{notify_addr, pages};
 use super::settings::Settings;
@@ -48,6 +48,8 @@ struct Region {
     va: u64,
     bytes: u64,
     access: u64,
+    /// Others may write whole words only.
+    whole_words: bool,
     /// While it is registered.
     from: Time,
     until: Time,
@@ -174,7 +176,12 @@ impl Verbs {
         let key = self.keys.get() + 1;
         self.keys.set(key);
         let (from, until) = (self.cpu.now(), Time::NEVER);
-        let region = Region { buffer, va, bytes, access, from, until };
+        // Who has the request queue himself could not be interrupted there by the module's own descriptors.
+        let whole_words = self.library.is_mapped();
+        if access & REMOTE_WRITE != 0 && !whole_words {
+            self.library.module().inbox.serves.set(true);
+        }
+        let region = Region { buffer, va, bytes, access, whole_words, from, until };
         self.regions.borrow_mut().insert(key, region);
         self.shared.directory.add(self.nid, key, region);
         VerbsAnswer::word(key.into())
@@ -220,13 +227,17 @@ impl Verbs {
         Ok(slots)
     }
 
+    /// Bytes of the program's, if it has such memory.
+    fn bytes_at(&self, va: u64, bytes: u64) -> Option<Vec<u8>> {
+        let mut data = vec![0; bytes as usize];
+        let read = self.cpu.memory().borrow_mut().read(self.space, va, &mut data);
+        read.ok().map(|()| data)
+    }
+
     /// Payload that is taken now: where it stands until it is sent; none if the program has no such memory.
     fn slot(&self, va: u64, bytes: u64) -> Result<Option<Buffer>, i32> {
         let slots = self.slots()?;
-        let mut data = vec![0; bytes as usize];
-        if self.cpu.memory().borrow_mut().read(self.space, va, &mut data).is_err() {
-            return Ok(None);
-        }
+        let Some(data) = self.bytes_at(va, bytes) else { return Ok(None) };
         self.cpu.spend(self.cpu.copy_cost(bytes));
         let number = self.taken.get();
         self.taken.set(number + 1);
@@ -244,20 +255,23 @@ impl Verbs {
             return VerbsAnswer::error(EBUSY);
         }
         let most = if taken { SLOT } else { TRANSFER_MAX };
-        let whole = [bytes, to, if taken { 0 } else { va }].iter().all(|part| part % WORD == 0);
-        if bytes == 0 || bytes > most || !whole || node >= self.shared.nodes || node == self.nid {
+        if bytes == 0 || bytes > most || node >= self.shared.nodes || node == self.nid {
             return VerbsAnswer::error(EINVAL);
         }
-        let from = if taken {
-            match self.slot(va, bytes) {
-                Ok(slot) => slot,
+        let whole = [bytes, to, if taken { 0 } else { va }].iter().all(|part| part % WORD == 0);
+        let source = match (taken, whole) {
+            (true, true) => match self.slot(va, bytes) {
+                Ok(slot) => slot.map(Source::Registered),
                 Err(number) => return VerbsAnswer::error(number),
+            },
+            (true, false) => self.bytes_at(va, bytes).map(Source::Taken),
+            (false, _) => {
+                let own = self.regions.borrow().get(&lkey).copied();
+                let own = own.filter(|own| own.holds(va, bytes));
+                own.map(|own| Source::Registered(own.at(va)))
             }
-        } else {
-            let own = self.regions.borrow().get(&lkey).copied();
-            own.filter(|own| own.holds(va, bytes)).map(|own| own.at(va))
         };
-        let Some(from) = from else {
+        let Some(source) = source else {
             return VerbsAnswer { code: PROTECTION, ..VerbsAnswer::default() };
         };
         let writable = |region: &Region| region.access & REMOTE_WRITE != 0;
@@ -265,7 +279,16 @@ impl Verbs {
         let Some(target) = target else {
             return VerbsAnswer { code: REMOTE_ACCESS, ..VerbsAnswer::default() };
         };
-        VerbsAnswer::word(self.library.post_write(from, target.at(to), bytes, a[7] != 0))
+        let (signalled, library) = (a[7] != 0, &self.library);
+        match &source {
+            Source::Registered(from) if whole => {
+                VerbsAnswer::word(library.post_write(*from, target.at(to), bytes, signalled))
+            }
+            _ if target.whole_words => VerbsAnswer::error(EINVAL),
+            _ => library
+                .post_partial(&source, target.at(to), bytes, signalled)
+                .map_or(VerbsAnswer::error(ENOMEM), VerbsAnswer::word),
+        }
     }
 
     /// The program loads a word of the card's region: the bus has 32 bits for a load.

@@ -17,8 +17,6 @@
 
 #define VERBS_EXPORT __attribute__((visibility("default")))
 
-/* Bytes of a word of the card: it moves nothing smaller. */
-#define VERBS_WORD 8u
 #define VERBS_INLINE_MAX 256u
 #define VERBS_WORK_MAX 4096u
 #define VERBS_CQ_MAX 65536u

@@ -40,13 +40,9 @@ static int check(const struct qp *qp, const struct send *work)
     const uint32_t bytes = work->sges->bytes;
     const bool inlined = work->flags & SEND_INLINE;
     if (bytes == 0 || bytes > VERBS_MESSAGE_MAX)
-        return verbs_refuse(EINVAL, "ibv_post_send: a message has 8 bytes to 16 MB, not %u", bytes);
+        return verbs_refuse(EINVAL, "ibv_post_send: a message has 1 byte to 16 MB, not %u", bytes);
     if (inlined && bytes > qp->capacity.inline_bytes)
         return EINVAL;
-    if (bytes % VERBS_WORD || work->remote_address % VERBS_WORD ||
-        (!inlined && work->sges->address % VERBS_WORD))
-        return verbs_refuse(EINVAL, "ibv_post_send: the card moves words of 8 bytes: length and "
-                                    "addresses must be multiples of 8 (length %u)", bytes);
     return 0;
 }
 
@@ -71,6 +67,9 @@ static int post(struct qp *qp, const struct send *work)
                                   work->flags & SEND_INLINE ? 1 : 0, signalled};
     uint64_t words[6];
     const int code = verbs_call(RANK_VERBS_CALL_WRITE, 8, arguments, words);
+    if (code == -EINVAL)
+        return verbs_refuse(EINVAL, "ibv_post_send: only whole words of 8 bytes can be written to "
+                                    "the memory of a program that has the request queue");
     if (code < 0)
         return -code;
     if (code > 0) { /* the queue pair is in error, and says why */

@@ -109,6 +109,11 @@ impl Journal {
         flight.mark(called, Waypoint::CallEntered);
         flight.mark(put, Waypoint::PutEntered);
     }
+    /// A message of so many bytes for rank `to` begins that is the system's of node `nid`, and no rank's call.
+    pub fn begin_in_system(&self, at: Time, message: MessageId, nid: u32, (to, bytes): (u32, u64)) {
+        self.begin(message, (nid, at, "system"), (at, Chain::default()));
+        self.with(message, |flight| (flight.to, flight.bytes) = (Some(to), bytes));
+    }
     /// Sets kind and receiver of a message that has begun: its payload, unless it is a part of another
     /// message.
     pub fn begun(

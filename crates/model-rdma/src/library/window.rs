@@ -8,7 +8,7 @@ impl Library {
     pub fn map(&self) -> bool {
         let free = self.posted.get() == 0 && !self.is_mapped();
         if free {
-            *self.mapped.borrow_mut() = Some(MappedQueue::new(self.combining));
+            *self.mapped.borrow_mut() = Some(MappedQueue::new(self.module.queue.is_combining()));
         }
         free
     }
