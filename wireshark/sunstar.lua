@@ -5,7 +5,7 @@ local enums = {
   packet_flag = { FIRST = 1, LAST = 2, CONTROL = 4, RESUMED = 8 },
   portals_op = { [1] = "PUT", [2] = "GET", [3] = "REPLY", [4] = "ACK", [5] = "GETPUT", [6] = "CGETPUT", [7] = "GETADD" },
   header_flag = { INLINE = 1, ACK_REQUESTED = 2, FAILED = 4 },
-  control_op = { [1] = "TAKEN", [2] = "REFUSED", [3] = "CALLED" },
+  control_op = { [1] = "TAKEN", [2] = "REFUSED", [3] = "CALLED", [4] = "COLLECTIVE" },
 }
 
 local structures = {
@@ -73,10 +73,16 @@ local structures = {
   control_packet = { protocol = "control", size = 16, fields = {
     { name = "op", offset = 0, size = 1, scalar = true,
       field = ProtoField.uint8("control.op", "op", base.DEC, enums.control_op, nil, "control_op; 0 in an empty slot.") },
+    { name = "step", offset = 1, size = 1, scalar = true,
+      field = ProtoField.uint8("control.step", "step", base.DEC, nil, nil, "COLLECTIVE: the step of the receiver's schedule that awaits it.") },
     { name = "peer", offset = 2, size = 2, scalar = true,
       field = ProtoField.uint16("control.peer", "peer", base.DEC, nil, nil, "The node that gets it; in a slot, the node that sent it.") },
     { name = "number", offset = 4, size = 2, scalar = true,
-      field = ProtoField.uint16("control.number", "number", base.DEC, nil, nil, "Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused.") },
+      field = ProtoField.uint16("control.number", "number", base.DEC, nil, nil, "Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused; of COLLECTIVE, the group.") },
+    { name = "pid", offset = 6, size = 2, scalar = true,
+      field = ProtoField.uint16("control.pid", "pid", base.DEC, nil, nil, "COLLECTIVE: Portals process id of the receiver.") },
+    { name = "value", offset = 8, size = 8, scalar = false,
+      field = ProtoField.bytes("control.value", "value", base.NONE, "COLLECTIVE of a reduction: one entry, lower word first.") },
   } },
 }
 

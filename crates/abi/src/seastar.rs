@@ -87,6 +87,8 @@ pub mod control_op {
     pub const REFUSED: u8 = 2;
     /// There is room for the message that was refused.
     pub const CALLED: u8 = 3;
+    /// A step of a collective operation that firmware performs; of a reduction, an entry of it, in order.
+    pub const COLLECTIVE: u8 = 4;
 }
 
 /// Offsets of the fields of [`DmaCommand`], in bytes.
@@ -173,10 +175,16 @@ impl DmaCommand {
 pub mod control_packet {
     /// control_op; 0 in an empty slot.
     pub const OP: usize = 0;
+    /// COLLECTIVE: the step of the receiver's schedule that awaits it.
+    pub const STEP: usize = 1;
     /// The node that gets it; in a slot, the node that sent it.
     pub const PEER: usize = 2;
-    /// Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused.
+    /// Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused; of COLLECTIVE, the group.
     pub const NUMBER: usize = 4;
+    /// COLLECTIVE: Portals process id of the receiver.
+    pub const PID: usize = 6;
+    /// COLLECTIVE of a reduction: one entry, lower word first.
+    pub const VALUE: usize = 8;
 }
 
 /// A packet of the control class: an entry of the transmit engine's FIFO for it, its payload on the wire, and a slot in SRAM at the receiver.
@@ -186,10 +194,16 @@ pub mod control_packet {
 pub struct ControlPacket {
     /// control_op; 0 in an empty slot.
     pub op: u8,
+    /// COLLECTIVE: the step of the receiver's schedule that awaits it.
+    pub step: u8,
     /// The node that gets it; in a slot, the node that sent it.
     pub peer: u16,
-    /// Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused.
+    /// Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused; of COLLECTIVE, the group.
     pub number: u16,
+    /// COLLECTIVE: Portals process id of the receiver.
+    pub pid: u16,
+    /// COLLECTIVE of a reduction: one entry, lower word first.
+    pub value: [u32; 2],
 }
 impl ControlPacket {
     /// Bytes in memory.
@@ -197,16 +211,21 @@ impl ControlPacket {
     /// Scalar fields: name, offset and size in bytes.
     pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
         ("op", 0, 1),
+        ("step", 1, 1),
         ("peer", 2, 2),
         ("number", 4, 2),
+        ("pid", 6, 2),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
         Some(ControlPacket {
             op: bytes[0],
+            step: bytes[1],
             peer: u16::from_le_bytes([bytes[2], bytes[3]]),
             number: u16::from_le_bytes([bytes[4], bytes[5]]),
+            pid: u16::from_le_bytes([bytes[6], bytes[7]]),
+            value: [u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]), u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]])],
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -216,8 +235,12 @@ impl ControlPacket {
     pub fn emit(&self, bytes: &mut [u8]) {
         assert!(bytes.len() >= Self::SIZE, "ControlPacket needs 16 bytes");
         bytes[0] = self.op;
+        bytes[1] = self.step;
         bytes[2..4].copy_from_slice(&self.peer.to_le_bytes());
         bytes[4..6].copy_from_slice(&self.number.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.pid.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.value[0].to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.value[1].to_le_bytes());
     }
 }
 
@@ -255,6 +278,26 @@ pub const ENTRY_NONE: u32 = 0x0000_FFFF;
 ///
 /// Source: assumed.
 pub const EQ_NONE: u32 = 255;
+
+/// Steps of a group: enough for 16,383 processes.
+///
+/// Source: assumed.
+pub const GROUP_STEPS: u32 = 15;
+
+/// Groups of a process; one of them may reduce.
+///
+/// Source: assumed.
+pub const GROUPS: u32 = 8;
+
+/// Entries of a reduction by firmware: so many are worth an interrupt's processor time.
+///
+/// Source: brightwell2007: some 20 entries at 20 MFLOPS.
+pub const REDUCE_ENTRIES: u32 = 20;
+
+/// Entries a collect_command.
+///
+/// Source: assumed.
+pub const COLLECT_ENTRIES: u32 = 7;
 
 /// Operation: byte 0 of a command.
 ///
@@ -294,6 +337,10 @@ pub mod command_op {
     pub const CONTROL: u8 = 15;
     /// The kernel recovers: it has taken so many events about control and refusals (seen_command), and the firmware may post as many again; no result.
     pub const SEEN: u8 = 16;
+    /// Accelerated: open a group for collective operations (event RESULT), give it a step, or close it (group_command).
+    pub const GROUP: u8 = 17;
+    /// Accelerated: the process enters the next operation of a group (collect_command); event COLLECTIVE when it is over.
+    pub const COLLECT: u8 = 18;
 }
 
 /// Flags of an entry_command and of a match_entry.
@@ -316,7 +363,57 @@ pub mod entry_flag {
     pub const DESCRIPTOR: u8 = 64;
 }
 
-/// Results of UPDATE, UNLINK, COUNT and SYNC: the low half of event RESULT.
+/// Flags of a group_command.
+///
+/// Source: assumed.
+pub mod group_flag {
+    /// Step: tell a process.
+    pub const SEND: u8 = 1;
+    /// Step: then wait until somebody has told this one; entries that come are combined with those here.
+    pub const AWAIT: u8 = 2;
+    /// Step: entries that come take the place of those here.
+    pub const REPLACE: u8 = 4;
+    /// Open the group; result DONE, or REFUSED if there is no room.
+    pub const OPEN: u8 = 8;
+    /// Close the group. No operation may be under way.
+    pub const CLOSE: u8 = 16;
+}
+
+/// Operation of a reduction by firmware.
+///
+/// Source: MPI 5.0 section 6.9.2.
+pub mod reduce_op {
+    /// MPI_SUM
+    pub const SUM: u8 = 0;
+    /// MPI_MIN
+    pub const MIN: u8 = 1;
+    /// MPI_MAX
+    pub const MAX: u8 = 2;
+    /// MPI_BAND
+    pub const BAND: u8 = 3;
+    /// MPI_BOR
+    pub const BOR: u8 = 4;
+    /// MPI_BXOR
+    pub const BXOR: u8 = 5;
+}
+
+/// Type of the entries.
+///
+/// Source: assumed.
+pub mod reduce_type {
+    /// Signed, 32 bits.
+    pub const I32: u8 = 0;
+    /// Unsigned, 32 bits.
+    pub const U32: u8 = 1;
+    /// Signed, 64 bits.
+    pub const I64: u8 = 2;
+    /// Unsigned, 64 bits.
+    pub const U64: u8 = 3;
+    /// Floating point, 64 bits (IEEE 754 binary64), in software: SUM, MIN, MAX.
+    pub const F64: u8 = 4;
+}
+
+/// Results of UPDATE, UNLINK, COUNT, SYNC and GROUP: the low half of event RESULT.
 ///
 /// Source: assumed.
 pub mod entry_result {
@@ -326,7 +423,7 @@ pub mod entry_result {
     pub const IN_USE: u16 = 1;
     /// The entry, or its descriptor, was used up meanwhile.
     pub const GONE: u16 = 2;
-    /// UPDATE: queue `test` has had other messages than `seen` says.
+    /// UPDATE: queue `test` has had other messages than `seen` says. GROUP: no room.
     pub const REFUSED: u16 = 3;
 }
 
@@ -1141,6 +1238,185 @@ impl EntryCommand {
     }
 }
 
+/// Offsets of the fields of [`GroupCommand`], in bytes.
+pub mod group_command {
+    /// command_op GROUP
+    pub const OP: usize = 0;
+    /// Firmware process.
+    pub const PROCESS_INDEX: usize = 1;
+    /// Number of the group: the same for all its members, and another than that of every other group of this process.
+    pub const GROUP: usize = 2;
+    /// Number of the step; OPEN: steps in all, at most GROUP_STEPS.
+    pub const STEP: usize = 4;
+    /// group_flag bits
+    pub const FLAGS: usize = 5;
+    /// SEND: node.
+    pub const NID: usize = 6;
+    /// SEND: Portals process id.
+    pub const PID: usize = 8;
+    /// OPEN: not 0: operations of this group may be reductions.
+    pub const REDUCES: usize = 10;
+}
+
+/// GROUP: one process's part in the collective operations of a group. Its steps are done one after the other.
+///
+/// Source: a barrier and reductions by the network interface: brightwell2007; format assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupCommand {
+    /// command_op GROUP
+    pub op: u8,
+    /// Firmware process.
+    pub process_index: u8,
+    /// Number of the group: the same for all its members, and another than that of every other group of this process.
+    pub group: u16,
+    /// Number of the step; OPEN: steps in all, at most GROUP_STEPS.
+    pub step: u8,
+    /// group_flag bits
+    pub flags: u8,
+    /// SEND: node.
+    pub nid: u16,
+    /// SEND: Portals process id.
+    pub pid: u16,
+    /// OPEN: not 0: operations of this group may be reductions.
+    pub reduces: u8,
+}
+impl GroupCommand {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("group", 2, 2),
+        ("step", 4, 1),
+        ("flags", 5, 1),
+        ("nid", 6, 2),
+        ("pid", 8, 2),
+        ("reduces", 10, 1),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(GroupCommand {
+            op: bytes[0],
+            process_index: bytes[1],
+            group: u16::from_le_bytes([bytes[2], bytes[3]]),
+            step: bytes[4],
+            flags: bytes[5],
+            nid: u16::from_le_bytes([bytes[6], bytes[7]]),
+            pid: u16::from_le_bytes([bytes[8], bytes[9]]),
+            reduces: bytes[10],
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "GroupCommand needs 64 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.process_index;
+        bytes[2..4].copy_from_slice(&self.group.to_le_bytes());
+        bytes[4] = self.step;
+        bytes[5] = self.flags;
+        bytes[6..8].copy_from_slice(&self.nid.to_le_bytes());
+        bytes[8..10].copy_from_slice(&self.pid.to_le_bytes());
+        bytes[10] = self.reduces;
+    }
+}
+
+/// Offsets of the fields of [`CollectCommand`], in bytes.
+pub mod collect_command {
+    /// command_op COLLECT
+    pub const OP: usize = 0;
+    /// Firmware process.
+    pub const PROCESS_INDEX: usize = 1;
+    /// Number of the group.
+    pub const GROUP: usize = 2;
+    /// The first entry that this command brings; COLLECT_ENTRIES from there on, as far as there are any.
+    pub const FIRST: usize = 4;
+    /// Entries of the reduction in all, at most REDUCE_ENTRIES; 0: a barrier.
+    pub const ENTRIES: usize = 5;
+    /// reduce_op, and reduce_type from bit 4 on.
+    pub const KIND: usize = 6;
+    /// Entries of 64 bits, lower word first; those of 32 bits in the lower word.
+    pub const VALUES: usize = 8;
+}
+
+/// COLLECT: entries of a reduction, seven a command; the last one, or the only one of a barrier, begins the operation.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectCommand {
+    /// command_op COLLECT
+    pub op: u8,
+    /// Firmware process.
+    pub process_index: u8,
+    /// Number of the group.
+    pub group: u16,
+    /// The first entry that this command brings; COLLECT_ENTRIES from there on, as far as there are any.
+    pub first: u8,
+    /// Entries of the reduction in all, at most REDUCE_ENTRIES; 0: a barrier.
+    pub entries: u8,
+    /// reduce_op, and reduce_type from bit 4 on.
+    pub kind: u8,
+    /// Entries of 64 bits, lower word first; those of 32 bits in the lower word.
+    pub values: [u32; 14],
+}
+impl CollectCommand {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("group", 2, 2),
+        ("first", 4, 1),
+        ("entries", 5, 1),
+        ("kind", 6, 1),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(CollectCommand {
+            op: bytes[0],
+            process_index: bytes[1],
+            group: u16::from_le_bytes([bytes[2], bytes[3]]),
+            first: bytes[4],
+            entries: bytes[5],
+            kind: bytes[6],
+            values: [u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]), u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]), u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]), u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]), u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]), u32::from_le_bytes([bytes[28], bytes[29], bytes[30], bytes[31]]), u32::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35]]), u32::from_le_bytes([bytes[36], bytes[37], bytes[38], bytes[39]]), u32::from_le_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]), u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]), u32::from_le_bytes([bytes[48], bytes[49], bytes[50], bytes[51]]), u32::from_le_bytes([bytes[52], bytes[53], bytes[54], bytes[55]]), u32::from_le_bytes([bytes[56], bytes[57], bytes[58], bytes[59]]), u32::from_le_bytes([bytes[60], bytes[61], bytes[62], bytes[63]])],
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "CollectCommand needs 64 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.process_index;
+        bytes[2..4].copy_from_slice(&self.group.to_le_bytes());
+        bytes[4] = self.first;
+        bytes[5] = self.entries;
+        bytes[6] = self.kind;
+        bytes[8..12].copy_from_slice(&self.values[0].to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.values[1].to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.values[2].to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.values[3].to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.values[4].to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.values[5].to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.values[6].to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.values[7].to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.values[8].to_le_bytes());
+        bytes[44..48].copy_from_slice(&self.values[9].to_le_bytes());
+        bytes[48..52].copy_from_slice(&self.values[10].to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.values[11].to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.values[12].to_le_bytes());
+        bytes[60..64].copy_from_slice(&self.values[13].to_le_bytes());
+    }
+}
+
 /// Offsets of the fields of [`Niccb`], in bytes.
 pub mod niccb {
     /// Layout version.
@@ -1193,6 +1469,8 @@ pub mod niccb {
     pub const CALLED: usize = 176;
     /// Messages sent again because their receivers had refused them.
     pub const REPEATED: usize = 180;
+    /// Collective operations of processes that the firmware has finished.
+    pub const COLLECTIVES: usize = 184;
     /// \[0\] base, \[1\] records, \[2\] write index of the trace ring.
     pub const TRACEBUF_INFO: usize = 192;
     /// Bytes of `tracebuf_info`.
@@ -1254,6 +1532,8 @@ pub struct Niccb {
     pub called: u32,
     /// Messages sent again because their receivers had refused them.
     pub repeated: u32,
+    /// Collective operations of processes that the firmware has finished.
+    pub collectives: u32,
 }
 impl Niccb {
     /// Bytes in memory.
@@ -1285,6 +1565,7 @@ impl Niccb {
         ("refused", 172, 4),
         ("called", 176, 4),
         ("repeated", 180, 4),
+        ("collectives", 184, 4),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -1315,6 +1596,7 @@ impl Niccb {
             refused: u32::from_le_bytes([bytes[172], bytes[173], bytes[174], bytes[175]]),
             called: u32::from_le_bytes([bytes[176], bytes[177], bytes[178], bytes[179]]),
             repeated: u32::from_le_bytes([bytes[180], bytes[181], bytes[182], bytes[183]]),
+            collectives: u32::from_le_bytes([bytes[184], bytes[185], bytes[186], bytes[187]]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -1348,6 +1630,7 @@ impl Niccb {
         bytes[172..176].copy_from_slice(&self.refused.to_le_bytes());
         bytes[176..180].copy_from_slice(&self.called.to_le_bytes());
         bytes[180..184].copy_from_slice(&self.repeated.to_le_bytes());
+        bytes[184..188].copy_from_slice(&self.collectives.to_le_bytes());
     }
 }
 
@@ -1484,6 +1767,8 @@ pub mod event_type {
     pub const RX_GET: u16 = 6;
     /// Generic: the firmware ended an accelerated process because of a bad command; index: the process, and its op above bit 8.
     pub const PROCESS_ENDED: u16 = 7;
+    /// Accelerated: a collective operation is over; the number of its group in the place of the index. Results of a reduction stand behind what belongs to the upper pendings.
+    pub const COLLECTIVE: u16 = 8;
     /// A message without payload failed its CRC; index: pending.
     pub const ERR_RX_HDR_CRC: u16 = 135;
     /// A payload failed its end-to-end CRC; index: pending.

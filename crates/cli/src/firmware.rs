@@ -164,6 +164,9 @@ fn build_options(parameters: &Parameters) -> Vec<(&'static str, String)> {
     if parameters.choice("firmware.overflow") != "panic" {
         options.push(("OVERFLOW", parameters.choice("firmware.overflow").to_string()));
     }
+    if models::seastar::firmware::image::collectives(parameters) {
+        options.push(("COLLECTIVES", "on".to_string()));
+    }
     options
 }
 

@@ -456,7 +456,16 @@ fn portals(p: &Parameters) -> portals::Config {
 fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
     let mut algorithms = mpi::Algorithms::default();
     for collective in mpi::Algorithms::COLLECTIVES {
-        algorithms.set(collective, p.choice(&format!("mpi.{collective}")))?;
+        let (key, model) = (format!("mpi.{collective}"), p.model());
+        let chosen = p.choice(&key);
+        if chosen == "nic" && !model.collectives {
+            return Err(format!(
+                "{key}=nic: network interfaces of model {} perform no collective operations; take \
+                 another algorithm, or machine redstorm-accelerated",
+                model.name
+            ));
+        }
+        algorithms.set(collective, chosen)?;
     }
     let params = mpi::Params {
         call: p.duration("mpi.call"),

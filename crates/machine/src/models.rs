@@ -39,6 +39,8 @@ pub struct Model {
     pub console: Option<&'static str>,
     /// True if processes call MPI and Portals on it.
     pub processes: bool,
+    /// True if its network interfaces can perform MPI's collective operations.
+    pub collectives: bool,
     /// True if processes call verbs on it.
     pub verbs: bool,
     /// True if its cards are PCI devices for Linux guests.
@@ -76,6 +78,7 @@ impl Model {
             lanes: false,
             console: None,
             processes: false,
+            collectives: false,
             verbs: false,
             guests: false,
             workloads: &[],

@@ -210,6 +210,7 @@ fn driver(p: &Parameters) -> portals::seastar::Config {
         list_commands: 0,
         recovers: p.choice("firmware.overflow") == "host",
         accelerated: p.number("firmware.accelerated"),
+        collectives: crate::firmware::image::collectives(p),
         accelerated_tx_pendings: p.number("portals.accelerated_tx_pendings"),
         pools: portals::seastar::Pools::FULL,
         empty_interrupts: p.number("portals.empty_interrupts"),

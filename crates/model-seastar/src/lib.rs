@@ -35,6 +35,7 @@ pub static MODEL: Model = Model {
     packets: true,
     link_type: Some(147),
     processes: true,
+    collectives: true,
     nodes: run::nodes,
     check: run::check,
     ..Model::new(

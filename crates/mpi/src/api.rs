@@ -301,6 +301,7 @@ impl Process {
     pub(crate) fn remove_freed_comms(&mut self) -> Result<()> {
         for comm in self.comms.freed() {
             if !self.requests.use_comm(comm) {
+                self.close_groups(comm)?;
                 self.comms.remove(comm)?;
             }
         }

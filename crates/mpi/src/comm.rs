@@ -4,8 +4,10 @@ use crate::call::Attributes;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::local::World;
+use crate::request::RequestId;
 use crate::slots::Slots;
 use graph::Graph;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use topology::Cartesian;
 
@@ -67,8 +69,32 @@ pub(crate) struct Comm {
     pub freed: bool,
     /// Names it to those who observe: the same for all members.
     pub identity: u64,
+    /// Its groups on the network interface: for barriers, and for reductions.
+    pub groups: [OnNic; 2],
     /// Collective operations begun.
     collectives: u32,
+}
+
+/// A communicator's group on the network interface.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OnNic {
+    pub state: OnNicState,
+    /// Operations that were begun before all had agreed, in order: the request that holds each of them back.
+    pub held: VecDeque<RequestId>,
+}
+
+/// Knowledge of a member about a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnNicState {
+    /// No operation has asked for it.
+    #[default]
+    Unknown,
+    /// The first operation has asked, and not all have answered.
+    Asked,
+    /// All members have opened it.
+    Open,
+    /// One of them could not, so none has it.
+    Nowhere,
 }
 
 /// Tells communicators apart by number and members (FNV-1a).
@@ -147,6 +173,7 @@ impl Comms {
             graph: None,
             attributes: Attributes::new(),
             freed: false,
+            groups: Default::default(),
             collectives: 0,
         };
         let mut table = Slots::default();
@@ -241,6 +268,7 @@ impl Comms {
             graph: None,
             attributes,
             freed: false,
+            groups: Default::default(),
             identity: 0,
             collectives,
         };
@@ -262,7 +290,18 @@ impl Comms {
         let old = self.get(parent)?;
         let collectives = PASSING | tag as u32 & (PASSING - 1);
         let (cartesian, graph, attributes) = (None, None, Attributes::new());
-        let comm = Comm { rank, members, cartesian, graph, attributes, collectives, ..old.clone() };
+        let nowhere = || OnNic { state: OnNicState::Nowhere, held: VecDeque::new() };
+        let groups = [nowhere(), nowhere()];
+        let comm = Comm {
+            rank,
+            members,
+            cartesian,
+            graph,
+            attributes,
+            groups,
+            collectives,
+            ..old.clone()
+        };
         Ok(CommId(self.table.add(comm) as u32))
     }
     /// Forgets such a communicator; its number is its parent's.

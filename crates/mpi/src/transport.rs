@@ -10,8 +10,10 @@
 //!                               └── Ending ─┘
 //! ```
 
+use crate::datatype::Basic;
 use crate::error::{Error, Result};
 use crate::local::Local;
+use crate::reduction::op::Op;
 use crate::request::RequestId;
 
 pub(crate) mod portals;
@@ -98,6 +100,8 @@ pub enum Step {
     Failed(RequestId, Error),
     /// An operation has ended.
     Ended(Ending),
+    /// A collective operation has ended on the network interface.
+    Collected(RequestId),
 }
 
 /// Progress of a receive that was just begun.
@@ -114,6 +118,38 @@ pub enum Begun {
 /// A message that a probe has taken for a later receive (MPI_Mprobe), as the transport names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken(pub u64);
+
+/// A step of a process in the collective operations of a group: it tells another one, then awaits a word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupStep {
+    /// Rank of the world that is told.
+    pub tells: Option<u32>,
+    /// Wait until somebody has told this process, and its purpose.
+    pub awaits: Awaits,
+}
+
+/// Word that a step awaits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Awaits {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A word; entries of a reduction are combined with this process's.
+    Word,
+    /// Entries that take the place of this process's.
+    Result,
+}
+
+/// Entries of a reduction on the network interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entries {
+    pub(crate) op: Op,
+    pub(crate) basic: Basic,
+    /// Address of this process's entries, and of the result.
+    pub(crate) va: u64,
+    /// Number of entries.
+    pub(crate) count: u32,
+}
 
 /// Carries the messages of one process.
 pub trait Transport {
@@ -166,4 +202,23 @@ pub trait Transport {
 
     /// True if nothing reads this process's memory any more for sends that are over.
     fn is_quiet(&self) -> bool;
+
+    /// Gives the network interface a group's schedule for this process. False if it performs no collective
+    /// operations, or has no room.
+    fn open_group(&mut self, _: &mut Local, _group: u16, _: &[GroupStep], _reduces: bool) -> bool {
+        false
+    }
+
+    /// Takes back a group; nothing is under way in it.
+    fn close_group(&mut self, _: &mut Local, _group: u16) {}
+
+    /// True if the network interface can reduce such entries.
+    fn reduces(&self, _: &Entries) -> bool {
+        false
+    }
+
+    /// This process enters the next operation of an open group, after those that it has entered before.
+    fn collect(&mut self, _: &mut Local, _: RequestId, _group: u16, _: Option<Entries>) {
+        unreachable!("no group was opened");
+    }
 }

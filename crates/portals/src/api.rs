@@ -1,6 +1,7 @@
 //! Portals calls of a process. In generic mode every call enters the kernel, except that event queues,
 //! which are in the process's own memory, are read without it.
 
+mod collective;
 mod moves;
 mod on_nic;
 mod way;
@@ -15,6 +16,8 @@ use des::{Duration, Time};
 use host::{Cpu, SpaceId};
 use std::rc::Rc;
 use way::Way;
+
+pub use collective::{GroupStep, Reduced};
 
 /// Bytes of a region in a process's list: address and length.
 const IOVEC_SIZE: usize = 16;
@@ -446,7 +449,7 @@ impl Ni {
             if self.on_nic.is_some() {
                 self.cpu.spend(self.kernel.config.costs.event_get * eqs.len() as u64);
                 self.kernel.look(&self.cpu, self.slot);
-                if self.has_refused() {
+                if self.has_refused() || self.has_collected() {
                     return Err(Error::MdNoUpdate);
                 }
             }

@@ -9,7 +9,7 @@ pub mod library;
 mod mutant;
 mod nal;
 
-pub use api::{Ni, Polled, Target};
+pub use api::{GroupStep, Ni, Polled, Reduced, Target};
 pub use kernel::{
     Asked, Begun, Bridge, Config, Costs, Counters, Fate, Kernel, ObjectCall, Observer, Reaction,
     Returned, Slot, System, Told, TracePoint, Unobserved,

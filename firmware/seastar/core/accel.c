@@ -2,6 +2,7 @@
 
 #include "accel_state.h"
 #include "atomic.h"
+#include "collective.h"
 #include "event.h"
 #include "fifo.h"
 #include "niccb.h"
@@ -35,6 +36,9 @@ void accel_init(void)
 
 void accel_begin(uint32_t index)
 {
+#if OPT_COLLECTIVES
+    collective_begin(index);
+#endif
     struct accelerated *a = &accelerated[index - ACCELERATED_FIRST];
 
     match_init(&a->lists);

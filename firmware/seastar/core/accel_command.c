@@ -1,4 +1,5 @@
 #include "accel_state.h"
+#include "collective.h"
 #include "command.h"
 #include "niccb.h"
 #include "trace.h"
@@ -71,6 +72,18 @@ static int obey(uint32_t word0, const uint32_t *words)
     case SS_COMMAND_OP_SYNC:
         result = SS_ENTRY_RESULT_DONE;
         break;
+#if OPT_COLLECTIVES
+    case SS_COMMAND_OP_COLLECT:
+        return collective_enter(word0, words);
+    case SS_COMMAND_OP_GROUP: {
+        int silent = 0;
+
+        result = collective_group(word0, words, &silent);
+        if (silent)
+            return result;
+        break;
+    }
+#endif
     default:
         return COMMAND_BAD;
     }
@@ -136,6 +149,9 @@ static inline uint32_t command_words(uint32_t op)
     case SS_COMMAND_OP_RELEASE:
     case SS_COMMAND_OP_SYNC:
     case SS_COMMAND_OP_UNLINK:
+#if OPT_COLLECTIVES
+    case SS_COMMAND_OP_GROUP:
+#endif
         return 4;
     case SS_COMMAND_OP_TX:
         return 8;

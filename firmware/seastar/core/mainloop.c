@@ -1,6 +1,7 @@
 #include "mainloop.h"
 
 #include "accel.h"
+#include "collective.h"
 #include "command.h"
 #include "fifo.h"
 #include "niccb.h"
@@ -34,6 +35,9 @@ void firmware_init(void)
     rx_init();
     if (OPT_ACCELERATED)
         accel_init();
+#if OPT_COLLECTIVES
+    collective_init();
+#endif
 #if OPT_OVERFLOW
     recover_init();
 #elif OPT_RELAY
@@ -114,6 +118,10 @@ static inline __attribute__((always_inline)) void turn(void)
 #elif OPT_RELAY
         if (waiting & WAITING_CALL)
             relay_progress();
+#endif
+#if OPT_COLLECTIVES
+        if (waiting & WAITING_COLLECTIVE)
+            collective_progress();
 #endif
         if (waiting & WAITING_TX)
             tx_progress();

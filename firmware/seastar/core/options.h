@@ -42,6 +42,13 @@
 #if OPT_RELAY && (OPT_OVERFLOW || OPT_ACCELERATED)
 #error "OVERFLOW=host is for the kernel's Portals"
 #endif
+/* Collective operations of accelerated processes by the firmware (collective.h). */
+#ifndef OPT_COLLECTIVES
+#define OPT_COLLECTIVES 0
+#endif
+#if OPT_COLLECTIVES && !(OPT_OVERFLOW && OPT_ACCELERATED)
+#error "COLLECTIVES=on is for accelerated processes, and needs the control class of OVERFLOW=nic"
+#endif
 /* Messages are numbered, and what has no room is dropped. */
 #define OPT_NUMBERED (OPT_OVERFLOW || OPT_RELAY)
 #if OPT_OVERFLOW && OPT_TRACE

@@ -37,6 +37,8 @@ enum plant {
     PLANT_KEEPS_BACKWARDS,  /* Refused messages are sent again in the wrong order. */
     PLANT_FREES_EARLY,      /* A message is done with when it has left, taken or not. */
     PLANT_RESUMES_ANYWHERE, /* After a call any message is taken for the one that was refused. */
+    PLANT_MEETS_NOBODY,     /* A collective operation awaits nothing. */
+    PLANT_REDUCES_TWICE,    /* The first entry that comes for a reduction is combined twice. */
 };
 
 #if OPT_PLANTED

@@ -1,6 +1,7 @@
 #include "recover.h"
 
 #include "accel.h"
+#include "collective.h"
 #include "event.h"
 #include "fifo.h"
 #include "niccb.h"
@@ -24,18 +25,15 @@
 /* Ways that were called and have not sent again. */
 static struct { uint16_t way; uint8_t row; uint8_t used; } called[CALLED_MAX];
 static uint32_t called_count[ROWS];
-static uint32_t called_all;
 static uint32_t waiting_count[ROWS];
 static uint32_t waiting_next[ROWS]; /* The node whose turn it is. */
-static uint32_t waiting_all;
+static uint32_t called_all, waiting_all;
 
-uint32_t recover_room;        /* Of the engine's command FIFO, as far as that is known. */
-static uint32_t control_tail;
-static uint32_t slot_head;                  /* Of the slots for what comes. */
+uint32_t recover_room, recover_tail; /* Of the engine's command FIFO, as far as that is known. */
+static uint32_t slot_head;           /* Of the slots for what comes. */
 
 /* The last message that was taken, if its sender has not been told. */
-static uint32_t taken_way, taken_number;
-static int taken_due;
+static uint32_t taken_way, taken_number, taken_due;
 
 _Static_assert(SS_GENERIC_PROCESS != REASON_SHARED, "reasons are told apart");
 _Static_assert(sizeof(struct ss_control_packet) == 16, "entries are indexed by shifting");
@@ -53,7 +51,7 @@ void recover_init(void)
         called[i].used = 0;
     called_all = 0;
     waiting_all = 0;
-    control_tail = 0;
+    recover_tail = 0;
     recover_room = SS_DMA_FIFO_DEPTH - 1;
     slot_head = 0;
     taken_due = 0;
@@ -62,7 +60,7 @@ void recover_init(void)
 /* Looks how far the engine's FIFO is empty. */
 static uint32_t control_room(void)
 {
-    recover_room = (io_read32(SS_TX_CONTROL_HEAD) - control_tail - 1) & (SS_DMA_FIFO_DEPTH - 1);
+    recover_room = (io_read32(SS_TX_CONTROL_HEAD) - recover_tail - 1) & (SS_DMA_FIFO_DEPTH - 1);
     return recover_room;
 }
 
@@ -77,13 +75,13 @@ SELDOM int recover_make_room(void)
 
 static void control_send(uint32_t op, uint32_t way, uint32_t number)
 {
-    uint32_t entry = SS_TX_CONTROL_FIFO + (control_tail << 4);
+    uint32_t entry = SS_TX_CONTROL_FIFO + (recover_tail << 4);
 
     trace_val((uint8_t)op);
     fifo_entry_write(entry, op | WAY_NID(way) << 16, number & 0xFFFF, 0, 0);
-    control_tail = FIFO_AFTER(control_tail);
+    recover_tail = FIFO_AFTER(recover_tail);
     --recover_room;
-    io_write32(SS_TX_CONTROL_TAIL, control_tail);
+    io_write32(SS_TX_CONTROL_TAIL, recover_tail);
 }
 
 /* --- The receiver. --- */
@@ -436,6 +434,8 @@ static void control_obey(uint32_t op, uint32_t nid, uint32_t number)
 {
     source_t *peer = source_find(WAY(nid, number));
 
+    if (OPT_COLLECTIVES && op == SS_CONTROL_OP_COLLECTIVE)
+        return; /* It has been heard. */
     if (!peer)
         panic(SS_PANIC_REASON_DMA_ERROR, op << 16 | nid); /* Nobody answers what nobody sent. */
     switch (op) {
@@ -469,6 +469,7 @@ void recover_read_slot(uint32_t slot)
     word1 = words[1];
     if (!(word0 & 0xFF))
         return; /* So was it, and one more round. */
+    COLLECTIVE_HEARS(word0, words);
     control_slots[slot].op = 0;
     slot_head = (slot + 1) % SS_CONTROL_SLOTS;
     io_order();
@@ -486,6 +487,7 @@ SELDOM void recover_read(void)
 
         if (!(word0 & 0xFF))
             break;
+        COLLECTIVE_HEARS(word0, words);
         control_slots[head].op = 0;
         head = (head + 1) % SS_CONTROL_SLOTS;
         control_obey(word0 & 0xFF, word0 >> 16, word1 & 0xFFFF);

@@ -39,7 +39,7 @@ void recover_overflow(uint32_t nid, uint32_t routing);
 
 /* Whether packets of the control class for one notification have room: one that ends the telling of what was
  * taken, and a refusal. If not, those that came are read. */
-extern uint32_t recover_room;
+extern uint32_t recover_room, recover_tail;
 int recover_make_room(void);
 static inline int recover_can_answer(void)
 {

@@ -54,6 +54,7 @@
 #define SS_CONTROL_OP_TAKEN SS_U(1) /* The message and all before it were taken: nobody will ask for them again. */
 #define SS_CONTROL_OP_REFUSED SS_U(2) /* The message was refused, those behind it are dropped, and those before it were taken. */
 #define SS_CONTROL_OP_CALLED SS_U(3) /* There is room for the message that was refused. */
+#define SS_CONTROL_OP_COLLECTIVE SS_U(4) /* A step of a collective operation that firmware performs; of a reduction, an entry of it, in order. */
 
 /* Bytes a mailbox. Source: Kitten driver. */
 #define SS_MAILBOX_SIZE SS_U(4096)
@@ -76,6 +77,18 @@
 /* No event queue. Source: assumed. */
 #define SS_EQ_NONE SS_U(255)
 
+/* Steps of a group: enough for 16,383 processes. Source: assumed. */
+#define SS_GROUP_STEPS SS_U(15)
+
+/* Groups of a process; one of them may reduce. Source: assumed. */
+#define SS_GROUPS SS_U(8)
+
+/* Entries of a reduction by firmware: so many are worth an interrupt's processor time. Source: brightwell2007: some 20 entries at 20 MFLOPS. */
+#define SS_REDUCE_ENTRIES SS_U(20)
+
+/* Entries a collect_command. Source: assumed. */
+#define SS_COLLECT_ENTRIES SS_U(7)
+
 /* Operation: byte 0 of a command. Source: 0, 1, 2, 13: Kitten driver; others assumed. */
 #define SS_COMMAND_OP_INIT_PROCESS SS_U(0) /* Set up a firmware process (init_process_command); result 0. This, MARK_ALIVE and INIT_EQCB come only through the generic process's mailbox. */
 #define SS_COMMAND_OP_MARK_ALIVE SS_U(1) /* Start taking messages for the process; result 0. Until the generic process is alive, messages wait in the receive DMA engine. */
@@ -94,6 +107,8 @@
 #define SS_COMMAND_OP_END_PROCESS SS_U(14) /* An accelerated process leaves (mark_alive_command); result 0. Only through the generic process's mailbox. */
 #define SS_COMMAND_OP_CONTROL SS_U(15) /* The kernel recovers: send a packet of the control class (control_command); no result, but event ROOM for every CONTROL_WINDOW / 2 of them. */
 #define SS_COMMAND_OP_SEEN SS_U(16) /* The kernel recovers: it has taken so many events about control and refusals (seen_command), and the firmware may post as many again; no result. */
+#define SS_COMMAND_OP_GROUP SS_U(17) /* Accelerated: open a group for collective operations (event RESULT), give it a step, or close it (group_command). */
+#define SS_COMMAND_OP_COLLECT SS_U(18) /* Accelerated: the process enters the next operation of a group (collect_command); event COLLECTIVE when it is over. */
 
 /* Flags of an entry_command and of a match_entry. Source: assumed. */
 #define SS_ENTRY_FLAG_AFTER SS_U(1) /* Command: behind `base`, or at the tail; else before it, or at the head. Entry: it stands in a list. */
@@ -104,11 +119,33 @@
 #define SS_ENTRY_FLAG_CONDITIONAL SS_U(32) /* Command: UPDATE tests, ADMIT is for any user. Entry: it has a descriptor. */
 #define SS_ENTRY_FLAG_DESCRIPTOR SS_U(64) /* Command: UNLINK takes the descriptor only. Entry: the descriptor is full. */
 
-/* Results of UPDATE, UNLINK, COUNT and SYNC: the low half of event RESULT. Source: assumed. */
+/* Flags of a group_command. Source: assumed. */
+#define SS_GROUP_FLAG_SEND SS_U(1) /* Step: tell a process. */
+#define SS_GROUP_FLAG_AWAIT SS_U(2) /* Step: then wait until somebody has told this one; entries that come are combined with those here. */
+#define SS_GROUP_FLAG_REPLACE SS_U(4) /* Step: entries that come take the place of those here. */
+#define SS_GROUP_FLAG_OPEN SS_U(8) /* Open the group; result DONE, or REFUSED if there is no room. */
+#define SS_GROUP_FLAG_CLOSE SS_U(16) /* Close the group. No operation may be under way. */
+
+/* Operation of a reduction by firmware. Source: MPI 5.0 section 6.9.2. */
+#define SS_REDUCE_OP_SUM SS_U(0) /* MPI_SUM */
+#define SS_REDUCE_OP_MIN SS_U(1) /* MPI_MIN */
+#define SS_REDUCE_OP_MAX SS_U(2) /* MPI_MAX */
+#define SS_REDUCE_OP_BAND SS_U(3) /* MPI_BAND */
+#define SS_REDUCE_OP_BOR SS_U(4) /* MPI_BOR */
+#define SS_REDUCE_OP_BXOR SS_U(5) /* MPI_BXOR */
+
+/* Type of the entries. Source: assumed. */
+#define SS_REDUCE_TYPE_I32 SS_U(0) /* Signed, 32 bits. */
+#define SS_REDUCE_TYPE_U32 SS_U(1) /* Unsigned, 32 bits. */
+#define SS_REDUCE_TYPE_I64 SS_U(2) /* Signed, 64 bits. */
+#define SS_REDUCE_TYPE_U64 SS_U(3) /* Unsigned, 64 bits. */
+#define SS_REDUCE_TYPE_F64 SS_U(4) /* Floating point, 64 bits (IEEE 754 binary64), in software: SUM, MIN, MAX. */
+
+/* Results of UPDATE, UNLINK, COUNT, SYNC and GROUP: the low half of event RESULT. Source: assumed. */
 #define SS_ENTRY_RESULT_DONE SS_U(0) /* Done. */
 #define SS_ENTRY_RESULT_IN_USE SS_U(1) /* An operation is under way on the descriptor. */
 #define SS_ENTRY_RESULT_GONE SS_U(2) /* The entry, or its descriptor, was used up meanwhile. */
-#define SS_ENTRY_RESULT_REFUSED SS_U(3) /* UPDATE: queue `test` has had other messages than `seen` says. */
+#define SS_ENTRY_RESULT_REFUSED SS_U(3) /* UPDATE: queue `test` has had other messages than `seen` says. GROUP: no room. */
 
 /* Pendings of the generic process. Source: pedretti2005 s4.2. */
 #define SS_GENERIC_PENDINGS SS_U(1274)
@@ -160,6 +197,7 @@
 #define SS_EVENT_TYPE_RESULT SS_U(5) /* Accelerated: a command's entry_result, in the place of the index. */
 #define SS_EVENT_TYPE_RX_GET SS_U(6) /* Accelerated: a get was matched, or an atomic operation matched and performed, and its answer follows; TX_COMPLETE of the same pending when that has left. An atomic operation whose operand was no inline payload: RX_HEADER when it was matched, RX_COMPLETE when it was performed. */
 #define SS_EVENT_TYPE_PROCESS_ENDED SS_U(7) /* Generic: the firmware ended an accelerated process because of a bad command; index: the process, and its op above bit 8. */
+#define SS_EVENT_TYPE_COLLECTIVE SS_U(8) /* Accelerated: a collective operation is over; the number of its group in the place of the index. Results of a reduction stand behind what belongs to the upper pendings. */
 #define SS_EVENT_TYPE_ERR_RX_HDR_CRC SS_U(135) /* A message without payload failed its CRC; index: pending. */
 #define SS_EVENT_TYPE_ERR_RX_CRC SS_U(136) /* A payload failed its end-to-end CRC; index: pending. */
 #define SS_EVENT_TYPE_ERR_TX SS_U(137) /* The TX DMA engine reported an error; index: pending. */
@@ -407,15 +445,19 @@ _Static_assert(offsetof(struct ss_dma_command, length) == 12, "dma_command.lengt
 /* A packet of the control class: an entry of the transmit engine's FIFO for it, its payload on the wire, and a slot in SRAM at the receiver. Source: that control has channels of its own: AcaWiki notes on DOI 10.1109/MM.2006.65; format assumed. */
 struct ss_control_packet {
     uint8_t op; /* control_op; 0 in an empty slot. */
-    uint8_t unused_1[1];
+    uint8_t step; /* COLLECTIVE: the step of the receiver's schedule that awaits it. */
     uint16_t peer; /* The node that gets it; in a slot, the node that sent it. */
-    uint16_t number; /* Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused. */
-    uint8_t unused_6[10];
-} __attribute__((aligned(2)));
+    uint16_t number; /* Number of a message among those between the two nodes; of CALLED by firmware, only NUMBER_ANSWER; by a kernel, the message that it had refused; of COLLECTIVE, the group. */
+    uint16_t pid; /* COLLECTIVE: Portals process id of the receiver. */
+    uint32_t value[2]; /* COLLECTIVE of a reduction: one entry, lower word first. */
+} __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_control_packet) == 16, "control_packet size");
 _Static_assert(offsetof(struct ss_control_packet, op) == 0, "control_packet.op");
+_Static_assert(offsetof(struct ss_control_packet, step) == 1, "control_packet.step");
 _Static_assert(offsetof(struct ss_control_packet, peer) == 2, "control_packet.peer");
 _Static_assert(offsetof(struct ss_control_packet, number) == 4, "control_packet.number");
+_Static_assert(offsetof(struct ss_control_packet, pid) == 6, "control_packet.pid");
+_Static_assert(offsetof(struct ss_control_packet, value) == 8, "control_packet.value");
 
 /* One firmware process's mailbox in uncached SRAM; page aligned so that it can be mapped to user level. Source: Kitten driver; command and result FIFO: pedretti2005 s4.1. */
 struct ss_mailbox {
@@ -623,6 +665,48 @@ _Static_assert(offsetof(struct ss_entry_command, addr_hi) == 48, "entry_command.
 _Static_assert(offsetof(struct ss_entry_command, seen) == 50, "entry_command.seen");
 _Static_assert(offsetof(struct ss_entry_command, handle) == 52, "entry_command.handle");
 
+/* GROUP: one process's part in the collective operations of a group. Its steps are done one after the other. Source: a barrier and reductions by the network interface: brightwell2007; format assumed. */
+struct ss_group_command {
+    uint8_t op; /* command_op GROUP */
+    uint8_t process_index; /* Firmware process. */
+    uint16_t group; /* Number of the group: the same for all its members, and another than that of every other group of this process. */
+    uint8_t step; /* Number of the step; OPEN: steps in all, at most GROUP_STEPS. */
+    uint8_t flags; /* group_flag bits */
+    uint16_t nid; /* SEND: node. */
+    uint16_t pid; /* SEND: Portals process id. */
+    uint8_t reduces; /* OPEN: not 0: operations of this group may be reductions. */
+    uint8_t unused_11[53];
+} __attribute__((aligned(2)));
+_Static_assert(sizeof(struct ss_group_command) == 64, "group_command size");
+_Static_assert(offsetof(struct ss_group_command, op) == 0, "group_command.op");
+_Static_assert(offsetof(struct ss_group_command, process_index) == 1, "group_command.process_index");
+_Static_assert(offsetof(struct ss_group_command, group) == 2, "group_command.group");
+_Static_assert(offsetof(struct ss_group_command, step) == 4, "group_command.step");
+_Static_assert(offsetof(struct ss_group_command, flags) == 5, "group_command.flags");
+_Static_assert(offsetof(struct ss_group_command, nid) == 6, "group_command.nid");
+_Static_assert(offsetof(struct ss_group_command, pid) == 8, "group_command.pid");
+_Static_assert(offsetof(struct ss_group_command, reduces) == 10, "group_command.reduces");
+
+/* COLLECT: entries of a reduction, seven a command; the last one, or the only one of a barrier, begins the operation. Source: assumed. */
+struct ss_collect_command {
+    uint8_t op; /* command_op COLLECT */
+    uint8_t process_index; /* Firmware process. */
+    uint16_t group; /* Number of the group. */
+    uint8_t first; /* The first entry that this command brings; COLLECT_ENTRIES from there on, as far as there are any. */
+    uint8_t entries; /* Entries of the reduction in all, at most REDUCE_ENTRIES; 0: a barrier. */
+    uint8_t kind; /* reduce_op, and reduce_type from bit 4 on. */
+    uint8_t unused_7[1];
+    uint32_t values[14]; /* Entries of 64 bits, lower word first; those of 32 bits in the lower word. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct ss_collect_command) == 64, "collect_command size");
+_Static_assert(offsetof(struct ss_collect_command, op) == 0, "collect_command.op");
+_Static_assert(offsetof(struct ss_collect_command, process_index) == 1, "collect_command.process_index");
+_Static_assert(offsetof(struct ss_collect_command, group) == 2, "collect_command.group");
+_Static_assert(offsetof(struct ss_collect_command, first) == 4, "collect_command.first");
+_Static_assert(offsetof(struct ss_collect_command, entries) == 5, "collect_command.entries");
+_Static_assert(offsetof(struct ss_collect_command, kind) == 6, "collect_command.kind");
+_Static_assert(offsetof(struct ss_collect_command, values) == 8, "collect_command.values");
+
 /* NIC control block: global state of the firmware, written through from a cached shadow. Source: offsets: Kitten driver; role: pedretti2005 s4.2, s5.3. */
 struct ss_niccb {
     uint32_t version; /* Layout version. */
@@ -655,7 +739,8 @@ struct ss_niccb {
     uint32_t refused; /* Messages refused because something had run out (firmware.overflow). */
     uint32_t called; /* Nodes called because there was room again. */
     uint32_t repeated; /* Messages sent again because their receivers had refused them. */
-    uint8_t unused_184[8];
+    uint32_t collectives; /* Collective operations of processes that the firmware has finished. */
+    uint8_t unused_188[4];
     uint32_t tracebuf_info[32]; /* [0] base, [1] records, [2] write index of the trace ring. */
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_niccb) == 320, "niccb size");
@@ -684,6 +769,7 @@ _Static_assert(offsetof(struct ss_niccb, local_nid) == 168, "niccb.local_nid");
 _Static_assert(offsetof(struct ss_niccb, refused) == 172, "niccb.refused");
 _Static_assert(offsetof(struct ss_niccb, called) == 176, "niccb.called");
 _Static_assert(offsetof(struct ss_niccb, repeated) == 180, "niccb.repeated");
+_Static_assert(offsetof(struct ss_niccb, collectives) == 184, "niccb.collectives");
 _Static_assert(offsetof(struct ss_niccb, tracebuf_info) == 192, "niccb.tracebuf_info");
 
 /* One trace point. Source: pedretti2005 s3.3 and Figure 2. */

@@ -54,6 +54,7 @@ traced() {
 }
 
 case $key in
+*collectives-on*) budget=${budget%.csv}-collecting.csv ;;
 *overflow-nic*) budget=${budget%.csv}-recovering.csv ;;
 *accelerated-on*) budget=${budget%.csv}-accelerated.csv ;;
 esac

@@ -20,6 +20,13 @@ for test in "$native"/planted-pair-*; do
     *) echo "FAIL: native pair: planted bug ${test##*-}" ;;
     esac
 done >> "$log"
+for test in "$native"/planted-collective-*; do
+    if "$test" 1000 > /dev/null; then
+        echo "FAIL: native collective: planted bug ${test##*-}"
+    else
+        echo "pass: native collective: planted bug ${test##*-} is found"
+    fi
+done >> "$log"
 for key in $keys; do
     "$here/image.sh" "$build/$key" "$cross" "$budget"
 done >> "$log"

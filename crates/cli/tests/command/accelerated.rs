@@ -14,7 +14,7 @@ pub(crate) fn counter(run: &Value, name: &str) -> u64 {
 }
 
 /// The lines of the program's output, sorted: ranks print side by side.
-fn lines(ended: &Ended) -> Vec<&str> {
+pub(crate) fn lines(ended: &Ended) -> Vec<&str> {
     let mut lines: Vec<&str> = ended.went_well().stdout.lines().collect();
     lines.sort_unstable();
     lines

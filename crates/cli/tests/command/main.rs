@@ -13,6 +13,7 @@ mod amata;
 mod boot;
 mod bringup;
 mod children;
+mod collectives;
 // Words that this backend cannot say stay unused.
 #[allow(dead_code)]
 #[path = "../../../portals/tests/clause/mod.rs"]

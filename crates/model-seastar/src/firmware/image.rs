@@ -19,6 +19,11 @@ use std::path::{Path, PathBuf};
 #[error("{0}")]
 pub struct BadImage(pub String);
 
+/// True if the firmware performs collective operations.
+pub fn collectives(parameters: &Parameters) -> bool {
+    ["mpi.barrier", "mpi.allreduce"].iter().any(|key| parameters.choice(key) == "nic")
+}
+
 /// Checks that there is firmware with these options. The error is a sentence.
 pub fn can_build(parameters: &Parameters) -> Result<(), String> {
     let overflow = parameters.choice("firmware.overflow");
@@ -26,6 +31,14 @@ pub fn can_build(parameters: &Parameters) -> Result<(), String> {
         return Err("firmware.overflow=host: the kernel recovers for its own Portals, and \
                     accelerated processes do without it; set firmware.overflow=nic, or \
                     firmware.accelerated=0"
+            .into());
+    }
+    let accelerated = parameters.number::<u32>("firmware.accelerated") > 0;
+    if collectives(parameters) && !(accelerated && overflow == "nic") {
+        return Err("mpi.barrier=nic and mpi.allreduce=nic: the firmware performs collective \
+                    operations for accelerated processes, by the control class of its recovery; \
+                    take machine redstorm-accelerated, or set firmware.accelerated=1 and \
+                    firmware.overflow=nic"
             .into());
     }
     if parameters.switch("firmware.trace") && overflow == "nic" {
@@ -54,8 +67,10 @@ pub fn variant(parameters: &Parameters) -> String {
         "host" => "_overflow-host",
         _ => "_overflow-nic",
     };
+    let collectives = if collectives(parameters) { "_collectives-on" } else { "" };
     format!(
-        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}{accelerated}{overflow}",
+        "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}{accelerated}{overflow}\
+         {collectives}",
         parameters.choice("firmware.cache"),
         switch("firmware.inline"),
         switch("firmware.shadow_fifos"),

@@ -1,5 +1,6 @@
 //! Reductions to all ranks.
 
+use super::on_nic::OnNicOperation;
 use super::schedule::Plan;
 use super::{Accumulator, Algorithm, Allreduce};
 use crate::comm::CommId;
@@ -10,7 +11,7 @@ use crate::reduction::Reduction;
 use crate::request::RequestId;
 use std::rc::Rc;
 
-pub(super) static ALGORITHMS: [Algorithm<Allreduce>; 3] = [
+pub(super) static ALGORITHMS: [Algorithm<Allreduce>; 4] = [
     Algorithm {
         name: "recursive_doubling",
         doc: "pairs at distance 1, 2, 4 ... exchange; ranks beyond a power of two hand over first",
@@ -23,9 +24,15 @@ pub(super) static ALGORITHMS: [Algorithm<Allreduce>; 3] = [
               recursive_doubling for operations that do not commute",
         run: ring,
     },
+    Algorithm {
+        name: "nic",
+        doc: "recursive_doubling by the network interfaces' firmware, up to 20 numbers of 4 or 8 \
+              bytes (floating point: 8); else, and where a member has none, by the hosts",
+        run: |plan, acc| plan.on_nic(OnNicOperation::Allreduce(acc.clone())),
+    },
 ];
 
-fn recursive_doubling(plan: &mut Plan<'_>, acc: &Accumulator) {
+pub(super) fn recursive_doubling(plan: &mut Plan<'_>, acc: &Accumulator) {
     let (rank, size) = (plan.rank, plan.size);
     // The largest power of two takes part; of the first 2 * extra ranks the even ones hand over to
     // the odd.

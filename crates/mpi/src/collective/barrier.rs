@@ -1,5 +1,6 @@
 //! Barriers.
 
+use super::on_nic::OnNicOperation;
 use super::schedule::Plan;
 use super::{Algorithm, Barrier};
 use crate::comm::CommId;
@@ -8,16 +9,22 @@ use crate::process::Process;
 use crate::request::wait::Whose;
 use crate::request::RequestId;
 
-pub(super) static ALGORITHMS: [Algorithm<Barrier>; 2] = [
+pub(super) static ALGORITHMS: [Algorithm<Barrier>; 3] = [
     Algorithm {
         name: "dissemination",
         doc: "in round k every rank tells the rank 2^k above it; ceil(log2 n) rounds",
         run: dissemination,
     },
     Algorithm { name: "tree", doc: "up a binomial tree to rank 0 and down again", run: tree },
+    Algorithm {
+        name: "nic",
+        doc: "dissemination by the network interfaces' firmware; by the hosts where a member has \
+              none",
+        run: |plan| plan.on_nic(OnNicOperation::Barrier),
+    },
 ];
 
-fn dissemination(plan: &mut Plan<'_>) {
+pub(super) fn dissemination(plan: &mut Plan<'_>) {
     let (rank, size, nothing) = (plan.rank, plan.size, plan.bytes(0, 0));
     let mut distance = 1;
     while distance < size {

@@ -12,6 +12,7 @@ mod alltoall;
 mod barrier;
 mod bcast;
 mod gather;
+mod on_nic;
 mod parts;
 mod reduce;
 mod reduce_scatter;
@@ -182,7 +183,7 @@ mod tests {
         }
         assert_eq!(
             algorithms.set("barrier", "magic").expect_err("unknown"),
-            "mpi.barrier has no algorithm \"magic\" (dissemination, tree)"
+            "mpi.barrier has no algorithm \"magic\" (dissemination, tree, nic)"
         );
     }
 }

@@ -2,6 +2,7 @@
 //! the ranks' numbers alone, and that goes on whenever its process is in the library. A blocking
 //! collective is a schedule that is waited for, a persistent one is planned anew at each start.
 
+use super::on_nic::{OnNicOperation, Opening};
 use crate::comm::numbering::Numbering;
 use crate::comm::{CommId, Comms};
 use crate::constant::{self, PROC_NULL};
@@ -12,7 +13,7 @@ use crate::reduction::Reduction;
 use crate::request::operation::Envelope;
 use crate::request::{Direction, Request, RequestId, Status};
 use crate::scratch::Buffer;
-use crate::transport::Mode;
+use crate::transport::{Entries, Mode};
 use std::rc::Rc;
 
 /// One step. Sends and receives go on side by side until the next `Wait`; all other steps are done
@@ -20,23 +21,56 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Items to a rank.
-    Send { to: u32, items: Items },
+    Send {
+        to: u32,
+        items: Items,
+    },
     /// Items from a rank, which must send as many bytes if `exact`.
-    Receive { from: u32, items: Items, exact: bool },
+    Receive {
+        from: u32,
+        items: Items,
+        exact: bool,
+    },
     /// Items of a message of the program's own.
-    MessageTo { to: i32, tag: i32, items: Items },
+    MessageTo {
+        to: i32,
+        tag: i32,
+        items: Items,
+    },
     /// Room for one; its status is that of the whole.
-    MessageFrom { from: i32, tag: i32, items: Items },
+    MessageFrom {
+        from: i32,
+        tag: i32,
+        items: Items,
+    },
     /// All that was begun is over.
     Wait,
     /// Items to where there is as much room.
-    Copy { from: Items, to: Items },
+    Copy {
+        from: Items,
+        to: Items,
+    },
     /// `inout = input op inout` on packed items.
-    Combine { reduction: Rc<Reduction>, input: u64, inout: u64, count: u64 },
+    Combine {
+        reduction: Rc<Reduction>,
+        input: u64,
+        inout: u64,
+        count: u64,
+    },
     /// Numbers are offered for a new communicator; what comes then is planned when that is done.
     Offer(Numbering),
     /// All have offered.
     Settle(Numbering),
+    /// All have said whether they have opened a group on the network interface; what comes then is planned.
+    Opened(Opening),
+    /// An operation of the network interface.
+    OnNic {
+        group: u16,
+        entries: Option<Entries>,
+    },
+    /// Held back until all have agreed about the group of an operation, which is planned then.
+    Held(usize),
+    Choose(OnNicOperation),
 }
 
 /// A collective operation under way.
@@ -94,6 +128,21 @@ impl<'a> Plan<'a> {
     /// All have offered.
     pub fn settle(&mut self, numbering: Numbering) {
         self.schedule.steps.push(Step::Settle(numbering));
+    }
+    /// All have said whether they have opened a group.
+    pub fn opened(&mut self, opening: Opening) {
+        self.schedule.steps.push(Step::Opened(opening));
+    }
+    /// Enters an operation of the network interface, and waits for its end.
+    pub fn collect(&mut self, group: u16, entries: Option<Entries>) {
+        self.schedule.steps.push(Step::OnNic { group, entries });
+        self.wait();
+    }
+    /// Plans an operation once all have agreed about its group.
+    pub fn hold(&mut self, operation: OnNicOperation) {
+        self.schedule.steps.push(Step::Held(operation.place()));
+        self.wait();
+        self.schedule.steps.push(Step::Choose(operation));
     }
     /// Sends items.
     pub fn send(&mut self, to: u32, items: Items) {
@@ -234,6 +283,10 @@ impl Process {
             }
             Step::Offer(numbering) => return self.offer_numbers(numbering, (comm, tag), schedule),
             Step::Settle(numbering) => return self.settle_number(numbering, (comm, tag), schedule),
+            Step::Opened(opening) => return self.settle_group(opening, comm, schedule),
+            Step::Choose(operation) => return self.choose(operation, comm, schedule),
+            Step::Held(place) => (self.hold_back(comm, tag, place)?, None),
+            Step::OnNic { group, entries } => (self.start_on_nic(comm, tag, group, entries), None),
             Step::Send { to, items } => {
                 (self.send_items(envelope(to), &items, Mode::Standard)?, None)
             }

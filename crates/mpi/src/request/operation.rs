@@ -149,6 +149,7 @@ impl Process {
             Step::Event => {}
             Step::Failed(id, error) => self.unsendable(id, &error),
             Step::Ended(ending) => self.ended(ending),
+            Step::Collected(id) => self.complete(id),
         }
         true
     }

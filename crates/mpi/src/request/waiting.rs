@@ -55,6 +55,9 @@ impl fmt::Display for Wait {
             What::Several { open, all, first } => {
                 write!(f, " for {open} of {all} requests, the first a {}{first}", first.noun())
             }
+            What::Part(message) if message.direction == Direction::Collective => {
+                write!(f, ", {}: the network interface's part of it", message.communicator())
+            }
             What::Part(message) => {
                 let (name, way, peer) = (message.communicator(), message.way(), message.peer);
                 write!(f, ", {name}: a message {way} rank {peer}")

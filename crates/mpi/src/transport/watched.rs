@@ -1,6 +1,8 @@
 //! A transport with an observer of all its calls.
 
-use super::{Address, Begun, Bytes, Found, Mode, Step, Taken, Transport, Wanted};
+use super::{
+    Address, Begun, Bytes, Entries, Found, GroupStep, Mode, Step, Taken, Transport, Wanted,
+};
 use crate::error::Result;
 use crate::local::Local;
 use crate::observe::Witness;
@@ -137,5 +139,27 @@ impl Transport for Watched {
 
     fn is_quiet(&self) -> bool {
         self.transport.is_quiet()
+    }
+
+    fn open_group(
+        &mut self,
+        local: &mut Local,
+        group: u16,
+        steps: &[GroupStep],
+        reduces: bool,
+    ) -> bool {
+        self.transport.open_group(local, group, steps, reduces)
+    }
+
+    fn close_group(&mut self, local: &mut Local, group: u16) {
+        self.transport.close_group(local, group);
+    }
+
+    fn reduces(&self, entries: &Entries) -> bool {
+        self.transport.reduces(entries)
+    }
+
+    fn collect(&mut self, local: &mut Local, id: RequestId, group: u16, entries: Option<Entries>) {
+        self.transport.collect(local, id, group, entries);
     }
 }

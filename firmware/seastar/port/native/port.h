@@ -7,6 +7,7 @@
 
 #define PORT_NOINIT
 #define PORT_UNCACHED
+#define PORT_BELOW_STACK
 
 uint32_t io_read32(uint32_t address);
 uint8_t io_read8(uint32_t address);

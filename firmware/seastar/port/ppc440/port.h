@@ -8,6 +8,8 @@
 
 /* Not cleared at boot: large pools that are set up before use. */
 #define PORT_NOINIT __attribute__((section(".noinit")))
+/* In the part of the stack's region that the stack does not need; not cleared either. */
+#define PORT_BELOW_STACK __attribute__((section(".below_stack")))
 /* In the firmware's own uncached data. */
 #define PORT_UNCACHED __attribute__((section(".uncached")))
 

@@ -58,9 +58,14 @@ SECTIONS {
         __uncached_end = .;
     } > UNCACHED AT > UNCACHED
 
+    .below_stack (NOLOAD) : ALIGN(32) {
+        *(.below_stack)
+        . = ALIGN(32);
+    } > STACK AT > STACK
+
     .stack (NOLOAD) : {
         __stack_bottom = .;
-        . += SS_STACK_SIZE;
+        . += SS_STACK_SIZE - SIZEOF(.below_stack);
         __stack_top = .;
     } > STACK AT > STACK
 

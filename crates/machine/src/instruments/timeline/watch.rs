@@ -297,7 +297,7 @@ impl Watch {
     }
 
     /// A packet enters the network here, or leaves it: what firmware tells firmware when something has run
-    /// out, and the message that was refused and comes again.
+    /// out, or in a collective operation, and the message that was refused and comes again.
     pub fn control(&mut self, at: Time, sent: bool, packet: &Packet) {
         let name = match packet.flags {
             flags if flags & flag::CONTROL != 0 => {
@@ -306,6 +306,7 @@ impl Watch {
                     control_op::TAKEN => "TAKEN",
                     control_op::REFUSED => "REFUSED",
                     control_op::CALLED => "CALLED",
+                    control_op::COLLECTIVE => "COLLECTIVE",
                     _ => return,
                 };
                 match sent {

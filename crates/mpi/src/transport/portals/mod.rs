@@ -26,11 +26,15 @@
 //! | `overtaken` | receives that were posted to a network interface that knew of a message first |
 //! | `unexpected` | blocks, and the list of messages that came before their receive |
 //! | `matching` | match bits and header data |
+//! | `collective` | operations that the network interface performs |
 
-use super::{Address, Begun, Bytes, Found, Mode, Step, Taken, Transport, Wanted};
+use super::{
+    Address, Begun, Bytes, Entries, Found, GroupStep, Mode, Step, Taken, Transport, Wanted,
+};
 use crate::error::Result;
 use crate::local::Local;
 use crate::request::RequestId;
+use collective::Collecting;
 use des::Duration;
 use matching::Pattern;
 use operations::{Operations, Owner};
@@ -39,9 +43,11 @@ use portals::{
     option, Criteria, EqHandle, Error as PortalsError, Md, MdHandle, MeHandle, Ni, Position,
     ProcessId, Unlink,
 };
+use std::collections::VecDeque;
 use std::sync::Arc;
 use unexpected::{Block, Unexpected};
 
+mod collective;
 mod events;
 pub(crate) mod matching;
 mod operations;
@@ -88,6 +94,10 @@ pub struct Portals {
     unexpected: Unexpected,
     operations: Operations,
     overtaken: Overtaken,
+    /// Collective operations on the network interface that are not over, in the order of their beginning.
+    collecting: Vec<Collecting>,
+    /// Groups of those that are over, of which nobody has been told.
+    collected: VecDeque<u16>,
 }
 
 impl Portals {
@@ -126,6 +136,8 @@ impl Portals {
             unexpected: Unexpected::default(),
             operations: Operations::default(),
             overtaken: Overtaken::default(),
+            collecting: Vec::new(),
+            collected: VecDeque::new(),
             ni,
             map,
             unexpected_queue,
@@ -284,5 +296,29 @@ impl Transport for Portals {
 
     fn is_quiet(&self) -> bool {
         self.free_copies.len() == self.copies.len()
+    }
+
+    fn open_group(
+        &mut self,
+        local: &mut Local,
+        group: u16,
+        steps: &[GroupStep],
+        reduces: bool,
+    ) -> bool {
+        local.settle();
+        self.open_steps(group, steps, reduces)
+    }
+
+    fn close_group(&mut self, local: &mut Local, group: u16) {
+        local.settle();
+        self.close_steps(group);
+    }
+
+    fn reduces(&self, entries: &Entries) -> bool {
+        self.knows(entries)
+    }
+
+    fn collect(&mut self, local: &mut Local, id: RequestId, group: u16, entries: Option<Entries>) {
+        self.start_collecting(local, id, group, entries);
     }
 }

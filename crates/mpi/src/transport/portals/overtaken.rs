@@ -60,7 +60,7 @@ impl Portals {
         timeout: Option<Duration>,
     ) -> Step {
         loop {
-            if let Some(step) = self.post_again(local) {
+            if let Some(step) = self.take_collected(local).or_else(|| self.post_again(local)) {
                 return step;
             }
             local.settle();
@@ -75,8 +75,9 @@ impl Portals {
         }
     }
 
-    /// Takes note of the posts that were refused.
+    /// Takes note of the posts that were refused, and of collective operations that are over.
     pub(super) fn take_refused(&mut self, local: &mut Local) {
+        self.collected.extend(std::iter::from_fn(|| self.ni.next_collected()));
         while let Some(entry) = self.ni.next_refused() {
             let Some(operation) = self.operations.posted_as(entry) else { continue };
             operation.entry = None;

@@ -226,6 +226,7 @@ fn driver() -> seastar::Config {
         recovers: false,
         accelerated: 0,
         accelerated_tx_pendings: 128,
+        collectives: false,
         empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(100),
     }

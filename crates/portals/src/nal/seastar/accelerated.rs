@@ -26,11 +26,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+mod collective;
 mod commands;
 mod events;
 mod rings;
 mod told;
 
+pub(super) use collective::RESULTS;
 pub use rings::Rings;
 
 /// The first firmware process that is no kernel's.
@@ -100,6 +102,8 @@ pub struct Accelerated {
     /// The call whose result the firmware gives.
     asking: RefCell<Option<ObjectCall>>,
     told: told::State,
+    /// Groups whose operation is over, and nobody has been told.
+    collected: RefCell<VecDeque<u16>>,
     /// Pendings that the firmware may have again.
     unreleased: RefCell<Vec<u16>>,
 }
@@ -142,6 +146,7 @@ pub(super) fn accelerate(
         calls: RefCell::default(),
         asking: RefCell::default(),
         told: told::State::default(),
+        collected: RefCell::default(),
         unreleased: RefCell::default(),
     });
     driver.rings.add(made.clone());

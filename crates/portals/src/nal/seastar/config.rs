@@ -67,6 +67,8 @@ pub struct Config {
     pub recovers: bool,
     /// Accelerated processes that the node may have.
     pub accelerated: u32,
+    /// The firmware performs collective operations for them.
+    pub collectives: bool,
     /// Pendings of an accelerated process that its library uses, for transmits.
     pub accelerated_tx_pendings: u16,
     /// Sizes of the pools: smaller than usual on request.

@@ -104,8 +104,10 @@ impl Driver {
         assert!(u32::from(tx) < pendings && tx > 0, "both pools of pendings have some");
         let pools = config.pools;
         let (lists, slots) = (config.list_commands, pools.event_slots);
-        let beside = if process == GENERIC_PROCESS { 0 } else { ATOMIC_MAX };
-        let region = Region::new(memory, window, (pendings, beside), lists, slots);
+        let own = process != GENERIC_PROCESS;
+        let beside = if own { ATOMIC_MAX } else { 0 };
+        let results = if own && config.collectives { accelerated::RESULTS } else { 0 };
+        let region = Region::new(memory, window, (pendings, beside, results), lists, slots);
         let receives = u32::from(pools.receives).min(pendings - u32::from(tx));
         let spare = slots.saturating_sub(u32::from(tx) + receives);
         let recovers = config.recovers && process == GENERIC_PROCESS;

@@ -20,6 +20,8 @@ pub(crate) struct Region {
     window: u32,
     /// Physical address of the upper pending table.
     pub(crate) pendings: u64,
+    /// Physical address of results of reductions.
+    results: u64,
     events: u64,
     /// Number of slots of the event ring.
     slots: u32,
@@ -29,17 +31,18 @@ pub(crate) struct Region {
 
 impl Region {
     /// Allocates the region behind host window `window`: so many pendings, with `beside` bytes behind them
-    /// for each, `slots` of an event ring, room for `commands` of DMA lists.
+    /// for each, `results` bytes, `slots` of an event ring, room for `commands` of DMA lists.
     pub(crate) fn new(
         memory: &SharedMemory,
         window: u32,
-        (pendings, beside): (u32, u32),
+        (pendings, beside, results): (u32, u32, u32),
         commands: u32,
         slots: u32,
     ) -> Region {
         assert!(window < WINDOW_COUNT, "the processor has so many windows");
         let table = u64::from(pendings) * (UpperPending::SIZE as u64 + u64::from(beside));
-        let table = table.next_multiple_of(PAGE);
+        let behind = table;
+        let table = (table + u64::from(results)).next_multiple_of(PAGE);
         let ring = u64::from(slots * SLOT_SIZE);
         let lists = u64::from(commands) * DmaCommand::SIZE as u64;
         let base = memory.borrow_mut().alloc_kernel(table + ring + lists, PAGE);
@@ -47,7 +50,8 @@ impl Region {
         let last = base + table + ring + lists - 1;
         assert_eq!(base / size, last / size, "kernel memory at boot lies in one window");
         let (events, lists) = (base + table, base + table + ring);
-        Region { window, pendings: base, events, slots, lists, memory: memory.clone() }
+        let (results, memory) = (base + behind, memory.clone());
+        Region { window, pendings: base, results, events, slots, lists, memory }
     }
 
     /// Points the window at the region.
@@ -135,6 +139,14 @@ impl Region {
         MatchResult::parse(&bytes).expect("the buffer has its size")
     }
 
+    /// Results of a reduction by the firmware.
+    pub(crate) fn read_results(&self, count: usize) -> Vec<u64> {
+        let mut bytes = vec![0; 8 * count];
+        self.memory.borrow_mut().read_phys(self.results, &mut bytes).expect(OWN);
+        let entry = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+        bytes.chunks_exact(8).map(entry).collect()
+    }
+
     /// Physical extents of a process's bytes.
     pub(crate) fn extents(&self, space: SpaceId, start: u64, length: u64) -> Vec<Extent> {
         let mut extents = Vec::new();
@@ -165,7 +177,7 @@ mod tests {
     fn the_ring_is_as_long_as_it_was_made() {
         let memory = host::Memory::shared();
         for slots in [1024, EVENT_SLOTS_MAX] {
-            let events = Region::new(&memory, WINDOW, (8, 0), 0, slots).events();
+            let events = Region::new(&memory, WINDOW, (8, 0, 0), 0, slots).events();
             assert_eq!(events.end - events.start, u64::from(slots * SLOT_SIZE));
         }
     }

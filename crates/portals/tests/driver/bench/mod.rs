@@ -341,6 +341,7 @@ pub fn config() -> Config {
         recovers: false,
         accelerated: 0,
         accelerated_tx_pendings: 128,
+        collectives: false,
         empty_interrupts: u64::MAX,
         boot_timeout: Duration::from_us(1000),
     }

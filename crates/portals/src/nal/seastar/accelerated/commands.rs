@@ -8,7 +8,7 @@ impl Accelerated {
         self.driver.mailbox.commands.get() as u32
     }
 
-    fn write(&self, cpu: &Cpu, bytes: &[u8]) {
+    pub(super) fn write(&self, cpu: &Cpu, bytes: &[u8]) {
         cpu.spend(self.driver.config.costs.command_build);
         self.driver.mailbox.command(cpu, bytes);
     }
@@ -28,6 +28,11 @@ impl Accelerated {
     fn ask(&self, kernel: &Kernel, cpu: &Cpu, command: EntryCommand) -> u16 {
         self.result.set(None);
         self.command(cpu, command);
+        self.await_result(kernel, cpu)
+    }
+
+    /// The result of the last command, when the firmware has given it.
+    pub(super) fn await_result(&self, kernel: &Kernel, cpu: &Cpu) -> u16 {
         let poll = cpu.costs().poll_period;
         loop {
             self.drain(kernel, cpu);

@@ -27,6 +27,9 @@ impl Accelerated {
         if kind == event_type::RESULT {
             return self.result.set(Some(index));
         }
+        if kind == event_type::COLLECTIVE {
+            return self.collected.borrow_mut().push_back(index);
+        }
         let sent = u32::from(index) < u32::from(self.driver.config.tx_pendings);
         match kind {
             event_type::TX_COMPLETE | event_type::ERR_TX => {
