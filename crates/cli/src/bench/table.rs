@@ -117,7 +117,7 @@ fn inputs(out: &mut String, all: &[Published], terminal: &Terminal) -> fmt::Resu
     writeln!(
         out,
         "{}",
-        terminal.bold("Published, and given to the machine (inputs, not counted)")
+        terminal.bold("Published inputs of the machine, and what follows from them (not counted)")
     )?;
     for input in inputs {
         let published = input.number().map_or(String::new(), |number| number.text(&input.unit));

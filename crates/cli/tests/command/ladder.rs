@@ -71,7 +71,7 @@ fn optimisations_save_what_they_are_made_for() {
     let of = |id: &str| published.iter().find(|result| result["id"] == id).unwrap();
     assert_eq!(of("pedretti2005.latency")["simulated"], aside("full", 0));
     assert_eq!(of("pedretti2005.original")["role"], "reported");
-    assert!(of("pedretti2005.inline-limit")["ratio"] == 1.0, "{published:#?}");
+    assert_eq!(of("pedretti2005.trace-point")["role"], "predicted");
     every_key_is_documented(&ladder);
     // Only long messages tell about bandwidth.
     assert!(of("pedretti2005.bandwidth")["simulated"].is_null(), "{published:#?}");
