@@ -1,7 +1,8 @@
 //! Horizons: the time up to which each logical process may advance before anything that others do can reach
 //! it.
 
-use crate::{Duration, Time};
+use crate::set::Set;
+use crate::{Duration, Lookahead, Time};
 
 /// Links between processes. Each message takes at least the lookahead.
 #[derive(Clone, Debug)]
@@ -44,6 +45,10 @@ impl Links {
     }
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
+    }
+    /// Side of a process, if there are two.
+    fn side_of(&self, process: u32) -> bool {
+        self.side.as_ref().is_some_and(|side| side[process as usize])
     }
 }
 
@@ -110,6 +115,15 @@ pub struct Announced {
     pub ends: bool,
 }
 
+/// State of a process that others compute horizons from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) process: u32,
+    /// [`crate::LogicalProcess::next_event`].
+    pub(crate) next: Time,
+    pub(crate) lookahead: Lookahead,
+}
+
 /// Times at which a process may affect others, and others it.
 #[derive(Clone, Copy)]
 struct Contact {
@@ -117,6 +131,8 @@ struct Contact {
     sends: Time,
     /// Earliest time at which a message of others can reach it.
     takes: Time,
+    /// Earliest arrival of an announced message.
+    meets: Time,
 }
 
 /// Hops over which horizons are looked for. Whoever is further away from all that may send is kept back to what
@@ -124,112 +140,194 @@ struct Contact {
 const REACH: usize = 8;
 
 /// The horizon of each process: it does everything before it, and takes nothing in before it.
+///
+/// Only those that have changed, may send, or are reached cost anything in a window; a horizon is computed when
+/// it is asked for.
 pub(crate) struct Horizons<'a> {
     links: &'a Links,
+    /// State of each process, as it was published last.
+    next: Vec<Time>,
+    lookahead: Vec<Lookahead>,
+    /// Processes that have an event, and those that may send something by themselves.
+    moving: Set,
+    sending: Set,
     /// Times of each process. The last entry is that of nobody, who never sends and is never reached.
     contacts: Vec<Contact>,
-    /// Earliest arrival of an announced message, for each process.
-    meets: Vec<Time>,
+    /// Processes whose times are not those that follow from their state alone.
+    touched: Vec<u32>,
     /// Processes that may send and have not updated their neighbours yet, in no order.
     waiting: Vec<u32>,
-    of: Vec<Time>,
-    last: Time,
+    window: Window,
+}
+
+/// Bounds of all processes' horizons.
+#[derive(Clone, Copy)]
+enum Window {
+    /// They have the same horizon.
+    Together(Time),
+    Apart {
+        /// Before it nobody is reached whose time is not known.
+        beyond: Time,
+        /// Horizon of a process that nothing can reach.
+        least: Time,
+        /// No horizon is later.
+        end: Time,
+        /// Side that advances, if there are two.
+        goes: Option<bool>,
+    },
 }
 
 impl<'a> Horizons<'a> {
     pub(crate) fn new(links: &'a Links) -> Horizons<'a> {
         let processes = links.processes as usize;
-        let nobody = Contact { sends: Time::NEVER, takes: Time::ZERO };
-        let (contacts, of) = (vec![nobody; processes + 1], vec![Time::ZERO; processes]);
-        let meets = of.clone();
-        Horizons { links, contacts, meets, waiting: Vec::new(), of, last: Time::ZERO }
+        let nobody = Contact { sends: Time::NEVER, takes: Time::ZERO, meets: Time::ZERO };
+        let mut contacts =
+            vec![Contact { takes: Time::NEVER, meets: Time::NEVER, ..nobody }; processes];
+        contacts.push(nobody);
+        Horizons {
+            links,
+            next: vec![Time::NEVER; processes],
+            lookahead: vec![Lookahead::NEVER; processes],
+            moving: Set::new(processes),
+            sending: Set::new(processes),
+            contacts,
+            touched: Vec::new(),
+            waiting: Vec::new(),
+            window: Window::Together(Time::ZERO),
+        }
     }
+    /// Takes note of a process's state.
+    pub(crate) fn learn(&mut self, &Change { process, next, lookahead }: &Change) {
+        let index = process as usize;
+        let sends = lookahead.earliest_output;
+        let is = |time: Time| time < Time::NEVER;
+        if is(next) != is(self.next[index]) {
+            self.moving.set(index, is(next));
+        }
+        if is(sends) != is(self.lookahead[index].earliest_output) {
+            self.sending.set(index, is(sends));
+        }
+        (self.next[index], self.lookahead[index]) = (next, lookahead);
+        self.contacts[index].sends = sends;
+    }
+    /// Time of the next event of all.
+    pub(crate) fn next(&self) -> Time {
+        self.moving.iter().fold(Time::NEVER, |next, process| next.min(self.next[process]))
+    }
+    /// Of `count` processes from `first` on, those that have an event.
+    pub(crate) fn moving(&self, first: u32, count: usize) -> impl Iterator<Item = u32> + '_ {
+        let within = self.moving.iter_from(first as usize).map(|process| process as u32);
+        within.take_while(move |process| ((process - first) as usize) < count)
+    }
+    /// Horizon of a process; zero if it has to wait for the other side.
     pub(crate) fn of(&self, process: u32) -> Time {
-        self.of[process as usize]
+        match self.window {
+            Window::Together(horizon) => horizon,
+            Window::Apart { goes: Some(goes), .. } if self.links.side_of(process) != goes => {
+                Time::ZERO
+            }
+            Window::Apart { beyond, least, end, .. } => {
+                let Contact { sends, takes, meets } = self.contacts[process as usize];
+                // What comes back from the nearest neighbour, should there be none.
+                let own = sends + self.links.lookahead + self.links.lookahead;
+                let horizon = own.min(takes).min(meets).min(beyond);
+                let horizon = if horizon == Time::NEVER { least } else { horizon };
+                horizon.min(end)
+            }
+        }
     }
-    /// The latest horizon of all.
-    pub(crate) fn last(&self) -> Time {
-        self.last
+    /// Earliest time at which anybody may send anything. `announced` as for [`Horizons::apart`].
+    pub(crate) fn earliest_output(&self, announced: &[(u32, Announced)]) -> Time {
+        let own = self.sending.iter().map(|process| self.lookahead[process].earliest_output);
+        own.chain(announced.iter().map(|(_, told)| self.sent(told))).fold(Time::NEVER, Time::min)
     }
-    /// Sets the same horizon for all processes that are not beyond it.
+    /// Earliest time at which an announced message is sent.
+    fn sent(&self, told: &Announced) -> Time {
+        Time(told.at.0.saturating_sub(self.links.lookahead.0))
+    }
+    /// Sets the same horizon for all processes.
     pub(crate) fn together(&mut self, horizon: Time) {
-        self.of.iter_mut().for_each(|of| *of = horizon.max(*of));
-        self.last = self.last.max(horizon);
+        self.window = Window::Together(horizon);
     }
-    /// Sets the horizon of each process by its distance from those that may send. `earliest_output` is the
-    /// earliest output of each, if nothing arrives except the announced messages `announced`: process,
-    /// message, and reaction time of its target. No horizon is beyond `end`, and all are at least `least`.
+    /// Sets the horizon of each process by its distance from those that may send, by itself or because of
+    /// the announced messages `announced`, given with their processes. No horizon is beyond `end`, and all
+    /// are at least `least`.
     ///
     /// If there are two sides, only the side of the first process advances: the other one, whose messages
     /// from this side are then known, will advance twice as far in one window.
-    pub(crate) fn apart(
-        &mut self,
-        earliest_output: impl Iterator<Item = Time>,
-        announced: &[(u32, Announced, Duration)],
-        least: Time,
-        end: Time,
-    ) {
-        let links = self.links;
+    pub(crate) fn apart(&mut self, announced: &[(u32, Announced)], least: Time, end: Time) {
+        for process in self.touched.drain(..) {
+            let sends = self.lookahead[process as usize].earliest_output;
+            let contact = &mut self.contacts[process as usize];
+            *contact = Contact { sends, takes: Time::NEVER, meets: Time::NEVER };
+        }
+        self.waiting.clear();
         let mut first = (Time::NEVER, 0);
-        for (process, (contact, earliest_output)) in
-            self.contacts.iter_mut().zip(earliest_output).enumerate()
-        {
-            *contact = Contact { sends: earliest_output, takes: Time::NEVER };
-            if earliest_output < first.0 {
-                first = (earliest_output, process);
-            }
+        for process in self.sending.iter() {
+            self.waiting.push(process as u32);
+            first = first.min((self.lookahead[process].earliest_output, process));
         }
-        self.meets.fill(Time::NEVER);
-        for &(source, Announced { target, at, ends }, reaction_time) in announced {
-            let sent = Time(at.0.saturating_sub(links.lookahead.0));
+        for &(source, told) in announced {
             // Of several at once it is the least, as what is announced comes in the order of the workers.
-            first = first.min((sent, source as usize));
-            let target = target as usize;
-            self.meets[target] = self.meets[target].min(at);
+            first = first.min((self.sent(&told), source as usize));
+            let Announced { target, at, ends } = told;
+            let Lookahead { reaction_time, .. } = self.lookahead[target as usize];
+            let contact = &mut self.contacts[target as usize];
+            self.touched.push(target);
+            contact.meets = contact.meets.min(at);
             if ends || reaction_time == Duration::ZERO {
-                let sends = &mut self.contacts[target].sends;
-                *sends = (*sends).min(at + reaction_time);
+                if contact.sends == Time::NEVER {
+                    self.waiting.push(target);
+                }
+                contact.sends = contact.sends.min(at + reaction_time);
             }
         }
-        let sides = links.side.as_deref().filter(|_| first.0 < end);
-        let goes = sides.map(|side| (side, side[first.1]));
-        self.spread(first.0);
-        let lookahead = links.lookahead;
-        let processes = self.of.iter_mut().zip(self.contacts.iter().zip(&self.meets));
-        for (process, (of, (contact, meets))) in processes.enumerate() {
-            if goes.is_some_and(|(side, goes)| side[process] != goes) {
+        let sides = self.links.side.as_deref().filter(|_| first.0 < end);
+        let goes = sides.map(|side| side[first.1]);
+        let beyond = self.spread(first.0, self.latest(first.0, goes).min(end));
+        self.window = Window::Apart { beyond, least, end, goes };
+    }
+    /// No process that has an event has a later horizon, whatever others do. `first` as of
+    /// [`Horizons::spread`]; never if that is not expected to end earlier for it.
+    fn latest(&self, first: Time, goes: Option<bool>) -> Time {
+        if self.links.all {
+            return Time::NEVER;
+        }
+        let far = first + self.links.lookahead * REACH as u64;
+        let mut latest = Time::ZERO;
+        for process in self.moving.iter() {
+            let Contact { sends, meets, .. } = self.contacts[process];
+            let own = (sends + self.links.lookahead + self.links.lookahead).min(meets);
+            let waits = goes.is_some_and(|goes| self.links.side_of(process as u32) != goes);
+            if waits || self.next[process] >= own {
                 continue;
             }
-            // What comes back from the nearest neighbour, should there be none.
-            let own = contact.sends + lookahead + lookahead;
-            let horizon = own.min(contact.takes).min(*meets);
-            let horizon = if horizon == Time::NEVER { least } else { horizon };
-            *of = horizon.min(end).max(*of);
-            self.last = self.last.max(*of);
+            if own >= far {
+                return Time::NEVER;
+            }
+            latest = latest.max(own);
         }
+        latest
     }
     /// Spreads the earliest outputs: a process that sends may make its neighbours send a lookahead later.
     /// `first` is the earliest output of all. Outputs less than a lookahead behind it are final, so their
-    /// processes update their neighbours; then come the next ones, until all are updated, or [`REACH`] rounds
-    /// are over: nobody is reached before what is spread next.
-    fn spread(&mut self, mut first: Time) {
-        let Horizons { links, contacts, waiting, .. } = self;
-        let processes = links.processes as usize;
+    /// processes update their neighbours; then come the next ones, until all are updated, or what comes next
+    /// is not before `latest`, or [`REACH`] rounds are over. Returns the time before which nobody else is
+    /// reached.
+    fn spread(&mut self, mut first: Time, latest: Time) -> Time {
+        let Horizons { links, contacts, touched, waiting, .. } = self;
         if links.all {
-            let processes = &mut contacts[..processes];
-            return processes
-                .iter_mut()
-                .for_each(|contact| contact.takes = first + links.lookahead);
+            return first + links.lookahead;
         }
-        waiting.clear();
-        let sending = |process: &u32| contacts[*process as usize].sends < Time::NEVER;
-        waiting.extend((0..links.processes).filter(sending));
         let mut untold = links.receivers;
         for _ in 0..REACH {
             if untold == 0 || first == Time::NEVER {
-                return;
+                return Time::NEVER;
             }
             let limit = first + links.lookahead;
+            if limit >= latest {
+                return limit;
+            }
             let (mut next, mut kept, count) = (Time::NEVER, 0, waiting.len());
             for index in 0..count {
                 let process = waiting[index];
@@ -244,7 +342,10 @@ impl<'a> Horizons<'a> {
                 for neighbour in links.to.of(process) {
                     let told = &mut contacts[*neighbour as usize];
                     if arrival < told.takes {
-                        untold -= usize::from(told.takes == Time::NEVER);
+                        if told.takes == Time::NEVER {
+                            untold -= 1;
+                            touched.push(*neighbour);
+                        }
                         told.takes = arrival;
                         if told.sends == Time::NEVER {
                             waiting.push(*neighbour);
@@ -258,174 +359,9 @@ impl<'a> Horizons<'a> {
             waiting.truncate(kept + waiting.len() - count);
             first = next;
         }
-        let beyond = first + links.lookahead;
-        let processes = &mut contacts[..processes];
-        processes.iter_mut().for_each(|contact| contact.takes = contact.takes.min(beyond));
+        first + links.lookahead
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Random;
-
-    /// The same horizons, computed from the shortest ways between all processes and from each one back to
-    /// itself.
-    fn by_ways(links: &Links, earliest_output: &[Time]) -> Vec<Time> {
-        let count = earliest_output.len();
-        let far = u64::MAX / 4;
-        let mut steps = vec![vec![far; count]; count];
-        for from in 0..links.processes {
-            let receivers = links.to.of(from).iter().filter(|to| **to < links.processes);
-            receivers.for_each(|to| steps[*to as usize][from as usize] = 1);
-        }
-        for via in 0..count {
-            for to in 0..count {
-                for from in 0..count {
-                    let through = steps[to][via] + steps[via][from];
-                    steps[to][from] = steps[to][from].min(through);
-                }
-            }
-        }
-        let horizon = |to: usize| {
-            let ways = (0..count).filter(|from| steps[to][*from] < far);
-            let first =
-                ways.map(|from| earliest_output[from] + links.lookahead() * steps[to][from]).min();
-            first.unwrap_or(Time::NEVER).min(earliest_output[to] + links.lookahead() * 2)
-        };
-        (0..count).map(horizon).collect()
-    }
-
-    #[test]
-    fn between_all_is_as_if_each_named_all() {
-        let mut random = Random::new(2);
-        for count in (1..9).cycle().take(200) {
-            let (all, named) = (
-                Links::between_all(Duration(50), count),
-                Links::new(Duration(50), count, |_| 0..count),
-            );
-            let earliest_output: Vec<_> = (0..count)
-                .map(|_| match random.below(3) {
-                    0 => Time::NEVER,
-                    _ => Time(1_000 + 25 * random.below(16)),
-                })
-                .collect();
-            let of = |links: &Links| {
-                let mut horizons = Horizons::new(links);
-                horizons.apart(earliest_output.iter().copied(), &[], Time(1_050), Time(1_300));
-                horizons.of
-            };
-            assert_eq!(of(&all), of(&named), "{earliest_output:?}");
-        }
-    }
-
-    #[test]
-    fn messages_between_two_sides_go_to_the_other_one() {
-        let ring = |count: u32| {
-            Links::new(Duration(1), count, |to| [(to + 1) % count, (to + count - 1) % count])
-        };
-        let even = ring(6).side.unwrap();
-        assert!((0..6).all(|process| even[process] != even[(process + 1) % 6]));
-        assert_eq!(ring(5).side, None);
-        assert_eq!(Links::between_all(Duration(1), 2).side, None);
-        // Two pairs that know nothing of one another, each with one way.
-        let pairs = Links::new(Duration(1), 4, |to| (to % 2 == 1).then(|| to - 1));
-        assert_eq!(pairs.side.unwrap(), [false, true, false, true]);
-    }
-
-    #[test]
-    fn of_two_sides_that_send_at_once_the_same_goes_whoever_tells_first() {
-        let row = Links::new(Duration(50), 4, |i| {
-            [i.wrapping_sub(1), i + 1].into_iter().filter(|i| *i < 4)
-        });
-        let told = |source, target| {
-            (source, Announced { target, at: Time(1_050), ends: true }, Duration(90))
-        };
-        let goes = |announced: &[_]| {
-            let mut horizons = Horizons::new(&row);
-            let earliest_output = [Time::NEVER; 4].into_iter();
-            horizons.apart(earliest_output, announced, Time(1_050), Time::NEVER);
-            horizons.of
-        };
-        let (one, other) = (goes(&[told(1, 0), told(2, 3)]), goes(&[told(2, 3), told(1, 0)]));
-        assert_eq!(one, other);
-        assert!(one[1] > Time::ZERO && one[0] == Time::ZERO, "the side of process 1 goes: {one:?}");
-    }
-
-    #[test]
-    fn a_horizon_is_the_least_of_all_ways_from_those_that_may_send() {
-        let mut random = Random::new(1);
-        for _ in 0..500 {
-            // Few ways between many, so that some are beyond the reach.
-            let (count, share) = [(9, 4), (30, 24)][random.below(2) as usize];
-            let count = 1 + random.below(count) as u32;
-            let from: Vec<Vec<u32>> = (0..count)
-                .map(|_| (0..count).filter(|_| random.below(share) == 0).collect())
-                .collect();
-            let links = Links::new(Duration(50), count, |to| from[to as usize].clone());
-            let earliest_output: Vec<_> = (0..count)
-                .map(|_| match random.below(3) {
-                    0 => Time::NEVER,
-                    _ => Time(1_000 + 25 * random.below(16)), // often several at once
-                })
-                .collect();
-            // Not before somebody could have sent it who is not beyond the others.
-            let announced: Vec<_> = (0..random.below(4))
-                .map(|_| {
-                    let target = random.below(count.into()) as u32;
-                    let at = Time(1_050 + 25 * random.below(16));
-                    let ends = random.below(2) == 0;
-                    let reaction_time = Duration(random.below(3) * 90);
-                    (
-                        random.below(count.into()) as u32,
-                        Announced { target, at, ends },
-                        reaction_time,
-                    )
-                })
-                .collect();
-            let mut sends = earliest_output.clone();
-            let mut meets = vec![Time::NEVER; count as usize];
-            for &(_, Announced { target, at, ends }, reaction_time) in &announced {
-                let target = target as usize;
-                meets[target] = meets[target].min(at);
-                if ends || reaction_time == Duration(0) {
-                    sends[target] = sends[target].min(at + reaction_time);
-                }
-            }
-            let ways = by_ways(&links, &sends);
-            let expected: Vec<_> = ways.into_iter().zip(meets).map(|(a, b)| a.min(b)).collect();
-            let (least, end) = (Time(1_050), [Time(1_300), Time::NEVER][random.below(2) as usize]);
-            let mut horizons = Horizons::new(&links);
-            horizons.apart(earliest_output.iter().copied(), &announced, least, end);
-            let own = (0..count).map(|process| (earliest_output[process as usize], process));
-            let told = announced.iter().map(|(by, told, _)| (Time(told.at.0 - 50), *by));
-            let (sent, first) = own.chain(told).min().unwrap();
-            // Whoever tells first.
-            let mut other = Horizons::new(&links);
-            let turned: Vec<_> = announced.iter().rev().copied().collect();
-            other.apart(earliest_output.iter().copied(), &turned, least, end);
-            assert!((0..count).all(|process| other.of(process) == horizons.of(process)));
-            // Only one of two sides goes, that of the first, if that goes before the end.
-            for (process, horizon) in (0..count).zip(&expected) {
-                let side = |of: u32| links.side.as_ref().map(|side| side[of as usize]);
-                let waits = sent < end && side(process) != side(first);
-                let of = horizons.of(process);
-                let reach = (sent + links.lookahead() * REACH as u64).min(end);
-                match waits {
-                    true => assert_eq!(of, Time::ZERO),
-                    // Nothing can come; over so many hops nobody has asked.
-                    false if *horizon == Time::NEVER => assert!(of == least || of >= reach),
-                    false if *horizon.min(&end) <= reach => assert_eq!(of, *horizon.min(&end)),
-                    false => assert!(reach <= of && of <= *horizon.min(&end), "{of:?} {horizon:?}"),
-                }
-            }
-            let last = (0..count).map(|process| horizons.of(process)).max();
-            assert_eq!(Some(horizons.last()), last);
-            // Nobody is called back.
-            horizons.apart(earliest_output.iter().map(|_| Time(900)), &[], least, end);
-            assert_eq!(Some(horizons.last()), last);
-            horizons.together(Time(1_400));
-            assert!((0..count).all(|process| horizons.of(process) >= Time(1_400)));
-        }
-    }
-}
+mod tests;

@@ -9,6 +9,7 @@ mod horizon;
 mod queue;
 mod random;
 mod repeat;
+mod set;
 mod share;
 mod time;
 mod window;

@@ -1,11 +1,9 @@
 //! The logical processes of one worker.
 
-use crate::horizon::{Announced, Horizons};
+use crate::horizon::{Announced, Change, Horizons};
 use crate::repeat::{fitting, least, Lead, Repeat};
 use crate::window::{Shared, Summary};
-use crate::{
-    Duration, Envelope, LogicalProcess, Lookahead, Offers, Outbox, Status, Stop, Time, LAGS,
-};
+use crate::{Envelope, LogicalProcess, Lookahead, Offers, Outbox, Status, Stop, Time, LAGS};
 
 /// Processes of a worker, with their state in the present window.
 pub(crate) struct Share<'a, L: LogicalProcess> {
@@ -14,10 +12,10 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     pub(crate) processes: Vec<L>,
     /// [`LogicalProcess::next_event`] of each.
     next: Vec<Time>,
-    /// [`Lookahead::earliest_output`] of each.
-    earliest_output: Vec<Time>,
-    /// [`Lookahead::reaction_time`] of each.
-    reaction_time: Vec<Duration>,
+    lookahead: Vec<Lookahead>,
+    /// Time up to which each has advanced, and the latest of them.
+    reached: Vec<Time>,
+    last: Time,
     /// Messages that each announces, and the processes that announce any.
     announced: Vec<Vec<Announced>>,
     telling: Vec<u32>,
@@ -25,6 +23,9 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     statuses: Vec<Status>,
     /// True for processes that have changed since their state was read.
     changed: Vec<bool>,
+    /// Processes whose state may differ from what the others know, and whether each is among them.
+    news: Vec<u32>,
+    is_news: Vec<bool>,
     /// Number of busy processes, and of quiet ones.
     busy: usize,
     quiet: usize,
@@ -43,6 +44,8 @@ pub(crate) struct Share<'a, L: LogicalProcess> {
     sampled: u64,
 }
 
+const TOO_EARLY: &str = "a message must take at least the lookahead";
+
 impl<'a, L: LogicalProcess> Share<'a, L> {
     pub(crate) fn new<F: FnOnce() -> L>(
         builders: Vec<(u32, F)>,
@@ -54,13 +57,16 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             shared,
             first,
             next: vec![Time::NEVER; processes.len()],
-            earliest_output: vec![Time::NEVER; processes.len()],
-            reaction_time: vec![Duration::ZERO; processes.len()],
+            lookahead: vec![Lookahead::NEVER; processes.len()],
+            reached: vec![Time::ZERO; processes.len()],
+            last: Time::ZERO,
             announced: vec![Vec::new(); processes.len()],
             telling: Vec::new(),
             tells: vec![false; processes.len()],
             statuses: vec![Status::Done; processes.len()],
             changed: vec![true; processes.len()],
+            news: (0..processes.len() as u32).collect(),
+            is_news: vec![true; processes.len()],
             busy: 0,
             quiet: 0,
             failed: Time::NEVER,
@@ -74,31 +80,33 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             processes,
         }
     }
-    /// Summary for the other workers, after all messages have been taken in.
-    pub(crate) fn summary(&mut self, stop: &Stop, lookahead: Duration) -> Summary {
-        for index in 0..self.processes.len() {
+    /// Summary for the other workers, after all messages have been taken in. Publishes the states that have
+    /// changed.
+    pub(crate) fn summary(&mut self, stop: &Stop) -> Summary {
+        let worker = self.shared.worker_of(self.first);
+        let mut changes = self.shared.changes_by(worker);
+        for at in 0..self.news.len() {
+            let index = self.news[at] as usize;
+            self.is_news[index] = false;
             if std::mem::take(&mut self.changed[index]) {
                 self.look(index);
             }
+            let (next, lookahead) = (self.next[index], self.lookahead[index]);
+            changes.push(Change { process: self.first + index as u32, next, lookahead });
         }
-        let mut earliest_output =
-            self.shared.tell(self.first, &self.earliest_output, &self.reaction_time);
-        let mut all = self.shared.announced_by(self.shared.worker_of(self.first));
+        drop(changes);
+        self.news.clear();
+        let mut all = self.shared.announced_by(worker);
         self.telling.retain(|process| {
             let index = (process - self.first) as usize;
             let announced = &self.announced[index];
             self.tells[index] = !announced.is_empty();
-            for told in announced {
-                earliest_output = earliest_output.min(Time(told.at.0.saturating_sub(lookahead.0)));
-                all.push((*process, *told));
-            }
+            all.extend(announced.iter().map(|told| (*process, *told)));
             self.tells[index]
         });
         drop(all);
-        let next = self.next.iter().fold(Time::NEVER, |a: Time, b| a.min(*b));
         Summary {
-            next,
-            earliest_output,
+            last: self.last,
             busy: self.busy > 0,
             failed: self.failed,
             done: self.busy + self.quiet == 0 && self.failed == Time::NEVER,
@@ -115,16 +123,15 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
         let process = &self.processes[index];
         let status = process.status();
         self.announced[index].clear();
-        (self.next[index], self.earliest_output[index]) = match status {
+        (self.next[index], self.lookahead[index]) = match status {
             Status::Failed(at) => {
                 self.failed = self.failed.min(at);
-                (Time::NEVER, Time::NEVER)
+                let earliest_output = Time::NEVER;
+                (Time::NEVER, Lookahead { earliest_output, ..self.lookahead[index] })
             }
             _ => {
-                let Lookahead { earliest_output, reaction_time } =
-                    process.lookahead(&mut self.announced[index]);
-                self.reaction_time[index] = reaction_time;
-                (process.next_event(), earliest_output)
+                let lookahead = process.lookahead(&mut self.announced[index]);
+                (process.next_event(), lookahead)
             }
         };
         if !self.announced[index].is_empty() && !self.tells[index] {
@@ -146,18 +153,29 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
     /// Delivers a message to its process, one of these, which may still have events before it.
     pub(crate) fn deliver(&mut self, envelope: Envelope<L::Message>) {
         let index = (envelope.target - self.first) as usize;
+        assert!(envelope.at >= self.reached[index], "{TOO_EARLY}");
         self.moved[index] = self.sampled + 1;
         self.processes[index].receive(envelope);
         self.changed[index] = true;
+        self.tell_of(index);
+    }
+    /// The state of a process is published at the end of the window.
+    #[inline(always)]
+    fn tell_of(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.is_news[index], true) {
+            self.news.push(index as u32);
+        }
     }
     /// Advances the processes that have events, and delivers their messages to processes of this worker.
     pub(crate) fn advance(&mut self, horizons: &Horizons) {
-        for index in 0..self.processes.len() {
-            let id = self.first + index as u32;
-            let horizon = horizons.of(id);
+        for id in horizons.moving(self.first, self.processes.len()) {
+            let index = (id - self.first) as usize;
+            let horizon = horizons.of(id).max(self.reached[index]);
             if self.next[index] >= horizon {
                 continue;
             }
+            self.reached[index] = horizon;
+            self.last = self.last.max(horizon);
             self.outbox.source = id;
             self.outbox.sequence = self.sent[index];
             self.processes[index].advance_to(horizon, &mut self.outbox);
@@ -170,11 +188,9 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             // Now, while it is in the host's caches; what reaches it later changes it again.
             self.look(index);
             self.changed[index] = false;
+            self.tell_of(index);
             let on_time = |e: &Envelope<_>| e.at >= horizons.of(e.target);
-            assert!(
-                self.outbox.sent.iter().all(on_time),
-                "a message must take at least the lookahead"
-            );
+            assert!(self.outbox.sent.iter().all(on_time), "{TOO_EARLY}");
             self.dispatch();
         }
     }
@@ -209,6 +225,7 @@ impl<'a, L: LogicalProcess> Share<'a, L> {
             let process = &mut self.processes[index];
             process.repeat(since, span, times, &mut self.outbox);
             self.changed[index] = true;
+            self.tell_of(index);
             let progress = self.processes[index].progress();
             self.follow(index, progress);
         }

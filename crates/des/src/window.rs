@@ -8,7 +8,7 @@
 //! threads. A logical process is built, runs and ends on one worker thread; only messages cross.
 
 use crate::barrier::{lock, Barrier, PoisonOnPanic};
-use crate::horizon::{Announced, Horizons, Links};
+use crate::horizon::{Announced, Change, Horizons, Links};
 use crate::repeat::{fitting, least, Lead, Offers, Repeats, LAGS};
 use crate::share::Share;
 use crate::{Duration, Time};
@@ -83,6 +83,12 @@ pub struct Lookahead {
     /// message sent because of it. If it is zero, the process may send as soon as any announced message has
     /// arrived.
     pub reaction_time: Duration,
+}
+
+impl Lookahead {
+    /// Of a process that sends nothing.
+    pub(crate) const NEVER: Lookahead =
+        Lookahead { earliest_output: Time::NEVER, reaction_time: Duration::ZERO };
 }
 
 /// Status of a logical process.
@@ -198,8 +204,8 @@ impl Stop {
 /// Summary that a worker gives the others at the end of a window.
 #[derive(Clone, Copy)]
 pub(crate) struct Summary {
-    pub(crate) next: Time,
-    pub(crate) earliest_output: Time,
+    /// Latest time up to which a process has advanced.
+    pub(crate) last: Time,
     pub(crate) busy: bool,
     /// Time of the first failure.
     pub(crate) failed: Time,
@@ -281,42 +287,45 @@ where
     let mut horizons = Horizons::new(links);
     let mut repeats = Repeats::default();
     loop {
-        let mut all = shared.exchange(id, share.summary(stop, links.lookahead()));
+        let all = shared.exchange(id, share.summary(stop));
+        let mut next = shared.learn(&mut horizons, &mut announced);
         let end = bounds.end(all.failed);
-        if let Some(ending) = ending_of(&all, end) {
+        if let Some(ending) = ending_of(&all, next, end) {
             let end = match ending {
                 // Where nothing moves the windows still end somewhere.
                 Ending::Done | Ending::Deadlock => {
-                    shared.latest(share.quiesce_time()).max(horizons.last())
+                    shared.latest(share.quiesce_time()).max(all.last)
                 }
                 Ending::Failed | Ending::TimeUp => end,
-                Ending::Stopped => horizons.last(),
+                Ending::Stopped => all.last,
             };
-            assert!(horizons.last() <= end, "nobody goes beyond the end of the run");
+            assert!(all.last <= end, "nobody goes beyond the end of the run");
             let processes = share.processes.into_iter();
             return (processes.map(|p| p.finish(end)).collect(), ending, end);
         }
         // Whoever is ahead of the others may have done something later than what comes next.
-        let together = all.failed == Time::NEVER && horizons.last() <= all.next;
+        let together = all.failed == Time::NEVER && all.last <= next;
         if repeats.progressed(all.lead) && together {
-            let (number, began) = repeats.sample(all.next, all.earliest_output);
-            let offers = shared.agree(id, share.sample(number, all.next, began));
-            if let Some(repeat) = repeats.chosen(offers, fitting(bounds.until, all.next, began)) {
+            let earliest_output = horizons.earliest_output(&announced);
+            let (number, began) = repeats.sample(next, earliest_output);
+            let offers = shared.agree(id, share.sample(number, next, began));
+            if let Some(repeat) = repeats.chosen(offers, fitting(bounds.until, next, began)) {
                 share.repeat(repeat);
                 share.post();
                 shared.wait();
                 share.take(id, &mut inbox);
-                all = shared.exchange(id, share.summary(stop, links.lookahead()));
+                shared.exchange(id, share.summary(stop));
+                next = shared.learn(&mut horizons, &mut announced);
             }
         }
         // A failure that is yet to be found is no earlier than what comes next.
-        let end = end.min(bounds.end(all.next));
+        let end = end.min(bounds.end(next));
         if repeats.are_looked_for() {
-            horizons.together((all.earliest_output + links.lookahead()).min(end));
+            let earliest_output = horizons.earliest_output(&announced);
+            horizons.together((earliest_output + links.lookahead()).min(end));
         } else {
-            let least = all.next + links.lookahead();
-            shared.announced(&mut announced);
-            horizons.apart(shared.earliest_outputs(), &announced, least, end);
+            let least = next + links.lookahead();
+            horizons.apart(&announced, least, end);
         }
         share.advance(&horizons);
         share.post();
@@ -325,17 +334,17 @@ where
     }
 }
 
-/// Ending of the run now, if it ends; `end` is its latest end.
-fn ending_of(all: &Summary, end: Time) -> Option<Ending> {
-    if all.failed < Time::NEVER && (all.next >= end || !all.busy) {
+/// Ending of the run now, if it ends; `next` is the next event of all, `end` its latest end.
+fn ending_of(all: &Summary, next: Time, end: Time) -> Option<Ending> {
+    if all.failed < Time::NEVER && (next >= end || !all.busy) {
         Some(Ending::Failed)
     } else if all.stopped {
         Some(Ending::Stopped)
     } else if all.done && !all.busy {
         Some(Ending::Done)
-    } else if !all.busy || all.next == Time::NEVER {
+    } else if !all.busy || next == Time::NEVER {
         Some(Ending::Deadlock)
-    } else if all.next >= end {
+    } else if next >= end {
         Some(Ending::TimeUp)
     } else {
         None
@@ -346,10 +355,8 @@ fn ending_of(all: &Summary, end: Time) -> Option<Ending> {
 pub(crate) struct Shared<M> {
     inboxes: Vec<Mutex<Vec<Envelope<M>>>>,
     summaries: Vec<Mutex<Option<Summary>>>,
-    /// [`LogicalProcess::earliest_output`] of each process.
-    earliest_outputs: Vec<AtomicU64>,
-    /// [`Lookahead::reaction_time`] of each.
-    slacks: Vec<AtomicU64>,
+    /// Changes of the states of each worker's processes.
+    changes: Vec<Mutex<Vec<Change>>>,
     /// Messages that each worker's processes announce, with the process.
     announced: Vec<Mutex<Vec<(u32, Announced)>>>,
     offers: Vec<Mutex<Option<Offers>>>,
@@ -363,8 +370,7 @@ impl<M> Shared<M> {
         Shared {
             inboxes: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
             summaries: (0..threads).map(|_| Mutex::new(None)).collect(),
-            earliest_outputs: (0..processes).map(|_| AtomicU64::new(0)).collect(),
-            slacks: (0..processes).map(|_| AtomicU64::new(0)).collect(),
+            changes: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
             announced: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
             offers: (0..threads).map(|_| Mutex::new(None)).collect(),
             latest: AtomicU64::new(0),
@@ -379,19 +385,11 @@ impl<M> Shared<M> {
     pub(crate) fn inbox(&self, worker: usize) -> MutexGuard<'_, Vec<Envelope<M>>> {
         lock(&self.inboxes[worker])
     }
-    /// Publishes the earliest outputs of the processes from `first` on, and their reaction times; returns the
-    /// earliest output of all.
-    pub(crate) fn tell(&self, first: u32, earliest_outputs: &[Time], slacks: &[Duration]) -> Time {
-        let first = first as usize;
-        let mut least = Time::NEVER;
-        for (told, earliest_output) in self.earliest_outputs[first..].iter().zip(earliest_outputs) {
-            told.store(earliest_output.0, Ordering::Relaxed); // the barrier orders it
-            least = least.min(*earliest_output);
-        }
-        for (told, reaction_time) in self.slacks[first..].iter().zip(slacks) {
-            told.store(reaction_time.0, Ordering::Relaxed); // the barrier orders it
-        }
-        least
+    /// Changes of a worker's processes, cleared to be written anew.
+    pub(crate) fn changes_by(&self, worker: usize) -> MutexGuard<'_, Vec<Change>> {
+        let mut told = lock(&self.changes[worker]);
+        told.clear();
+        told
     }
     /// Announcements of a worker's processes, cleared to be written anew.
     pub(crate) fn announced_by(&self, worker: usize) -> MutexGuard<'_, Vec<(u32, Announced)>> {
@@ -399,21 +397,17 @@ impl<M> Shared<M> {
         told.clear();
         told
     }
-    /// Collects all announcements: process, message, and reaction time of its target.
-    fn announced(&self, all: &mut Vec<(u32, Announced, Duration)>) {
-        all.clear();
-        let reaction_time = |process: u32| self.slacks[process as usize].load(Ordering::Relaxed);
-        for worker in &self.announced {
-            let told = lock(worker);
-            all.extend(
-                told.iter().map(|(by, told)| (*by, *told, Duration(reaction_time(told.target)))),
-            );
+    /// Takes note of all changes, and collects all announcements, after each summary. Returns the time of the
+    /// next event.
+    fn learn(&self, horizons: &mut Horizons, announced: &mut Vec<(u32, Announced)>) -> Time {
+        for worker in &self.changes {
+            lock(worker).iter().for_each(|change| horizons.learn(change));
         }
-    }
-    fn earliest_outputs(&self) -> impl Iterator<Item = Time> + '_ {
-        self.earliest_outputs
-            .iter()
-            .map(|earliest_output| Time(earliest_output.load(Ordering::Relaxed)))
+        announced.clear();
+        for worker in &self.announced {
+            announced.extend_from_slice(&lock(worker));
+        }
+        horizons.next()
     }
     /// Publishes a worker's summary, waits for the others, returns the summary of all.
     fn exchange(&self, worker: usize, own: Summary) -> Summary {
@@ -425,8 +419,7 @@ impl<M> Shared<M> {
         let mut all = own;
         for summary in &self.summaries {
             let other = lock(summary).expect("every worker has published");
-            all.next = all.next.min(other.next);
-            all.earliest_output = all.earliest_output.min(other.earliest_output);
+            all.last = all.last.max(other.last);
             all.busy |= other.busy;
             all.failed = all.failed.min(other.failed);
             all.done &= other.done;
