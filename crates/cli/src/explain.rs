@@ -274,6 +274,7 @@ fn call(
         ("library", sum.library_ps),
         ("kernel", sum.kernel_ps),
         ("NIC, and the way to it", sum.nic_ps),
+        ("  of that: refused, until there was room at the target", sum.refused_ps),
         ("network", sum.network_ps),
     ];
     for (what, ps) in parts.into_iter().filter(|(_, ps)| *ps > 0) {

@@ -7,7 +7,7 @@ use crate::progress::Line;
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::streams::Output;
-use crate::summary::{Extent, Facts};
+use crate::summary::{Extent, Facts, Refusals};
 use crate::terminal::Terminal;
 use crate::usage_error::UsageError;
 use crate::{firmware, machines, program, summary, terminal};
@@ -269,6 +269,9 @@ fn json_of(options: &RunOptions, run: &Run) -> Result<Value, UsageError> {
     }
     let report = &run.outcome.report;
     all.insert("own_work_seconds".into(), json!(run.notes.worked().as_secs_f64()));
+    if let Some(refusals) = Refusals::of(report) {
+        all.insert("refusals".into(), json!(refusals));
+    }
     let report = serde_json::to_value(report).expect("a report has only strings as keys");
     if let Value::Object(report) = report {
         all.extend(report);

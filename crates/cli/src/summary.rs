@@ -12,7 +12,7 @@ mod brief;
 pub mod messages;
 mod refusals;
 
-pub use refusals::refusals;
+pub use refusals::{refusals, Refusals};
 
 /// Fields of the control block that are no counters.
 pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "niccb.version"];

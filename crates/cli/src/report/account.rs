@@ -113,6 +113,7 @@ fn parts_table(call: &Call) -> Markup {
         ("library", call.library_ps),
         ("kernel", call.kernel_ps),
         ("NIC, and the way to it", call.nic_ps),
+        ("of that: refused, until there was room at the target", call.refused_ps),
         ("network", call.network_ps),
     ];
     html! {

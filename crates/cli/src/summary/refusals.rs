@@ -3,13 +3,15 @@
 use super::{grouped, heading, plural};
 use crate::terminal::Terminal;
 use machine::report::{NodeReport, Report};
+use serde::Serialize;
 use std::fmt::{self, Write};
 
 /// Nodes that have a line.
 const NODES_MAX: usize = 3;
 
 /// Refusals of a node, as its counters have them (`firmware.overflow`).
-struct Refusals {
+#[derive(Serialize)]
+struct OfNode {
     nid: u32,
     /// Messages that were dropped or turned away there: those behind a refused one included.
     dropped: u64,
@@ -21,10 +23,10 @@ struct Refusals {
     repeated: u64,
 }
 
-impl Refusals {
-    fn of(node: &NodeReport) -> Refusals {
+impl OfNode {
+    fn of(node: &NodeReport) -> OfNode {
         let count = |name: &str| node.counters.get(name).copied().unwrap_or(0);
-        Refusals {
+        OfNode {
             nid: node.nid,
             dropped: count("niccb.refused") + count("kernel.turned_away"),
             streams: count("niccb.cam_ovf"),
@@ -34,16 +36,36 @@ impl Refusals {
     }
 }
 
+/// Refusals of a run, as `--json` has them.
+#[derive(Serialize)]
+pub struct Refusals {
+    dropped: u64,
+    repeated: u64,
+    /// Nodes that sent messages again.
+    senders: usize,
+    /// Nodes that refused messages or sent any again, those that refused most first.
+    nodes: Vec<OfNode>,
+}
+
+impl Refusals {
+    /// `None` if nothing was refused.
+    pub fn of(report: &Report) -> Option<Refusals> {
+        let mut nodes: Vec<OfNode> = report.nodes.iter().map(OfNode::of).collect();
+        nodes.retain(|one| one.dropped + one.repeated > 0);
+        nodes.sort_by_key(|one| (std::cmp::Reverse(one.dropped), one.nid));
+        let sum = |part: fn(&OfNode) -> u64| nodes.iter().map(part).sum::<u64>();
+        let (dropped, repeated) = (sum(|one| one.dropped), sum(|one| one.repeated));
+        let senders = nodes.iter().filter(|one| one.repeated > 0).count();
+        (dropped > 0).then_some(Refusals { dropped, repeated, senders, nodes })
+    }
+}
+
 /// Prints who refused most, and how many messages were sent again; nothing if none was refused.
 pub fn refusals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Result {
-    let mut all: Vec<Refusals> = report.nodes.iter().map(Refusals::of).collect();
-    let sum = |part: fn(&Refusals) -> u64| all.iter().map(part).sum::<u64>();
-    let (dropped, repeated) = (sum(|one| one.dropped), sum(|one| one.repeated));
-    if dropped == 0 {
+    let Some(Refusals { repeated, senders, nodes, .. }) = Refusals::of(report) else {
         return Ok(());
-    }
-    let senders = all.iter().filter(|one| one.repeated > 0).count() as u64;
-    let refusing = all.iter().filter(|one| one.dropped > 0).count();
+    };
+    let refusing = nodes.iter().filter(|one| one.dropped > 0).count();
     let shown = if refusing > NODES_MAX {
         format!("the {NODES_MAX} of {refusing} nodes with most")
     } else {
@@ -51,9 +73,8 @@ pub fn refusals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::
     };
     writeln!(out)?;
     heading(out, terminal, "Messages that found no room and came again", &shown)?;
-    all.sort_by_key(|one| (std::cmp::Reverse(one.dropped), one.nid));
-    for one in all.iter().filter(|one| one.dropped > 0).take(NODES_MAX) {
-        let Refusals { nid, dropped, streams, called, .. } = one;
+    for one in nodes.iter().filter(|one| one.dropped > 0).take(NODES_MAX) {
+        let OfNode { nid, dropped, streams, called, .. } = one;
         writeln!(
             out,
             "  node {nid}: {} dropped ({} for lack of a stream), {} to senders",
@@ -62,6 +83,6 @@ pub fn refusals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::
             plural(*called, "call"),
         )?;
     }
-    let who = plural(senders, "node");
+    let who = plural(senders as u64, "node");
     writeln!(out, "  {} sent again, by {who}", plural(repeated, "message"))
 }

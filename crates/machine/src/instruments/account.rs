@@ -200,13 +200,17 @@ impl Clerk {
         let waiting = origin.since(open.entered).0 + waited;
         call.times += 1;
         call.total_ps += at.since(open.entered).0;
-        for (part, ps) in Part::ALL.into_iter().zip(spent) {
-            *match part {
-                Part::Library => &mut call.library_ps,
-                Part::Kernel => &mut call.kernel_ps,
-                Part::Nic => &mut call.nic_ps,
-                Part::Network => &mut call.network_ps,
-            } += ps;
+        let [library, kernel, nic, network, refused] = spent;
+        // It is the network interface that had no room.
+        let nic = nic + refused;
+        for (sum, ps) in [
+            (&mut call.library_ps, library),
+            (&mut call.kernel_ps, kernel),
+            (&mut call.nic_ps, nic),
+            (&mut call.refused_ps, refused),
+            (&mut call.network_ps, network),
+        ] {
+            *sum += ps;
         }
         let mut waited_for = None;
         if waiting > 0 {
@@ -224,7 +228,6 @@ impl Clerk {
         }
         self.left = at;
         if let Some(rows) = &mut self.rows {
-            let [library, kernel, nic, network] = spent;
             let waits = |is: bool| if is { waiting } else { 0 };
             let (imbalance, receiver) = (open.collective, !open.collective && open.sends);
             let numbers = [

@@ -138,11 +138,14 @@ pub enum Part {
     Nic,
     /// The network.
     Network,
+    /// None: the message waits at its sender for room at its target, which has refused it.
+    Refused,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Part; 4] = [Part::Library, Part::Kernel, Part::Nic, Part::Network];
+    pub const ALL: [Part; 5] =
+        [Part::Library, Part::Kernel, Part::Nic, Part::Network, Part::Refused];
 }
 
 /// Waypoints of a leg.

@@ -21,6 +21,9 @@ pub struct Call {
     pub kernel_ps: u64,
     /// In network interfaces and on the way to them.
     pub nic_ps: u64,
+    /// Of these, waiting at the sender for room at the target, which had refused the message.
+    #[serde(skip_serializing_if = "is_none")]
+    pub refused_ps: u64,
     /// In the network.
     pub network_ps: u64,
     /// Waiting for a late sender.
@@ -129,6 +132,7 @@ impl Call {
             (&mut self.library_ps, other.library_ps),
             (&mut self.kernel_ps, other.kernel_ps),
             (&mut self.nic_ps, other.nic_ps),
+            (&mut self.refused_ps, other.refused_ps),
             (&mut self.network_ps, other.network_ps),
             (&mut self.late_sender_ps, other.late_sender_ps),
             (&mut self.late_receiver_ps, other.late_receiver_ps),

@@ -15,6 +15,7 @@ const fn step(ends: Waypoint, name: &'static str, place: Layer, cause: Cause) ->
             | Waypoint::CallReturned,
             _,
         ) => Part::Library,
+        (Waypoint::Repeated, _) => Part::Refused,
         (_, Layer::Host) => Part::Kernel,
         (_, Layer::Network) => Part::Network,
         _ => Part::Nic,
