@@ -87,6 +87,24 @@ fn neither_threads_nor_parking_nor_the_kind_of_boot_change_anything() {
     }
 }
 
+/// All add to a number of each process, over the network and within a node. With two ranks on a node MPI has its
+/// places on the network interface, so numbers there are the kernel's; that of a rank alone is the firmware's.
+#[test]
+fn two_processes_of_a_node_own_what_all_add_to() {
+    for (options, on_the_nic) in [
+        ("-n 3", 3),
+        ("-n 2 --ppn 2", 0),
+        ("-n 5 --ppn 2", 1),
+        ("-n 5 --ppn 2 --fault pool.streams=2", 1),
+        ("-n 3 --ppn 2 -t 2 --set firmware.overflow=panic", 1),
+        ("-n 3 --ppn 2 --set firmware.accelerated=1", 0),
+    ] {
+        let adds = json(&format!("-q {MACHINE} {options} tests/portals/adds.c"));
+        let ranks = adds["ranks"].as_u64().unwrap();
+        assert_eq!(counter(&adds, "nic.atomics"), on_the_nic * ranks * 25, "{options}");
+    }
+}
+
 /// Nobody tells the firmware that a process's memory is gone: what it stores or reads there is the program's
 /// fault, and named.
 #[test]
