@@ -135,14 +135,14 @@ struct Contact {
     meets: Time,
 }
 
-/// Hops over which horizons are looked for. Whoever is further away from all that may send is kept back to what
-/// can reach it over so many: the work of a window does not grow with the diameter of the network.
+/// Hops over which horizons are looked for. Whoever is further away from all that may send is kept back to
+/// what can reach it over so many: the work of a window does not grow with the diameter of the network.
 const REACH: usize = 8;
 
 /// The horizon of each process: it does everything before it, and takes nothing in before it.
 ///
-/// Only those that have changed, may send, or are reached cost anything in a window; a horizon is computed when
-/// it is asked for.
+/// Only those that have changed, may send, or are reached cost anything in a window; a horizon is computed
+/// when it is asked for.
 pub(crate) struct Horizons<'a> {
     links: &'a Links,
     /// State of each process, as it was published last.

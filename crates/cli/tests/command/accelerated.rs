@@ -87,8 +87,9 @@ fn neither_threads_nor_parking_nor_the_kind_of_boot_change_anything() {
     }
 }
 
-/// All add to a number of each process, over the network and within a node. With two ranks on a node MPI has its
-/// places on the network interface, so numbers there are the kernel's; that of a rank alone is the firmware's.
+/// All add to a number of each process, over the network and within a node. With two ranks on a node MPI has
+/// its places on the network interface, so numbers there are the kernel's; that of a rank alone is the
+/// firmware's.
 #[test]
 fn two_processes_of_a_node_own_what_all_add_to() {
     for (options, on_the_nic) in [

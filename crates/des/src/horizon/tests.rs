@@ -100,7 +100,7 @@ fn of_two_sides_that_send_at_once_the_same_goes_whoever_tells_first() {
     assert!(one[1] > Time::ZERO && one[0] == Time::ZERO, "the side of process 1 goes: {one:?}");
 }
 
-/// What may happen in a window: state of each process, announced messages.
+/// State of each process before a window, and the announced messages.
 type Scene = (Vec<(Time, Time, Duration)>, Vec<(u32, Announced)>);
 
 fn scene(count: u32, random: &mut Random) -> Scene {
