@@ -83,6 +83,16 @@ static void refused(struct forth *forth, const char *what)
         printf("no region: %s\n", strerror((int)-forth_where(1, 9, 0, &at)));
         printf("beyond it: %s\n", strerror((int)-forth_where(0, 1, sizeof memory, &at)));
         printf("no node: %s\n", strerror((int)-forth_where(7, 1, 0, &at)));
+        int64_t code;
+        while ((code = forth_where(1, 2, 0, &at)) == -ENOENT)
+            ; /* not yet registered */
+        printf("read-only: %s\n", strerror((int)-code));
+        printf("too much: %s\n", strerror((int)-forth_register(&again, 1u << 30, 0)));
+    }
+    if (!strcmp(what, "nowhere")) { /* waits for credits of a node that does not exist */
+        forth_post(forth, 0, 0, forth_control(1, 9, FORTH_CONTROL_NOTIFY));
+        forth_fence(forth);
+        forth_await(forth, 1);
     }
     if (!strcmp(what, "add"))
         __asm__ volatile("addl $1, %0" : "+m"(*(volatile uint32_t *)forth->region));
@@ -107,6 +117,8 @@ int main(int argc, char **argv)
     if (argc > 2) {
         if (forth.node == 0)
             refused(&forth, argv[2]);
+        else if (forth_register(memory, sizeof memory, 0) == 2)
+            usleep(1000); /* a region ends with its program */
         return 0;
     }
     uint64_t from, to;

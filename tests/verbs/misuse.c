@@ -86,7 +86,12 @@ static void refused(void)
 {
     struct ibv_qp *qp = queue_pair(IBV_QPT_RC);
     say("reliable connection", qp ? 0 : errno);
+    struct ibv_qp_init_attr large = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UC,
+                                     .cap = {.max_send_wr = 4, .max_send_sge = 2}};
+    say("two memory segments", ibv_create_qp(pd, &large) ? 0 : errno);
     qp = queue_pair(IBV_QPT_UC);
+    say("ready to send at once", ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RTS},
+                                               IBV_QP_STATE));
     say("post before ready", post(qp, WRITE, 0, 8, mr->lkey, OPEN, buffers[0], 0));
     say("nobody's LID", connect_to(qp, 9));
     ibv_destroy_qp(qp);
@@ -96,15 +101,20 @@ static void refused(void)
     qp = connected();
     say("send", post(qp, IBV_WR_SEND, 0, 8, mr->lkey, OPEN, buffers[0], 0));
     say("read", post(qp, IBV_WR_RDMA_READ, 0, 8, mr->lkey, OPEN, buffers[0], 0));
+    struct ibv_recv_wr receive = {.num_sge = 0}, *bad;
+    say("receive", ibv_post_recv(qp, &receive, &bad));
+    say("write no bytes", post(qp, WRITE, 0, 0, mr->lkey, OPEN, buffers[0], 0));
+    say("write over 16 MB", post(qp, WRITE, 0, (16u << 20) + 8, mr->lkey, OPEN, buffers[0], 0));
     say("too much inline", post(qp, WRITE, 0, 72, mr->lkey, OPEN, buffers[0], IBV_SEND_INLINE));
     struct ibv_mr *none = ibv_reg_mr(pd, (void *)0x10000, 8, IBV_ACCESS_LOCAL_WRITE);
-    say("no memory there", none ? 0 : errno);
+    say("register no memory", none ? 0 : errno);
     none = ibv_reg_mr(pd, buffers[1], 8, IBV_ACCESS_REMOTE_WRITE);
     say("remote without local", none ? 0 : errno);
     void *much = mmap(NULL, 64u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     none = ibv_reg_mr(pd, much, 64u << 20, IBV_ACCESS_LOCAL_WRITE);
-    say("64 MB", none ? 0 : errno);
-    say("interrupts", ibv_create_comp_channel(context) ? 0 : errno);
+    say("register 64 MB", none ? 0 : errno);
+    say("completion channel", ibv_create_comp_channel(context) ? 0 : errno);
+    say("destroy a queue in use", ibv_destroy_cq(cq));
     ibv_destroy_qp(qp);
 }
 
@@ -136,7 +146,7 @@ static void sender(void)
         if (post(qp, WRITE, 0, BYTES - 64, mr->lkey, OPEN, buffers[0], 0))
             exit(5);
     }
-    say("a fifth of four", post(qp, WRITE, 0, 8, mr->lkey, OPEN, buffers[0], 0));
+    say("a fifth write of four", post(qp, WRITE, 0, 8, mr->lkey, OPEN, buffers[0], 0));
     for (int i = 0; i < 4; i++)
         printf("written: %s\n", completed());
     /* What is inline may be changed at once; a word behind tells that all is there. */

@@ -1,6 +1,7 @@
 //! Programs with `forth.h`: the request queue mapped, posts by plain stores.
 
 use crate::runner::{command, ended, root, Ended};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,6 +25,7 @@ fn forth(source: &str, options: &[&str], words: &[&str]) -> Ended {
 }
 
 const EXAMPLE: &str = "examples/rdma/mapped_queue.c";
+const BARRIER: &str = "examples/rdma/barrier.c";
 const STORES: &str = "tests/forth/stores.c";
 
 fn hash(run: &Ended) -> &str {
@@ -89,36 +91,51 @@ fn stores_of_all_sizes_post_descriptors() {
 }
 
 #[test]
-fn what_cannot_be_done_is_an_error_or_a_sentence() {
-    let run = forth(STORES, &["-q"], &["-", "errors"]);
-    let lines: Vec<&str> = run.stdout.lines().collect();
-    let expected = [
-        "open again: Device or resource busy",
-        "no bytes: Invalid argument",
-        "no memory: Bad address",
-        "no key: Invalid argument",
-        "no region: No such file or directory",
-        "beyond it: No such file or directory",
-        "no node: Invalid argument",
-    ];
-    assert_eq!((run.code, &lines[..]), (0, &expected[..]), "{run:?}");
-    // BAD_DESCRIPTOR
-    let status = format!("status {:x}\n", abi::forth::status_bit::BAD_DESCRIPTOR);
-    let run = forth(STORES, &["-q"], &["-", "descriptor"]);
-    assert_eq!((run.code, &run.stdout), (0, &status), "{run:?}");
-    for (what, sentence) in [
-        ("add", "a store to offset 0x0 of the request queue: plain stores within the page only"),
-        ("limits", "programs write the queue and the registers from 0x1000 to 0x1fff only"),
-        ("part", "a store of 4 bytes to offset 0x1020 of the card's memory region: a register"),
-    ] {
-        let run = forth(STORES, &["-q"], &["-", what]);
-        assert!(run.code != 0 && run.stderr.contains(sentence), "{what}: {run:?}");
+fn elsewhere_there_is_no_card() {
+    for example in [EXAMPLE, BARRIER] {
+        let none = ended(command().args(["run", "-q", "-n", "1", "-m", "ideal", example]));
+        assert!(none.code == 1 && none.stderr.contains("run it with `sunstar run"), "{none:?}");
     }
-    // Elsewhere there is no card.
-    let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), EXAMPLE);
-    let none = ended(command().args(["run", "-q", "-n", "1", "-m", "ideal"]).arg(program));
-    assert!(none.code == 1 && none.stderr.contains("there is no RDMA NIC here"), "{none:?}");
+}
+
+/// Each barrier needs a word from others, so a node that does not poll would end the run.
+#[test]
+fn the_example_polls_memory() {
+    let on = |nodes: &str, options: &[&str]| {
+        let machine = ["run", "-m", "forth-switch", "-n", nodes];
+        ended(command().args(machine).args(options).args([BARRIER, "20"]))
+    };
+    for (nodes, rounds) in [("2", 1), ("5", 3), ("8", 3)] {
+        let run = on(nodes, &[]);
+        let words = nodes.parse::<u32>().unwrap() * rounds * 21;
+        assert!(run.stdout.contains(&format!("Messages {words} ")), "{run:?}");
+        assert!(run.stdout.contains(&format!("{nodes} nodes: ")), "{run:?}");
+        assert_eq!(hash(&on(nodes, &["-t", "2"])), hash(&run));
+    }
+}
+
+/// The page has all functions of the header, with their parameters, and no others.
+#[test]
+fn the_page_has_the_functions_of_the_header() {
+    let header = std::fs::read_to_string(root().join("include/forth.h")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/mapped-queue.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `forth_"));
+    let shown: BTreeSet<String> =
+        rows.map(|row| format!("forth_{}", row.split_once('`').unwrap().0)).collect();
+    let begin = |line: &&str| line.starts_with("extern ") || line.starts_with("static __inline ");
+    let declared = header.lines().enumerate().filter(|(_, line)| begin(line) && line.contains('('));
+    let declared: BTreeSet<String> = declared
+        .map(|(at, _)| {
+            let text = header.lines().skip(at).take(2).collect::<Vec<_>>().join(" ");
+            let (head, rest) = text.split_once('(').unwrap();
+            let name = head.rsplit([' ', '*']).next().unwrap();
+            let parameters = rest.split_once(')').unwrap().0.split(',');
+            let names = parameters.map(|one| one.rsplit([' ', '*']).next().unwrap());
+            format!("{name}({})", names.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    assert!(declared.len() > 8, "{declared:?}");
+    assert_eq!(shown, declared);
 }
 
 /// Account, timeline and capture know these stores and their messages.

@@ -44,6 +44,7 @@ mod launchers;
 mod lease;
 mod linux;
 mod loops;
+mod misuse;
 mod monitor;
 mod mutants;
 mod names;
