@@ -41,6 +41,18 @@ fn is_next(pieces: &[(u64, u64)], at: u64, va: u64, length: u64) -> bool {
     address(pieces, at).is_some_and(|(there, left)| there == va && length <= left)
 }
 
+/// The offset in a place of `length` bytes at `va`, if they lie in one piece of it.
+fn offset(pieces: &[(u64, u64)], va: u64, length: u64) -> Option<u64> {
+    let mut at = 0;
+    for &(start, whole) in pieces {
+        if start <= va && va + length <= start + whole {
+            return Some(at + (va - start));
+        }
+        at += whole;
+    }
+    None
+}
+
 impl Message {
     /// The answer to a request on the same node, with its payload.
     pub(crate) fn local(facts: Facts, bytes: Option<Vec<u8>>) -> Message {
@@ -112,15 +124,27 @@ impl Judge {
     /// A DMA engine has read a process's memory; `None`: it is not there.
     pub fn dma_read(&mut self, at: u64, space: u32, va: u64, length: u64, data: Option<&[u8]>) {
         self.judge(at, About::default(), |judge| {
+            let repeats = judge.ledger.repeats();
             let find = |again| {
-                judge.going.iter().position(|going| {
+                let going = judge.going.iter().position(|going| {
                     let next = is_next(&going.message.pieces, going.read, va, length);
                     going.again == again && going.space == space && next
+                });
+                going.map(|found| (found, judge.going[found].read))
+            };
+            // Two messages may be sent from one buffer, so that reads for one, which is repeated, were
+            // counted for the other; then this one does not go on where its last read was counted, but
+            // all before is known.
+            let once_more = || {
+                judge.going.iter().enumerate().find_map(|(found, going)| {
+                    let from = offset(&going.message.pieces, va, length)?;
+                    let known = going.message.state().bytes.len() as u64;
+                    (going.space == space && from <= known).then_some((found, from))
                 })
             };
-            // Two messages may be sent from one buffer.
             let found = find(false).or_else(|| find(true));
-            let Some(found) = found else {
+            let found = found.or_else(|| repeats.then(once_more).flatten());
+            let Some((found, from)) = found else {
                 return Err(Wrong {
                     clause: CLAUSE,
                     what: "memory that the network interface reads".to_owned(),
@@ -128,15 +152,15 @@ impl Judge {
                     got: format!("{length} bytes at {va:#x}"),
                 });
             };
-            let repeats = judge.ledger.repeats();
             let going = &mut judge.going[found];
-            let from = going.read as usize;
-            going.read += length;
+            going.read = from + length;
             let mut state = going.message.state();
+            // What was read before.
+            let known = state.bytes.get(from as usize..).unwrap_or_default();
+            let known = &known[..known.len().min(length as usize)];
             match data {
-                Some(data) if going.again => {
-                    let first = state.bytes.get(from..from + data.len());
-                    if first != Some(data) && !state.poisoned {
+                Some(data) => {
+                    if known != &data[..known.len()] && !state.poisoned {
                         return Err(Wrong {
                             clause: "Portals 3.3 s3.11: a buffer is not changed before its END",
                             what: format!("bytes of {}, sent again", going.message.describe()),
@@ -144,12 +168,12 @@ impl Judge {
                             got: format!("others in {length} bytes at {va:#x}"),
                         });
                     }
+                    let more = known.len();
+                    state.bytes.extend_from_slice(&data[more..]);
                 }
-                None if going.again => state.poisoned = true,
-                Some(data) => state.bytes.extend_from_slice(data),
                 None => {
                     state.poisoned = true;
-                    let whole = state.bytes.len() + length as usize;
+                    let whole = state.bytes.len().max((from + length) as usize);
                     state.bytes.resize(whole, 0);
                 }
             }

@@ -5,12 +5,11 @@
 //! ENDINGS_FIRST=17 ENDINGS_SEEDS=1 cargo test -p cli --test command endings -- --ignored    one seed
 //! ```
 
-use crate::runner::{command, ended, root, Ended};
+use crate::runner::{command, compiled, ended, Ended};
 use crate::soak::{fault, kinds_here, quoted};
 use des::Random;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// Program that ends in a way that depends on its argument.
 const PROGRAM: &str = "tests/soak/endings.c";
@@ -156,20 +155,10 @@ fn difference(place: &str, a: &Value, b: &Value) -> Option<String> {
     }
 }
 
-/// The program, compiled in a folder.
-fn compiled(folder: &Path) -> PathBuf {
-    let program = folder.join("endings");
-    let mut cc = Command::new(env!("CARGO_BIN_EXE_sunstar"));
-    cc.current_dir(root()).env("SUNSTAR_ROOT", root());
-    cc.args(["cc", "-O1", "-Wall", "-Wextra", "-Werror", PROGRAM, "-o"]).arg(&program);
-    ended(&mut cc).went_well();
-    program
-}
-
 /// Compares the runs of so many seeds; returns the number of those that failed.
 fn compare(first: u64, seeds: u64) -> u64 {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path());
+    let program = compiled(folder.path(), PROGRAM);
     let (mut bad, mut wrong) = (0, Vec::new());
     for seed in first..first + seeds {
         let case = Case::new(seed);

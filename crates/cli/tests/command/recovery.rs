@@ -2,7 +2,8 @@
 //! out, programs end with every byte right. All runs are judged.
 
 use crate::accelerated::counter;
-use crate::runner::{json, run};
+use crate::runner::{compiled, json, run};
+use std::path::Path;
 
 const NIC: &str = "-q --machine redstorm-accelerated";
 const HOST: &str = "-q --machine redstorm --set firmware.overflow=host";
@@ -113,7 +114,7 @@ fn threads_and_parking_change_nothing() {
 
 /// Runs a random program, judged, on a machine with few resources of a kind: on the network interface, or, with
 /// every second seed, by the kernel.
-fn lacking(seed: u64) {
+fn lacking(program: &Path, seed: u64) {
     let (by_kernel, kind) = (seed % 2 == 1, seed / 2);
     let lacks = match kind % 3 {
         0 if by_kernel => format!("--fault pool.rx_pendings={}", 1 + kind % 32),
@@ -125,12 +126,26 @@ fn lacking(seed: u64) {
     let machine = if by_kernel { HOST } else { NIC };
     let (ranks, per_node) = (2 + seed % 6, 1 + u64::from(kind % 4 == 0));
     let options = format!("--seed {seed} -n {ranks} --ranks-per-node {per_node} {lacks}");
-    run(&format!("{machine} {options} tests/soak/random.c {seed}")).went_well();
+    eprintln!("sunstar run --judge {machine} {options} tests/soak/random.c {seed}");
+    run(&format!("{machine} {options} {} {seed}", program.display())).went_well();
+}
+
+/// Runs so many seeds. The last line before a failure repeats it.
+fn all_lacking(first: u64, seeds: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), "tests/soak/random.c");
+    (first..first + seeds).for_each(|seed| lacking(&program, seed));
 }
 
 #[test]
 fn random_programs_end_well_whatever_runs_out() {
-    (1..=6).for_each(lacking);
+    all_lacking(1, 6);
+}
+
+/// A seed that found a fault of the judge: a message that is repeated, and another from the same buffer.
+#[test]
+fn reads_of_one_buffer_for_two_messages_are_told_apart() {
+    all_lacking(60_560, 1);
 }
 
 #[test]
@@ -140,5 +155,5 @@ fn random_programs_with_exhausted_pools_soak() {
         std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
     };
     let (first, seeds) = (number("RECOVERY_FIRST", 1000), number("RECOVERY_SEEDS", 10_000));
-    (first..first + seeds).for_each(lacking);
+    all_lacking(first, seeds);
 }

@@ -65,6 +65,15 @@ pub fn unjudged(line: &str) -> Ended {
     ended(command().args(line.split_whitespace()))
 }
 
+/// An MPI program of the repository, compiled in `folder`.
+pub fn compiled(folder: &Path, source: &str) -> PathBuf {
+    let program = folder.join(Path::new(source).file_stem().unwrap());
+    let mut cc = command();
+    cc.args(["cc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", source, "-o"]).arg(&program);
+    ended(&mut cc).went_well();
+    program
+}
+
 /// `sunstar run` with the words of `line`, split at blanks.
 pub fn run(line: &str) -> Ended {
     sunstar(["run"].into_iter().chain(line.split_whitespace()))

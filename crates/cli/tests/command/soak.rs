@@ -6,7 +6,7 @@
 //! SOAK_FIRST=17 SOAK_SEEDS=1 cargo test -p cli --test command soak -- --ignored    one seed
 //! ```
 
-use crate::runner::{ended, root, sunstar, Ended};
+use crate::runner::{compiled, ended, root, sunstar, Ended};
 use des::Random;
 use machine::faults::{FaultKind, Form, Scope, KINDS};
 use std::path::{Path, PathBuf};
@@ -223,16 +223,7 @@ struct Programs(Vec<PathBuf>);
 
 impl Programs {
     fn compiled_in(folder: &Path) -> Programs {
-        let compiled = |source: &&str| {
-            let program = folder.join(Path::new(source).file_stem().unwrap());
-            let mut cc = Command::new(env!("CARGO_BIN_EXE_sunstar"));
-            cc.current_dir(root()).env("SUNSTAR_ROOT", root());
-            let flags = ["cc", "-O2", "-g", "-Wall", "-Wextra", "-Werror"];
-            cc.args(flags).arg(source).arg("-o").arg(&program);
-            ended(&mut cc).went_well();
-            program
-        };
-        Programs(PROGRAMS.iter().map(compiled).collect())
+        Programs(PROGRAMS.iter().map(|source| compiled(folder, source)).collect())
     }
 }
 

@@ -435,3 +435,49 @@ fn all_that_fail_at_the_time_of_the_first_are_heard() {
         assert!(times.iter().zip(failed).all(|(fails, failed)| failed || *fails > 200));
     }
 }
+
+/// Has something to do every 10 ps, for ever; asks for the end at a time of its own.
+struct Ticking<'a> {
+    next: Time,
+    stops: Time,
+    stop: &'a Stop,
+}
+
+impl LogicalProcess for Ticking<'_> {
+    type Message = ();
+    type Report = Time;
+    fn next_event(&self) -> Time {
+        self.next
+    }
+    fn advance_to(&mut self, horizon: Time, _: &mut Outbox<()>) {
+        while self.next < horizon {
+            if self.next >= self.stops {
+                self.stop.request();
+            }
+            self.next += Duration(10);
+        }
+    }
+    fn receive(&mut self, _: Envelope<()>) {}
+    fn status(&self) -> Status {
+        Status::Busy
+    }
+    fn finish(self, _: Time) -> Time {
+        self.next
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_behind_all_that_was_done_in_it() {
+    for threads in [1, 2, 3] {
+        let stop = &Stop::new();
+        let builders = [4_000, 700, 5_000]
+            .map(|stops| move || Ticking { next: Time::ZERO, stops: Time(stops), stop });
+        let links = Links::between_all(Duration(50), 3);
+        let (next, ending, end) = run(builders.into(), &links, threads, FREE, stop);
+        assert_eq!(ending, Ending::Stopped);
+        // The end is that of the last window, in which each did what it had to do before it.
+        assert!(
+            end > Time(700) && next.iter().all(|next| (end..end + Duration(10)).contains(next))
+        );
+    }
+}
