@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "house/imports.rs"]
+mod imports;
+
 /// Crates of the workspace, and the other crates that each may use outside of its tests.
 const LAW: &[(&str, &[&str])] = &[
     ("abi", &[]),

@@ -44,7 +44,7 @@ pub struct Common {
     /// Costs and limits of Portals.
     pub portals: portals::Config,
     /// Costs and limits of MPI.
-    pub mpi: mpi::Params,
+    pub mpi: mpi::Settings,
     /// Costs of what the agents of ranks do beside MPI.
     pub agent: rank::Costs,
     /// Time of the launch, since power on.
@@ -453,7 +453,7 @@ fn portals(p: &Parameters) -> portals::Config {
     }
 }
 
-fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
+fn mpi(p: &Parameters) -> Result<mpi::Settings, String> {
     let mut algorithms = mpi::Algorithms::default();
     for collective in mpi::Algorithms::COLLECTIVES {
         let (key, model) = (format!("mpi.{collective}"), p.model());
@@ -483,7 +483,6 @@ fn mpi(p: &Parameters) -> Result<mpi::Params, String> {
         events: p.number("mpi.events"),
         alltoall_short: p.number("mpi.alltoall_short"),
         allgather_short: p.number("mpi.allgather_short"),
-        algorithms,
     };
-    params.usage_error().map_or(Ok(params), Err)
+    params.usage_error().map_or(Ok(mpi::Settings { params, algorithms }), Err)
 }

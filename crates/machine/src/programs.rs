@@ -90,7 +90,7 @@ pub(crate) struct Software {
     pub portals: portals::Config,
     /// Transport of the messages of its processes.
     pub carrier: Carrier,
-    pub mpi: mpi::Params,
+    pub mpi: mpi::Settings,
     /// The ledger of MPI's rules, if the ranks are judged.
     pub rules: Option<Arc<spec::mpi::Ledger>>,
     /// True if a user of Portals in the kernel echoes puts.

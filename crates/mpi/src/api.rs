@@ -1,33 +1,33 @@
 //! The Rust interface of [`Process`], for built-in workloads: bytes instead of datatypes, results
 //! instead of codes. Buffers are addresses in the process's memory ([`Process::allocate_buffer`]).
 
-use crate::collective::Parts;
+use crate::collective::parts::Parts;
+use crate::collective::{allgather, allreduce, alltoall, barrier, bcast};
 use crate::comm::numbering::none_left;
 use crate::comm::{CommId, Comms, OnError, ENDING};
-use crate::constant::{self, ANY_SOURCE, PROC_NULL};
+use crate::constant;
 use crate::datatype::items::Items;
 use crate::datatype::Type;
 use crate::error::Result;
 use crate::process::Process;
 use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
-use crate::request::operation::Envelope;
-use crate::request::wait::Whose;
 use crate::request::waiting::What;
-use crate::request::{Direction, Request, RequestId, Status};
+use crate::request::waiting::Whose;
+use crate::request::{RequestId, Status};
 use crate::transport::Mode;
 use std::rc::Rc;
 
 impl Process {
     /// MPI_COMM_WORLD.
-    pub const WORLD: CommId = CommId(0);
+    pub const WORLD: CommId = CommId::WORLD;
     /// MPI_COMM_SELF.
-    pub const SELF: CommId = CommId(1);
+    pub const SELF: CommId = CommId::SELF;
 
     /// A call begins: it costs its time, and reports name it.
     pub(crate) fn enter(&mut self, function: &'static str) {
-        self.local.function = function;
-        self.charge(self.local.params.call);
+        self.p2p.local.function = function;
+        self.charge(self.p2p.local.params.call);
     }
 
     /// A call ends: what it used is spent.
@@ -44,8 +44,7 @@ impl Process {
 
     /// Bytes as items.
     pub(crate) fn bytes(&self, va: u64, count: u64) -> Items {
-        let datatype = self.types.any(constant::BYTE).expect("a predefined type is there");
-        Items { va, count, datatype }
+        self.objects.bytes(va, count)
     }
 
     /// Rank in `comm`.
@@ -65,7 +64,7 @@ impl Process {
     pub fn send(&mut self, va: u64, bytes: u64, to: i32, tag: i32, comm: CommId) -> Result<()> {
         self.within("MPI_Send", |p| {
             let items = p.bytes(va, bytes);
-            let id = p.begin_send(&items, to, tag, comm, Mode::Standard)?;
+            let id = p.p2p.begin_send(&items, to, tag, comm, Mode::Standard)?;
             p.finish(id, Whose::Own).map(|_| ())
         })
     }
@@ -73,7 +72,7 @@ impl Process {
     pub fn ssend(&mut self, va: u64, bytes: u64, to: i32, tag: i32, comm: CommId) -> Result<()> {
         self.within("MPI_Ssend", |p| {
             let items = p.bytes(va, bytes);
-            let id = p.begin_send(&items, to, tag, comm, Mode::Synchronous)?;
+            let id = p.p2p.begin_send(&items, to, tag, comm, Mode::Synchronous)?;
             p.finish(id, Whose::Own).map(|_| ())
         })
     }
@@ -88,7 +87,7 @@ impl Process {
     ) -> Result<Status> {
         self.within("MPI_Recv", |p| {
             let items = p.bytes(va, bytes);
-            let id = p.begin_receive(&items, from, tag, comm)?;
+            let id = p.p2p.begin_receive(&items, from, tag, comm)?;
             p.finish(id, Whose::Own)
         })
     }
@@ -103,7 +102,7 @@ impl Process {
     ) -> Result<RequestId> {
         self.within("MPI_Isend", |p| {
             let items = p.bytes(va, bytes);
-            p.begin_send(&items, to, tag, comm, Mode::Standard)
+            p.p2p.begin_send(&items, to, tag, comm, Mode::Standard)
         })
     }
     /// MPI_Irecv.
@@ -117,7 +116,7 @@ impl Process {
     ) -> Result<RequestId> {
         self.within("MPI_Irecv", |p| {
             let items = p.bytes(va, bytes);
-            p.begin_receive(&items, from, tag, comm)
+            p.p2p.begin_receive(&items, from, tag, comm)
         })
     }
     /// MPI_Wait.
@@ -128,7 +127,7 @@ impl Process {
     pub fn waitall(&mut self, requests: &[RequestId]) -> Result<Vec<Status>> {
         self.within("MPI_Waitall", |p| {
             p.wait_all(requests, Whose::Earlier)?;
-            let ends: Vec<_> = requests.iter().map(|&id| p.take(id)).collect();
+            let ends: Vec<_> = requests.iter().map(|&id| p.p2p.take(id)).collect();
             ends.into_iter().map(|(status, result)| result.map(|()| status)).collect()
         })
     }
@@ -136,29 +135,29 @@ impl Process {
     pub fn test(&mut self, request: RequestId) -> Result<Option<Status>> {
         self.within("MPI_Test", |p| {
             p.progress();
-            if !p.requests.get(request).is_complete() {
+            if !p.p2p.requests.get(request).is_complete() {
                 return Ok(None);
             }
-            let (status, result) = p.take(request);
+            let (status, result) = p.p2p.take(request);
             result.map(|()| Some(status))
         })
     }
     /// MPI_Cancel of a receive: true if no message had matched it. It must be waited for in any
     /// case.
     pub fn cancel(&mut self, request: RequestId) -> bool {
-        self.within("MPI_Cancel", |p| p.withdraw(request))
+        self.within("MPI_Cancel", |p| p.p2p.withdraw(request))
     }
     /// MPI_Probe.
     pub fn probe(&mut self, from: i32, tag: i32, comm: CommId) -> Result<Status> {
         self.within("MPI_Probe", |p| {
-            let envelope = p.receive_envelope(from, tag, comm)?;
+            let envelope = p.p2p.receive_envelope(from, tag, comm)?;
             p.look_until_found(envelope)
         })
     }
     /// MPI_Iprobe.
     pub fn iprobe(&mut self, from: i32, tag: i32, comm: CommId) -> Result<Option<Status>> {
         self.within("MPI_Iprobe", |p| {
-            let envelope = p.receive_envelope(from, tag, comm)?;
+            let envelope = p.p2p.receive_envelope(from, tag, comm)?;
             p.look(envelope)
         })
     }
@@ -170,8 +169,8 @@ impl Process {
     pub fn bcast(&mut self, va: u64, bytes: u64, root: u32, comm: CommId) -> Result<()> {
         self.within("MPI_Bcast", |p| {
             let items = p.bytes(va, bytes);
-            p.check_root(root as i32, comm)?;
-            let id = p.begin_bcast(&items, root, comm)?;
+            p.p2p.check_root(root as i32, comm)?;
+            let id = p.start(comm, |plan| bcast::plan(plan, &items, root))?;
             p.finish(id, Whose::Own).map(|_| ())
         })
     }
@@ -185,7 +184,7 @@ impl Process {
         comm: CommId,
     ) -> Result<()> {
         self.within("MPI_Allreduce", |p| {
-            let send = Items { va: from, count, datatype: p.types.committed(datatype)? };
+            let send = Items { va: from, count, datatype: p.objects.types.committed(datatype)? };
             let recv = Items { va: to, ..send.clone() };
             p.allreduce_items((&send, &recv), datatype, op, comm)
         })
@@ -195,7 +194,7 @@ impl Process {
         self.within("MPI_Alltoall", |p| {
             let (out, into) =
                 (Parts::Equal(p.bytes(from, bytes)), Parts::Equal(p.bytes(to, bytes)));
-            let id = p.begin_alltoall(Some(&out), &into, comm)?;
+            let id = p.start(comm, |plan| alltoall::plan(plan, Some(&out), &into))?;
             p.finish(id, Whose::Own).map(|_| ())
         })
     }
@@ -205,77 +204,6 @@ impl Process {
     }
 
     // Common part of both interfaces.
-
-    /// Checks and starts a send.
-    pub(crate) fn begin_send(
-        &mut self,
-        items: &Items,
-        to: i32,
-        tag: i32,
-        comm: CommId,
-        mode: Mode,
-    ) -> Result<RequestId> {
-        if !self.may_send(to, tag, comm)? {
-            return Ok(self.nothing(Direction::Send, comm));
-        }
-        self.send_items(Envelope { comm, collective: false, peer: to, tag }, items, mode)
-    }
-
-    /// Checks where a send goes. False if that is MPI_PROC_NULL.
-    pub(crate) fn may_send(&self, to: i32, tag: i32, comm: CommId) -> Result<bool> {
-        let members = self.comm(comm)?;
-        if to != PROC_NULL && !members.has(to) {
-            return Err(members.not_a_rank(constant::ERR_RANK, "destination", to));
-        }
-        self.check_tag(tag)?;
-        Ok(to != PROC_NULL)
-    }
-
-    /// Checks and starts a receive.
-    pub(crate) fn begin_receive(
-        &mut self,
-        items: &Items,
-        from: i32,
-        tag: i32,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let envelope = self.receive_envelope(from, tag, comm)?;
-        if from == PROC_NULL {
-            return Ok(self.nothing(Direction::Receive, comm));
-        }
-        self.receive_items(envelope, items)
-    }
-
-    /// Checks what a receive or a probe looks for.
-    pub(crate) fn receive_envelope(&self, from: i32, tag: i32, comm: CommId) -> Result<Envelope> {
-        let members = self.comm(comm)?;
-        if from != ANY_SOURCE && from != PROC_NULL && !members.has(from) {
-            return Err(members.not_a_rank(constant::ERR_RANK, "source", from));
-        }
-        if tag != constant::ANY_TAG {
-            self.check_tag(tag)?;
-        }
-        Ok(Envelope { comm, collective: false, peer: from, tag })
-    }
-
-    /// A completed request of an operation with MPI_PROC_NULL.
-    pub(crate) fn nothing(&mut self, direction: Direction, comm: CommId) -> RequestId {
-        let mut request = Request::new(direction, comm, PROC_NULL, 0);
-        request.complete = true;
-        if direction == Direction::Receive {
-            request.status = Status::PROC_NULL;
-        }
-        self.requests.insert(request)
-    }
-
-    /// Checks the root of a collective.
-    pub(crate) fn check_root(&self, root: i32, comm: CommId) -> Result<u32> {
-        let members = self.comm(comm)?;
-        if members.has(root) {
-            return Ok(root as u32);
-        }
-        Err(members.not_a_rank(constant::ERR_ROOT, "root", root))
-    }
 
     /// Reduces items with a predefined operation.
     fn allreduce_items(
@@ -288,24 +216,8 @@ impl Process {
         let datatype = send.datatype.clone();
         let operator = Operator::Predefined(op);
         let reduction = Rc::new(Reduction { operator, datatype, handle });
-        let id = self.begin_allreduce((send, recv), &reduction, comm)?;
+        let id = self.start(comm, |plan| allreduce::plan(plan, (send, recv), &reduction))?;
         self.finish(id, Whose::Own).map(|_| ())
-    }
-
-    /// The program has freed a communicator: it goes when no operation uses it.
-    pub(crate) fn free_comm(&mut self, comm: CommId) -> Result<()> {
-        self.comms.get_mut(comm)?.freed = true;
-        self.remove_freed_comms()
-    }
-
-    pub(crate) fn remove_freed_comms(&mut self) -> Result<()> {
-        for comm in self.comms.freed() {
-            if !self.requests.use_comm(comm) {
-                self.close_groups(comm)?;
-                self.comms.remove(comm)?;
-            }
-        }
-        Ok(())
     }
 
     /// A new communicator; all members of `parent` call this, each with the members of its own new
@@ -315,18 +227,18 @@ impl Process {
         parent: CommId,
         members: Option<(u32, Rc<[u32]>)>,
     ) -> Result<Option<CommId>> {
-        self.remove_freed_comms()?;
+        self.p2p.remove_freed_comms()?;
         // Agree on a number that is free everywhere.
-        let free = self.comms.free_numbers();
-        let buffer = self.scratch.take(self.local.cpu.memory(), free.len() as u64);
+        let free = self.p2p.comms.free_numbers();
+        let buffer = self.p2p.local.take_buffer(free.len() as u64);
         self.write(buffer.va, &free)?;
         let items = self.bytes(buffer.va, free.len() as u64);
         self.allreduce_items((&items, &items), constant::BYTE, Op::BitAnd, parent)?;
         let mut agreed = vec![0; free.len()];
         self.read(buffer.va, &mut agreed)?;
-        self.scratch.give(buffer);
+        self.p2p.local.give_buffer(buffer);
         let number = Comms::lowest(&agreed).ok_or_else(none_left)?;
-        Ok(members.map(|(rank, members)| self.comms.add(parent, number, rank, members)))
+        Ok(members.map(|(rank, members)| self.p2p.comms.add(parent, number, rank, members)))
     }
 
     /// MPI_Comm_dup.
@@ -339,15 +251,15 @@ impl Process {
     /// MPI_Comm_split; a negative color gets no communicator.
     pub(crate) fn split(&mut self, parent: CommId, color: i32, key: i32) -> Result<Option<CommId>> {
         let (rank, size) = (self.comm(parent)?.rank, self.comm(parent)?.size());
-        let buffer = self.scratch.take(self.local.cpu.memory(), 8 * u64::from(size));
+        let buffer = self.p2p.local.take_buffer(8 * u64::from(size));
         let mine = [color.to_le_bytes(), key.to_le_bytes()].concat();
         self.write(buffer.va + 8 * u64::from(rank), &mine)?;
         let all = self.bytes(buffer.va, 8);
-        let id = self.begin_allgather(None, &Parts::Equal(all), parent)?;
+        let id = self.start(parent, |plan| allgather::plan(plan, None, &Parts::Equal(all)))?;
         self.finish(id, Whose::Own)?;
         let mut table = vec![0; 8 * size as usize];
         self.read(buffer.va, &mut table)?;
-        self.scratch.give(buffer);
+        self.p2p.local.give_buffer(buffer);
         let word = |at: &[u8]| i32::from_le_bytes(at.try_into().expect("four bytes"));
         let mut chosen: Vec<(i32, u32)> = (0u32..)
             .zip(table.chunks_exact(8))
@@ -362,19 +274,28 @@ impl Process {
         self.make_comm(parent, (color >= 0).then_some((place, members)))
     }
 
+    /// Returns when all ranks of `comm` have called it.
+    fn all_meet(&mut self, comm: CommId) -> Result<()> {
+        let id = self.start(comm, barrier::plan)?;
+        self.finish(id, Whose::Own).map(|_| ())
+    }
+
     /// Ends all operations, and meets all other ranks.
     pub(crate) fn shut_down(&mut self) -> Result<()> {
-        self.collective_tag = Some(ENDING);
+        self.collectives.tag = Some(ENDING);
         self.all_meet(Process::WORLD)?;
         // The NIC may still read buffers of this process.
         self.block(
-            |p| p.transport.is_quiet() && p.requests.unfinished_send().is_none(),
-            |p| What::Receiver(p.requests.unfinished_send().map(|send| p.message_of(send))),
+            |p2p| p2p.transport.is_quiet() && p2p.requests.unfinished_send().is_none(),
+            |p2p| {
+                let send = p2p.requests.unfinished_send();
+                What::Receiver(send.map(|send| p2p.message_of(send)))
+            },
         )
     }
 
     /// The committed type of a handle.
     pub(crate) fn datatype(&self, handle: u64) -> Result<Rc<Type>> {
-        self.types.committed(handle)
+        self.objects.datatype(handle)
     }
 }

@@ -1,16 +1,17 @@
 //! Communicators: who takes part, and which contexts keep their messages apart.
 
-use crate::call::Attributes;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::local::World;
 use crate::request::RequestId;
-use crate::slots::Slots;
+use crate::slots::{Slots, COMMUNICATORS};
+use attributes::Attributes;
 use graph::Graph;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use topology::Cartesian;
 
+pub(crate) mod attributes;
 pub(crate) mod graph;
 pub(crate) mod group;
 pub(crate) mod numbering;
@@ -19,6 +20,27 @@ pub(crate) mod topology;
 /// Names a communicator of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommId(pub(crate) u32);
+
+impl CommId {
+    /// MPI_COMM_WORLD.
+    pub(crate) const WORLD: CommId = CommId(0);
+    /// MPI_COMM_SELF.
+    pub(crate) const SELF: CommId = CommId(1);
+
+    /// Its handle.
+    pub(crate) fn handle(self) -> u64 {
+        match self {
+            CommId::WORLD => constant::COMM_WORLD,
+            CommId::SELF => constant::COMM_SELF,
+            CommId(index) => COMMUNICATORS + u64::from(index),
+        }
+    }
+    /// The communicator with a handle that the library has chosen, whether there is one or not.
+    pub(crate) fn made(handle: u64) -> Option<CommId> {
+        let index = handle.checked_sub(COMMUNICATORS);
+        index.and_then(|index| u32::try_from(index).ok()).map(CommId)
+    }
+}
 
 /// Effect of a failed operation on a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +103,11 @@ pub(crate) struct OnNic {
     pub state: OnNicState,
     /// Operations that were begun before all had agreed, in order: the request that holds each of them back.
     pub held: VecDeque<RequestId>,
+}
+
+/// Number of a communicator's group: another for each that a process can have at a time.
+pub(crate) fn group_of(number: u16, place: usize) -> u16 {
+    2 * number + place as u16
 }
 
 /// Knowledge of a member about a group.

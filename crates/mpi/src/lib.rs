@@ -7,31 +7,37 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `call` | MPI's functions as programs call them: arguments, and answers |
-//! | `api` | the same for built-in workloads |
-//! | `process` | what a process holds: handles (`slots`, `uses`), memory (`scratch`), program (`callback`) |
-//! | `local` | its time, its memory, its place in the world |
+//! | `call`, `api` | the facade: MPI's functions as programs call them, and for built-in workloads |
+//! | `process`, `completion` | the process, which consists of the parts below; progress, and waiting |
+//! | `callback`, `side` | the program: its functions, and what only its calls know |
+//! | `collective` | algorithms; the schedules that they plan; the execution of those |
+//! | `objects` | types, operations, groups (`slots`), and uses of them (`uses`) |
+//! | `request` | point-to-point operations, and the report of a deadlock |
 //! | `comm` | communicators, groups, and ranks in grids and graphs |
-//! | `datatype` | where an item's bytes lie, how types are made and named |
-//! | `request` | operations under way, waiting for them, and the report of a deadlock |
 //! | `transport` | the seam below requests; how messages travel over Portals, and over queues of the NIC's |
-//! | `collective` | algorithms, and the schedules that they plan |
-//! | `reduction` | what operations make of items |
+//! | `datatype`, `reduction` | where an item's bytes lie, how types are made; what operations make of items |
+//! | `local` | its time, its memory (`scratch`), its place in the world |
+//!
+//! A part knows only those in the lines below it (decision 0112), but `comm::numbering`, which is a
+//! collective operation; `completion`, `callback` and the facade take the whole process.
 
 mod api;
 mod call;
 mod callback;
 mod collective;
 mod comm;
+mod completion;
 mod datatype;
 mod error;
 mod local;
+mod objects;
 mod observe;
 mod params;
 mod process;
 mod reduction;
 mod request;
 mod scratch;
+mod side;
 mod slots;
 mod transport;
 mod uses;
@@ -47,7 +53,7 @@ pub use error::{Error, Result};
 pub use local::{Local, World};
 pub use observe::{Observer, Sent, Witness};
 pub use params::Params;
-pub use process::Process;
+pub use process::{Process, Settings};
 pub use reduction::op::Op;
 pub use request::waiting::{Wait, Waiting};
 pub use request::{RequestId, Status};

@@ -5,6 +5,7 @@ use crate::constant;
 use crate::error::{Error, Result};
 use crate::observe::{Observer, Witness};
 use crate::params::Params;
+use crate::scratch::{Buffer, Scratch};
 use des::{Duration, Time};
 use host::{Cpu, SpaceId, LIBRARY_BASE};
 use std::rc::Rc;
@@ -36,6 +37,8 @@ pub struct Local {
     pub(crate) function: &'static str,
     /// Bytes on their way from one place in memory to another.
     pub(crate) bounce: Vec<u8>,
+    /// Library buffers in the process's memory.
+    scratch: Scratch,
     /// Observer of messages.
     pub(crate) observer: Option<Rc<dyn Observer>>,
     /// Observer of everything between requests and transport.
@@ -44,8 +47,18 @@ pub struct Local {
 
 impl Local {
     pub(crate) fn new(cpu: Cpu, space: SpaceId, world: World, params: Params) -> Local {
-        let (owed, function, bounce) = (Duration::ZERO, "MPI", Vec::new());
-        Local { cpu, space, params, world, owed, function, bounce, observer: None, witness: None }
+        Local {
+            cpu,
+            space,
+            params,
+            world,
+            owed: Duration::ZERO,
+            function: "MPI",
+            bounce: Vec::new(),
+            scratch: Scratch::new(space),
+            observer: None,
+            witness: None,
+        }
     }
 
     /// The processor that the process runs on.
@@ -106,6 +119,16 @@ impl Local {
     /// `bytes` zero bytes of library memory; their address.
     pub fn allocate(&self, bytes: u64) -> u64 {
         self.cpu.memory().borrow_mut().alloc_library(self.space, bytes)
+    }
+
+    /// A library buffer of at least `bytes` bytes, to be given back.
+    pub(crate) fn take_buffer(&mut self, bytes: u64) -> Buffer {
+        self.scratch.take(self.cpu.memory(), bytes)
+    }
+
+    /// A library buffer is no longer used.
+    pub(crate) fn give_buffer(&mut self, buffer: Buffer) {
+        self.scratch.give(buffer);
     }
 
     /// Copies `bytes` within the process's memory.

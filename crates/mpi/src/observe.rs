@@ -1,7 +1,7 @@
 //! Observer of messages within the library. Observation takes no simulated time.
 
 use crate::request::{RequestId, Status};
-use crate::transport::{Address, Bytes, Ending, Found, Mode, Taken, Wanted};
+use crate::transport::message::{Address, Bytes, Ending, Found, Mode, Taken, Wanted};
 use abi::MessageId;
 use des::{Duration, Time};
 

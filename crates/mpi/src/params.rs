@@ -1,7 +1,5 @@
 //! Costs of the library's work, and its limits: the machine file's `[mpi.*]`.
 
-use crate::collective::Algorithms;
-use crate::transport::portals::EVENTS_PER_OPERATION;
 use des::Duration;
 use host::LIBRARY_MAX;
 
@@ -42,9 +40,10 @@ pub struct Params {
     pub alltoall_short: u64,
     /// Most bytes of all ranks for which an allgather goes in rounds, if it is chosen by size.
     pub allgather_short: u64,
-    /// Algorithm of each collective.
-    pub algorithms: Algorithms,
 }
+
+/// Events that an operation over Portals can leave in its queue: END and UNLINK.
+pub(crate) const EVENTS_PER_OPERATION: u32 = 2;
 
 impl Params {
     /// Events of the operations under way for which a queue has room. An operation that has ended may have

@@ -1,14 +1,11 @@
 //! Reductions as collectives do them: a predefined operation or one of the program's, on packed
 //! items.
 
-use crate::callback::Callback;
 use crate::constant;
-use crate::datatype::items::Items;
 use crate::datatype::types::Types;
 use crate::datatype::{Basic, Type};
 use crate::error::{Error, Result};
-use crate::local::PIECE;
-use crate::process::Process;
+use crate::local::{Local, PIECE};
 use crate::slots::{Slots, OPERATIONS};
 use op::Op;
 use std::rc::Rc;
@@ -115,42 +112,26 @@ impl Reduction {
             Operator::User(_) => Ok(()),
         }
     }
-}
 
-/// Buffers in the program's memory for its reductions; none at first.
-#[derive(Default)]
-pub(crate) struct Lent {
-    /// Their addresses.
-    buffers: [u64; 2],
-    /// Bytes of each.
-    size: u64,
-}
+    /// Charges the work of reducing `count` packed items.
+    pub fn charge(&self, local: &mut Local, count: u64) {
+        local.charge(local.params.reduce_element * (count * self.datatype.elements));
+    }
 
-impl Process {
-    /// `inout = input op inout` on `count` packed items.
-    pub(crate) fn combine(
-        &mut self,
-        reduction: &Reduction,
-        input: u64,
-        inout: u64,
+    /// `inout = input op inout` on `count` packed items, by a predefined operation.
+    pub fn combine(
+        &self,
+        op: Op,
+        local: &mut Local,
+        (input, inout): (u64, u64),
         count: u64,
     ) -> Result<()> {
-        let bytes = count * reduction.size();
-        if bytes == 0 {
-            return Ok(());
-        }
-        self.charge(self.local.params.reduce_element * (count * reduction.datatype.elements));
-        let op = match reduction.operator {
-            Operator::Predefined(op) => op,
-            Operator::User(user) => {
-                return self.combine_by_user(user, reduction, input, inout, count)
-            }
-        };
-        let basic = reduction.basic(op)?;
+        let bytes = count * self.size();
+        let basic = self.basic(op)?;
         // Whole items at a time.
-        let size = reduction.size();
+        let size = self.size();
         let most = (PIECE / size).max(1) * size;
-        let mut bounce = std::mem::take(&mut self.local.bounce);
+        let mut bounce = std::mem::take(&mut local.bounce);
         bounce.resize(2 * most.min(bytes) as usize, 0);
         let (left, right) = bounce.split_at_mut(most.min(bytes) as usize);
         let mut pieces = (0..bytes).step_by(most as usize);
@@ -158,73 +139,11 @@ impl Process {
             let length = (bytes - at).min(most) as usize;
             let (left, right) = (&mut left[..length], &mut right[..length]);
             let (input, inout) = (input.wrapping_add(at), inout.wrapping_add(at));
-            self.read(input, left).and_then(|()| self.read(inout, right))?;
+            local.read(input, left).and_then(|()| local.read(inout, right))?;
             op.apply(basic, left, right);
-            self.write(inout, right)
+            local.write(inout, right)
         });
-        self.local.bounce = bounce;
+        local.bounce = bounce;
         combined
-    }
-
-    /// The program's function finds the items in its own memory, laid out as their type says. That takes no
-    /// time, because a library in the program's process would not do it.
-    fn combine_by_user(
-        &mut self,
-        user: UserOp,
-        reduction: &Reduction,
-        input: u64,
-        inout: u64,
-        count: u64,
-    ) -> Result<()> {
-        let datatype = &reduction.datatype;
-        let (low, high) = datatype.span(count);
-        let lent = self.lend(high.abs_diff(low))?;
-        let place =
-            |va: u64| Items { va: va.wrapping_add_signed(-low), count, datatype: datatype.clone() };
-        let (left, right) = (place(lent.buffers[0]), place(lent.buffers[1]));
-        self.unpack(input, &left, left.bytes())?;
-        self.unpack(inout, &right, right.bytes())?;
-        let (a, b) = (left.va, right.va);
-        self.run_reduction(&Callback::operation(user.function, a, b, count, reduction.handle))?;
-        self.pack(&right, inout)?;
-        self.take_back(lent)
-    }
-
-    /// Two buffers of at least `bytes` bytes in the program's memory. They are the caller's until they are
-    /// taken back: a reduction within the program's function gets others.
-    fn lend(&mut self, bytes: u64) -> Result<Lent> {
-        let kept = std::mem::take(&mut self.lent);
-        if kept.size >= bytes {
-            return Ok(kept);
-        }
-        self.release(kept)?;
-        let size = bytes.checked_next_power_of_two().unwrap_or(bytes).max(4096);
-        let mut buffers = [0; 2];
-        for buffer in &mut buffers {
-            *buffer = self.run_callback(&Callback::allocate(size))?.result;
-            if *buffer == 0 {
-                self.release(Lent { buffers, size })?;
-                let text = format!("the program has no {size} bytes left for a reduction");
-                return Err(Error::new(constant::ERR_NO_MEM, text));
-            }
-        }
-        Ok(Lent { buffers, size })
-    }
-
-    /// Keeps buffers for the next reduction, unless it has larger ones.
-    fn take_back(&mut self, lent: Lent) -> Result<()> {
-        let (kept, other) = match self.lent.size >= lent.size {
-            true => (std::mem::take(&mut self.lent), lent),
-            false => (lent, std::mem::take(&mut self.lent)),
-        };
-        self.lent = kept;
-        self.release(other)
-    }
-
-    fn release(&mut self, lent: Lent) -> Result<()> {
-        for buffer in lent.buffers.into_iter().filter(|&buffer| buffer != 0) {
-            self.run_callback(&Callback::release(buffer))?;
-        }
-        Ok(())
     }
 }

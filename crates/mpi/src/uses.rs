@@ -1,8 +1,6 @@
 //! Objects that operations need and that the program may free before those are over: datatypes,
 //! operations, communicators, by handle.
 
-use crate::error::Result;
-use crate::process::Process;
 use std::collections::BTreeMap;
 
 /// Use of an object.
@@ -17,35 +15,32 @@ struct Use {
 #[derive(Default)]
 pub(crate) struct Uses(BTreeMap<u64, Use>);
 
-impl Process {
+impl Uses {
     /// An operation needs an object until it lets go of it.
-    pub(crate) fn hold(&mut self, handle: u64) {
-        self.uses.0.entry(handle).or_default().operations += 1;
+    pub fn hold(&mut self, handle: u64) {
+        self.0.entry(handle).or_default().operations += 1;
     }
 
-    /// Ends an operation's use of an object, which is removed if it was freed.
-    pub(crate) fn let_go(&mut self, handle: u64) -> Result<()> {
-        let object = self.uses.0.get_mut(&handle).expect("counted when it was held");
+    /// Ends an operation's use of an object. True if it was freed and nothing uses it any more.
+    pub fn let_go(&mut self, handle: u64) -> bool {
+        let object = self.0.get_mut(&handle).expect("counted when it was held");
         object.operations -= 1;
         if object.operations > 0 {
-            return Ok(());
+            return false;
         }
         let freed = object.freed;
-        self.uses.0.remove(&handle);
-        if freed {
-            self.free_object(handle)?;
-        }
-        Ok(())
+        self.0.remove(&handle);
+        freed
     }
 
-    /// The program frees an object: now, or when no operation needs it any more.
-    pub(crate) fn free_when_unused(&mut self, handle: u64) -> Result<()> {
-        match self.uses.0.get_mut(&handle) {
+    /// The program frees an object. False if an operation needs it: it goes with the last of them.
+    pub fn free(&mut self, handle: u64) -> bool {
+        match self.0.get_mut(&handle) {
             Some(object) => {
                 object.freed = true;
-                Ok(())
+                false
             }
-            None => self.free_object(handle),
+            None => true,
         }
     }
 }

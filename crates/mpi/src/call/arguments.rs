@@ -3,11 +3,9 @@
 use crate::comm::CommId;
 use crate::constant;
 use crate::datatype::items::{Items, MAX_MESSAGE};
-use crate::datatype::types::Types;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::{RequestId, Status};
-use crate::slots::COMMUNICATORS;
 use abi::mpi::status;
 
 /// Bytes of an array that are read at a time.
@@ -35,24 +33,15 @@ pub(crate) fn total(counts: &[u64], what: &str) -> Result<u64> {
     })
 }
 
-/// The handle of a communicator.
-pub(crate) fn comm_handle(id: CommId) -> u64 {
-    match id.0 {
-        0 => constant::COMM_WORLD,
-        1 => constant::COMM_SELF,
-        index => COMMUNICATORS + u64::from(index),
-    }
-}
-
 impl Process {
     /// A communicator; its error handler hears of the call's errors.
     pub(crate) fn comm_of(&mut self, handle: u64) -> Result<CommId> {
-        let index = match handle {
-            constant::COMM_WORLD => Some(0),
-            constant::COMM_SELF => Some(1),
-            _ => handle.checked_sub(COMMUNICATORS).and_then(|index| u32::try_from(index).ok()),
+        let id = match handle {
+            constant::COMM_WORLD => Some(CommId::WORLD),
+            constant::COMM_SELF => Some(CommId::SELF),
+            _ => CommId::made(handle),
         };
-        let id = index.map(CommId).filter(|&id| self.comm(id).is_ok_and(|comm| !comm.freed));
+        let id = id.filter(|&id| self.comm(id).is_ok_and(|comm| !comm.freed));
         let id = id.ok_or_else(|| {
             let text = match handle {
                 constant::COMM_NULL => "the communicator is MPI_COMM_NULL".to_string(),
@@ -67,27 +56,6 @@ impl Process {
         }
         self.side.blame = id;
         Ok(id)
-    }
-
-    /// True if the program has made what this handle names, and may free it: a datatype, an
-    /// operation, a communicator.
-    pub(crate) fn is_freeable(&self, handle: u64) -> bool {
-        let comm = handle.checked_sub(COMMUNICATORS).and_then(|index| u32::try_from(index).ok());
-        Types::is_derived(handle) && self.types.any(handle).is_ok()
-            || self.ops.is_user(handle)
-            || comm.is_some_and(|index| self.comm(CommId(index)).is_ok())
-    }
-
-    /// Frees such an object.
-    pub(crate) fn free_object(&mut self, handle: u64) -> Result<()> {
-        if Types::is_derived(handle) {
-            return self.types.free(handle);
-        }
-        if self.ops.is_user(handle) {
-            return self.ops.remove(handle);
-        }
-        let index = handle.checked_sub(COMMUNICATORS).and_then(|index| u32::try_from(index).ok());
-        self.free_comm(CommId(index.unwrap_or(u32::MAX)))
     }
 
     /// `count` items of the type `datatype` at `va`, which one message can hold.

@@ -1,90 +1,26 @@
 //! Attributes: words that a program attaches to communicators and datatypes.
 
-use super::arguments::{comm_handle, int};
-use super::Answer;
+use super::arguments::int;
+use super::handler::Answer;
 use crate::callback::Callback;
+use crate::comm::attributes::Attributes;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use std::collections::BTreeMap;
+use crate::side::keyvals::{Keyval, FIRST};
 
-/// First key that programs make.
-const FIRST: i32 = 1024;
 /// Predefined functions: no copy, and a copy of the word.
 const NO_COPY: u64 = constant::COMM_NULL_COPY_FN;
 const PLAIN_COPY: u64 = constant::COMM_DUP_FN;
 /// Predefined function: nothing to be done.
 const NO_DELETE: u64 = 0;
 
-#[derive(Clone, Copy)]
-struct Keyval {
-    copy: u64,
-    delete: u64,
-    extra: u64,
-    freed: bool,
-}
-
-/// Keys and words in the order in which they were attached: the last one is deleted first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Attributes(Vec<(i32, u64)>);
-
-impl Attributes {
-    /// Nothing is attached.
-    pub fn new() -> Attributes {
-        Attributes::default()
-    }
-    /// Value attached under a key.
-    pub fn get(&self, key: &i32) -> Option<&u64> {
-        self.0.iter().find(|(other, _)| other == key).map(|(_, value)| value)
-    }
-    /// True if something is.
-    pub fn contains_key(&self, key: &i32) -> bool {
-        self.get(key).is_some()
-    }
-    /// Attaches a word; the old one, if there was one.
-    pub fn insert(&mut self, key: i32, value: u64) -> Option<u64> {
-        let old = self.remove(&key);
-        self.0.push((key, value));
-        old
-    }
-    /// Detaches it.
-    pub fn remove(&mut self, key: &i32) -> Option<u64> {
-        let index = self.0.iter().position(|(other, _)| other == key)?;
-        Some(self.0.remove(index).1)
-    }
-    /// The one that was attached last.
-    pub fn last_key_value(&self) -> Option<(&i32, &u64)> {
-        self.0.last().map(|(key, value)| (key, value))
-    }
-}
-
-/// The keys of a process, and the attributes of datatypes.
-#[derive(Default)]
-pub(crate) struct Keyvals {
-    table: Vec<Keyval>,
-    types: BTreeMap<u64, Attributes>,
-    /// Addresses of the words behind predefined attributes.
-    predefined: BTreeMap<i32, u64>,
-}
-
-impl Keyvals {
-    fn get(&self, key: i32) -> Result<Keyval> {
-        let index = key.checked_sub(FIRST).and_then(|index| usize::try_from(index).ok());
-        index.and_then(|index| self.table.get(index).copied()).ok_or_else(|| {
-            Error::new(
-                constant::ERR_KEYVAL,
-                format!("{key} is no attribute key, or not to be changed"),
-            )
-        })
-    }
-}
-
 impl Process {
     /// Attributes that a copy of the object `old` gets, made from its `attributes`.
     fn copied(&mut self, old: u64, attributes: &Attributes) -> Result<Attributes> {
         let mut new = Attributes::new();
-        for &(key, value) in &attributes.0 {
+        for (key, value) in attributes.iter() {
             let keyval = self.side.keyvals.get(key)?;
             match keyval.copy {
                 NO_COPY => {}
@@ -110,7 +46,7 @@ impl Process {
     fn live_keyval(&self, key: i32) -> Result<Keyval> {
         let keyval = self.side.keyvals.get(key)?;
         let of_types = || self.side.keyvals.types.values().any(|words| words.contains_key(&key));
-        if keyval.freed && !self.comms.have_attribute(key) && !of_types() {
+        if keyval.freed && !self.p2p.comms.have_attribute(key) && !of_types() {
             let text = format!("attribute key {key} was freed");
             return Err(Error::new(constant::ERR_KEYVAL, text));
         }
@@ -136,8 +72,8 @@ impl Process {
     /// Attributes of a new copy of a communicator.
     pub(crate) fn copy_comm_attributes(&mut self, old: CommId, new: CommId) -> Result<()> {
         let attributes = self.comm(old)?.attributes.clone();
-        let copied = self.copied(comm_handle(old), &attributes)?;
-        self.comms.get_mut(new)?.attributes = copied;
+        let copied = self.copied(old.handle(), &attributes)?;
+        self.p2p.comms.get_mut(new)?.attributes = copied;
         Ok(())
     }
 
@@ -145,8 +81,8 @@ impl Process {
     pub(crate) fn delete_comm_attributes(&mut self, comm: CommId) -> Result<()> {
         // One after the other: what cannot be deleted stays, and so does what comes after it.
         while let Some((&key, &value)) = self.comm(comm)?.attributes.last_key_value() {
-            self.deleted(comm_handle(comm), key, value)?;
-            self.comms.get_mut(comm)?.attributes.remove(&key);
+            self.deleted(comm.handle(), key, value)?;
+            self.p2p.comms.get_mut(comm)?.attributes.remove(&key);
         }
         Ok(())
     }
@@ -176,7 +112,7 @@ impl Process {
     /// The address of the word behind a predefined attribute; None if there is no such attribute.
     fn predefined_attribute(&mut self, key: i32) -> Result<Option<u64>> {
         let value = match key {
-            constant::TAG_UB => self.transport.tag_max(),
+            constant::TAG_UB => self.p2p.transport.tag_max(),
             constant::HOST => constant::PROC_NULL,
             constant::IO => constant::ANY_SOURCE,
             constant::WTIME_IS_GLOBAL => 1,
@@ -228,7 +164,7 @@ pub(super) fn comm_set(mpi: &mut Process, args: &[u64]) -> Answer {
     if let Some(&old) = mpi.comm(comm)?.attributes.get(&key) {
         mpi.deleted(args[0], key, old)?;
     }
-    mpi.comms.get_mut(comm)?.attributes.insert(key, args[2]);
+    mpi.p2p.comms.get_mut(comm)?.attributes.insert(key, args[2]);
     Ok(())
 }
 
@@ -254,13 +190,13 @@ pub(super) fn comm_delete(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.live_keyval(key)?;
     if let Some(&old) = mpi.comm(comm)?.attributes.get(&key) {
         mpi.deleted(args[0], key, old)?;
-        mpi.comms.get_mut(comm)?.attributes.remove(&key);
+        mpi.p2p.comms.get_mut(comm)?.attributes.remove(&key);
     }
     Ok(())
 }
 
 pub(super) fn type_set(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.types.any(args[0])?;
+    mpi.objects.types.any(args[0])?;
     let key = int(args[1]);
     mpi.live_keyval(key)?;
     if let Some(old) = mpi.type_attribute(args[0], key) {
@@ -271,7 +207,7 @@ pub(super) fn type_set(mpi: &mut Process, args: &[u64]) -> Answer {
 }
 
 pub(super) fn type_get(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.types.any(args[0])?;
+    mpi.objects.types.any(args[0])?;
     let key = int(args[1]);
     mpi.live_keyval(key)?;
     let value = mpi.type_attribute(args[0], key);
@@ -279,7 +215,7 @@ pub(super) fn type_get(mpi: &mut Process, args: &[u64]) -> Answer {
 }
 
 pub(super) fn type_delete(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.types.any(args[0])?;
+    mpi.objects.types.any(args[0])?;
     let key = int(args[1]);
     mpi.live_keyval(key)?;
     if let Some(old) = mpi.type_attribute(args[0], key) {

@@ -2,35 +2,19 @@
 //! says how much may be on its way at a time, and nothing is stored in it.
 
 use super::arguments::{count, int};
-use super::{Answer, Begun};
+use super::handler::{Answer, Begun};
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::request::operation::Envelope;
-use crate::request::wait::Whose;
-use crate::request::{Direction, RequestId, Scattered};
+use crate::request::point_to_point::Envelope;
+use crate::request::waiting::Whose;
+use crate::request::Direction;
 use crate::transport::Mode;
 
-/// The attached buffer.
-#[derive(Default)]
-pub(crate) struct Attached {
-    buffer: Option<(u64, u64)>,
-    /// Sends under way, and the bytes that each takes.
-    pending: Vec<(RequestId, u64)>,
-}
-
 impl Process {
-    /// Forgets the buffered sends that are over.
+    /// Forgets the buffered sends that are over; the bytes that the others take.
     fn prune_buffered(&mut self) -> u64 {
-        let pending = std::mem::take(&mut self.side.attached.pending);
-        let (over, open): (Vec<_>, Vec<_>) =
-            pending.into_iter().partition(|&(id, _)| self.requests.get(id).is_complete());
-        for (id, _) in over {
-            self.requests.remove(id);
-        }
-        let used = open.iter().map(|&(_, bytes)| bytes).sum();
-        self.side.attached.pending = open;
-        used
+        self.side.attached.prune(&mut self.p2p.requests)
     }
 
     fn wait_for_buffered(&mut self) -> Result<()> {
@@ -66,19 +50,13 @@ pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[5])?;
     let items = mpi.items(args[0], args[1], args[2])?;
     let (peer, tag) = (int(args[3]), int(args[4]));
-    if mpi.may_send(peer, tag, comm)? {
+    if mpi.p2p.may_send(peer, tag, comm)? {
         let need = mpi.room_for(items.bytes())?;
-        let buffer = mpi.scratch.take(mpi.local.cpu.memory(), items.bytes());
-        if let Err(error) = mpi.gather(&items, buffer.va) {
-            mpi.scratch.give(buffer);
-            return Err(error);
-        }
         let to = Envelope { comm, collective: false, peer, tag };
-        let scattered = Some(Scattered { buffer, target: None });
-        let id = mpi.start_send(to, (buffer.va, items.bytes()), scattered, Mode::Standard)?;
+        let id = mpi.p2p.send_copy(to, &items, Mode::Standard)?;
         mpi.side.attached.pending.push((id, need));
     }
-    Ok(mpi.nothing(Direction::Send, comm))
+    Ok(mpi.p2p.nothing(Direction::Send, comm))
 }
 
 pub(super) fn bsend(mpi: &mut Process, args: &[u64]) -> Answer {

@@ -2,8 +2,11 @@
 //! arrays: 4 bytes (`int`), 8 in the functions for large counts.
 
 use super::arguments::{count, int, total};
-use super::Begun;
-use crate::collective::Parts;
+use super::handler::Begun;
+use crate::collective::parts::Parts;
+use crate::collective::{
+    allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
+};
 use crate::comm::CommId;
 use crate::constant::{self, IN_PLACE};
 use crate::datatype::items::Items;
@@ -14,15 +17,15 @@ use std::rc::Rc;
 
 pub(super) fn barrier(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[0])?;
-    mpi.begin_barrier(comm)
+    mpi.start(comm, barrier::plan)
 }
 
 /// `buffer, count, datatype, root, comm`.
 pub(super) fn bcast(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[4])?;
     let items = mpi.items(args[0], args[1], args[2])?;
-    let root = mpi.check_root(int(args[3]), comm)?;
-    mpi.begin_bcast(&items, root, comm)
+    let root = mpi.p2p.check_root(int(args[3]), comm)?;
+    mpi.start(comm, |plan| bcast::plan(plan, &items, root))
 }
 
 /// Operation and type of a reduction.
@@ -32,7 +35,7 @@ pub(super) fn reduction(
     handle: u64,
     op: u64,
 ) -> Result<Rc<Reduction>> {
-    let operator = mpi.ops.get(op)?;
+    let operator = mpi.objects.ops.get(op)?;
     Ok(Rc::new(Reduction { operator, datatype: items.datatype.clone(), handle }))
 }
 
@@ -69,7 +72,7 @@ fn parts_apart(out: Option<&Parts>, into: &Parts, size: u32) -> Result<()> {
 /// `sendbuf, recvbuf, count, datatype, op, root, comm`.
 pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[6])?;
-    let root = mpi.check_root(int(args[5]), comm)?;
+    let root = mpi.p2p.check_root(int(args[5]), comm)?;
     let is_root = mpi.rank(comm)? == root;
     let recv = mpi.items(args[1], args[2], args[3])?;
     let in_place = is_root && args[0] == IN_PLACE;
@@ -78,7 +81,7 @@ pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
         apart(&send, &recv)?;
     }
     let reduction = reduction(mpi, &recv, args[3], args[4])?;
-    mpi.begin_reduce((&send, is_root.then_some(&recv)), &reduction, root, comm)
+    mpi.start(comm, |plan| reduce::plan(plan, (&send, is_root.then_some(&recv)), &reduction, root))
 }
 
 /// Items to send and items to receive, from the arguments `sendbuf, recvbuf, count, datatype`.
@@ -97,7 +100,7 @@ pub(super) fn allreduce(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[5])?;
     let (send, recv) = both(mpi, args)?;
     let reduction = reduction(mpi, &recv, args[3], args[4])?;
-    mpi.begin_allreduce((&send, &recv), &reduction, comm)
+    mpi.start(comm, |plan| allreduce::plan(plan, (&send, &recv), &reduction))
 }
 
 /// Arguments as of allreduce.
@@ -114,7 +117,7 @@ fn scan_in(mpi: &mut Process, args: &[u64], exclusive: bool) -> Begun {
     let comm = mpi.comm_of(args[5])?;
     let (send, recv) = both(mpi, args)?;
     let reduction = reduction(mpi, &recv, args[3], args[4])?;
-    mpi.begin_scan((&send, &recv), &reduction, exclusive, comm)
+    mpi.start(comm, |plan| scan::plan(plan, (&send, &recv), &reduction, exclusive))
 }
 
 /// `sendbuf, recvbuf, recvcount, datatype, op, comm`.
@@ -141,7 +144,7 @@ fn shares(mpi: &mut Process, args: &[u64], counts: &[u64], comm: CommId) -> Begu
         apart(&send, &recv)?;
     }
     let reduction = reduction(mpi, &send, args[3], args[4])?;
-    mpi.begin_reduce_scatter((&send, &recv), counts, &reduction, comm)
+    mpi.start(comm, |plan| reduce_scatter::plan(plan, (&send, &recv), counts, &reduction))
 }
 
 /// `buffer, count, datatype`, unless the buffer is MPI_IN_PLACE.
@@ -167,47 +170,47 @@ fn parts<const W: usize>(mpi: &Process, args: &[u64], size: u32) -> Result<Parts
 /// count at the root only.
 pub(super) fn gather(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[7])?;
-    let root = mpi.check_root(int(args[6]), comm)?;
+    let root = mpi.p2p.check_root(int(args[6]), comm)?;
     let is_root = mpi.rank(comm)? == root;
     let own = unless_in_place(mpi, args, is_root)?;
     let all =
         if is_root { Some(Parts::Equal(mpi.items(args[3], args[4], args[5])?)) } else { None };
     own_apart(own.as_ref(), all.as_ref(), root)?;
-    mpi.begin_gather(own.as_ref(), all.as_ref(), (root, true), comm)
+    mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, true)))
 }
 
 /// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm`.
 pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[8])?;
-    let root = mpi.check_root(int(args[7]), comm)?;
+    let root = mpi.p2p.check_root(int(args[7]), comm)?;
     let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
     let own = unless_in_place(mpi, args, is_root)?;
     let all = if is_root { Some(parts::<W>(mpi, &args[3..], size)?) } else { None };
     own_apart(own.as_ref(), all.as_ref(), root)?;
-    mpi.begin_gather(own.as_ref(), all.as_ref(), (root, false), comm)
+    mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, false)))
 }
 
 /// Arguments as of gather; the send arguments count at the root only.
 pub(super) fn scatter(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[7])?;
-    let root = mpi.check_root(int(args[6]), comm)?;
+    let root = mpi.p2p.check_root(int(args[6]), comm)?;
     let is_root = mpi.rank(comm)? == root;
     let all =
         if is_root { Some(Parts::Equal(mpi.items(args[0], args[1], args[2])?)) } else { None };
     let own = unless_in_place(mpi, &args[3..], is_root)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
-    mpi.begin_scatter(all.as_ref(), own.as_ref(), (root, true), comm)
+    mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, true)))
 }
 
 /// `sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm`.
 pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[8])?;
-    let root = mpi.check_root(int(args[7]), comm)?;
+    let root = mpi.p2p.check_root(int(args[7]), comm)?;
     let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
     let all = if is_root { Some(parts::<W>(mpi, args, size)?) } else { None };
     let own = unless_in_place(mpi, &args[4..], is_root)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
-    mpi.begin_scatter(all.as_ref(), own.as_ref(), (root, false), comm)
+    mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, false)))
 }
 
 /// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm`.
@@ -216,7 +219,7 @@ pub(super) fn allgather(mpi: &mut Process, args: &[u64]) -> Begun {
     let own = unless_in_place(mpi, args, true)?;
     let all = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
     own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
-    mpi.begin_allgather(own.as_ref(), &all, comm)
+    mpi.start(comm, |plan| allgather::plan(plan, own.as_ref(), &all))
 }
 
 /// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm`.
@@ -226,7 +229,7 @@ pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Beg
     let own = unless_in_place(mpi, args, true)?;
     let all = parts::<W>(mpi, &args[3..], size)?;
     own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
-    mpi.begin_allgather(own.as_ref(), &all, comm)
+    mpi.start(comm, |plan| allgather::plan(plan, own.as_ref(), &all))
 }
 
 /// Arguments as of allgather.
@@ -235,7 +238,7 @@ pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
     let out = unless_in_place(mpi, args, true)?.map(Parts::Equal);
     let into = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
     parts_apart(out.as_ref(), &into, mpi.size(comm)?)?;
-    mpi.begin_alltoall(out.as_ref(), &into, comm)
+    mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }
 
 /// `sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm`.
@@ -248,7 +251,7 @@ pub(super) fn alltoallv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begu
     };
     let into = parts::<W>(mpi, &args[4..], size)?;
     parts_apart(out.as_ref(), &into, size)?;
-    mpi.begin_alltoall(out.as_ref(), &into, comm)
+    mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }
 
 /// `sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm`; the
@@ -270,5 +273,5 @@ pub(super) fn alltoallw<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begu
     let out = if args[0] == IN_PLACE { None } else { Some(parts(mpi, args)?) };
     let into = parts(mpi, &args[4..])?;
     parts_apart(out.as_ref(), &into, size)?;
-    mpi.begin_alltoall(out.as_ref(), &into, comm)
+    mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }

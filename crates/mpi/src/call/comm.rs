@@ -1,7 +1,8 @@
 //! Communicators.
 
-use super::arguments::{comm_handle, int};
-use super::{Answer, Begun};
+use super::arguments::int;
+use super::handler::{Answer, Begun};
+use crate::comm::numbering;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
@@ -25,10 +26,10 @@ fn duplicate(mpi: &mut Process, handle: u64) -> Result<CommId> {
     let comm = mpi.comm_of(handle)?;
     let new = mpi.duplicate(comm)?;
     let topology = (mpi.comm(comm)?.cartesian.clone(), mpi.comm(comm)?.graph.clone());
-    let copy = mpi.comms.get_mut(new)?;
+    let copy = mpi.p2p.comms.get_mut(new)?;
     (copy.cartesian, copy.graph) = topology;
     if let Err(error) = mpi.copy_comm_attributes(comm, new) {
-        mpi.comms.remove(new)?;
+        mpi.p2p.comms.remove(new)?;
         return Err(error);
     }
     Ok(new)
@@ -37,7 +38,7 @@ fn duplicate(mpi: &mut Process, handle: u64) -> Result<CommId> {
 pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.put_word(args[1], "the new communicator", constant::COMM_NULL)?;
     let new = duplicate(mpi, args[0])?;
-    mpi.put_word(args[1], "the new communicator", comm_handle(new))
+    mpi.put_word(args[1], "the new communicator", new.handle())
 }
 
 /// `comm, info, newcomm`; no hint changes anything here.
@@ -50,22 +51,22 @@ pub(super) fn dup_with_info(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn begin_idup(mpi: &mut Process, args: &[u64]) -> Begun {
     mpi.put_word(args[1], "the new communicator", constant::COMM_NULL)?;
     let comm = mpi.comm_of(args[0])?;
-    mpi.remove_freed_comms()?;
+    mpi.p2p.remove_freed_comms()?;
     let old = mpi.comm(comm)?;
     let (rank, members) = (old.rank, old.members.clone());
     let topology = (old.cartesian.clone(), old.graph.clone());
-    let new = mpi.comms.add_without_number(comm, rank, members);
-    let copy = mpi.comms.get_mut(new)?;
+    let new = mpi.p2p.comms.add_without_number(comm, rank, members);
+    let copy = mpi.p2p.comms.get_mut(new)?;
     (copy.cartesian, copy.graph) = topology;
     if let Err(error) = mpi.copy_comm_attributes(comm, new) {
-        mpi.comms.remove(new)?;
+        mpi.p2p.comms.remove(new)?;
         // The others shall not wait for this one.
-        let numbering = mpi.begin_numbering(comm, None)?;
-        mpi.abandon(numbering);
+        let numbering = mpi.start(comm, |plan| numbering::plan(plan, None))?;
+        mpi.p2p.abandon(numbering);
         return Err(error);
     }
-    mpi.put_word(args[1], "the new communicator", comm_handle(new))?;
-    mpi.begin_numbering(comm, Some(new))
+    mpi.put_word(args[1], "the new communicator", new.handle())?;
+    mpi.start(comm, |plan| numbering::plan(plan, Some(new)))
 }
 
 /// `comm, info, newcomm, request`; no hint changes anything here.
@@ -75,7 +76,7 @@ pub(super) fn begin_idup_with_info(mpi: &mut Process, args: &[u64]) -> Begun {
 
 /// The members of a group, which are all in a communicator.
 fn members_of(mpi: &Process, comm: CommId, group: u64) -> Result<Rc<[u32]>> {
-    let (members, mut all) = (mpi.groups.get(group)?, mpi.comm(comm)?.members.to_vec());
+    let (members, mut all) = (mpi.objects.groups.get(group)?, mpi.comm(comm)?.members.to_vec());
     all.sort_unstable();
     if members.iter().all(|member| all.binary_search(member).is_ok()) {
         return Ok(members);
@@ -92,10 +93,10 @@ pub(super) fn create_group(mpi: &mut Process, args: &[u64]) -> Answer {
     let Some(place) = members.iter().position(|&member| member == me) else {
         return mpi.put_word(args[3], "the new communicator", constant::COMM_NULL);
     };
-    let passing = mpi.comms.pass(comm, place as u32, members.clone(), int(args[2]))?;
+    let passing = mpi.p2p.comms.pass(comm, place as u32, members.clone(), int(args[2]))?;
     let new = mpi.make_comm(passing, Some((place as u32, members)));
-    mpi.comms.end_passing(passing);
-    let handle = new?.map_or(constant::COMM_NULL, comm_handle);
+    mpi.p2p.comms.end_passing(passing);
+    let handle = new?.map_or(constant::COMM_NULL, CommId::handle);
     mpi.put_word(args[3], "the new communicator", handle)
 }
 
@@ -115,7 +116,7 @@ pub(super) fn split(mpi: &mut Process, args: &[u64]) -> Answer {
 
 fn give(mpi: &mut Process, comm: CommId, color: i32, key: i32, va: u64) -> Answer {
     let new = mpi.split(comm, color, key)?;
-    mpi.put_word(va, "the new communicator", new.map_or(constant::COMM_NULL, comm_handle))
+    mpi.put_word(va, "the new communicator", new.map_or(constant::COMM_NULL, CommId::handle))
 }
 
 /// `comm, split_type, key, info, newcomm`. Ranks on one node share memory; nothing else is shared, and
@@ -135,7 +136,7 @@ pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
             return Err(Error::new(constant::ERR_ARG, text));
         }
     };
-    let node = mpi.transport.node_of(mpi.world().rank) as i32;
+    let node = mpi.p2p.transport.node_of(mpi.world().rank) as i32;
     let color = if shares_memory { node } else { constant::UNDEFINED };
     give(mpi, comm, color, int(args[2]), args[4])
 }
@@ -147,7 +148,7 @@ pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
     let me = mpi.world().rank;
     let place = members.iter().position(|&member| member == me);
     let new = mpi.make_comm(comm, place.map(|place| (place as u32, members)))?;
-    let handle = new.map_or(constant::COMM_NULL, comm_handle);
+    let handle = new.map_or(constant::COMM_NULL, CommId::handle);
     mpi.put_word(args[2], "the new communicator", handle)
 }
 
@@ -160,7 +161,7 @@ pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     }
     mpi.delete_comm_attributes(comm)?;
     mpi.put_word(args[0], "the communicator", constant::COMM_NULL)?;
-    mpi.free_when_unused(handle)
+    mpi.objects.free_when_unused(&mut mpi.p2p, handle)
 }
 
 pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {
@@ -182,7 +183,7 @@ pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn group(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let members = mpi.comm(comm)?.members.clone();
-    let handle = mpi.groups.add(members);
+    let handle = mpi.objects.groups.add(members);
     mpi.put_word(args[1], "the group", handle)
 }
 
@@ -195,7 +196,7 @@ pub(super) fn test_inter(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn set_name(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let name = mpi.get_string(args[1], constant::MAX_OBJECT_NAME, "the name")?;
-    let comm = mpi.comms.get_mut(comm)?;
+    let comm = mpi.p2p.comms.get_mut(comm)?;
     comm.name = String::from_utf8_lossy(&name).into();
     comm.given_name = Some(name.into());
     Ok(())

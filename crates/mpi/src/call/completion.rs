@@ -1,11 +1,11 @@
 //! Requests: waiting, testing, cancelling, freeing.
 
 use super::arguments::count;
-use super::Answer;
+use super::handler::Answer;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::request::wait::Whose;
+use crate::request::waiting::Whose;
 use crate::request::{RequestId, Status};
 
 /// Handles of an array of requests, and the requests that are not null, by index.
@@ -66,7 +66,7 @@ fn ended(mpi: &mut Process, handle: u64) -> u64 {
 }
 
 fn is_complete(mpi: &Process, id: RequestId) -> bool {
-    mpi.requests.get(id).is_complete()
+    mpi.p2p.requests.get(id).is_complete()
 }
 
 /// Takes the one request of a call; its handle becomes null, its status is stored.
@@ -77,8 +77,8 @@ fn end_one(
     handle_va: u64,
     status_va: u64,
 ) -> Answer {
-    mpi.side.blame = mpi.requests.get(id).comm;
-    let (status, result) = mpi.take(id);
+    mpi.side.blame = mpi.p2p.requests.get(id).comm;
+    let (status, result) = mpi.p2p.take(id);
     let handle = ended(mpi, handle);
     mpi.put_word(handle_va, "the request", handle)?;
     mpi.put_status(status_va, &status)?;
@@ -117,8 +117,8 @@ fn end_some(
     let mut statuses = Vec::with_capacity(which.len());
     let mut answer = Ok(());
     for &(index, id) in which {
-        let comm = mpi.requests.get(id).comm;
-        let (status, result) = mpi.take(id);
+        let comm = mpi.p2p.requests.get(id).comm;
+        let (status, result) = mpi.p2p.take(id);
         array.forget(mpi, index);
         statuses.push(status);
         if let (Ok(()), Err(error)) = (&answer, result) {
@@ -238,7 +238,7 @@ fn named(mpi: &mut Process, va: u64) -> Result<(u64, RequestId)> {
 
 pub(super) fn cancel(mpi: &mut Process, args: &[u64]) -> Answer {
     let (_, id) = named(mpi, args[0])?;
-    mpi.withdraw(id);
+    mpi.p2p.withdraw(id);
     Ok(())
 }
 
@@ -260,7 +260,7 @@ pub(super) fn request_free(mpi: &mut Process, args: &[u64]) -> Answer {
     }
     if let Some(id) = active {
         mpi.side.handles.remove(handle);
-        mpi.abandon(id);
+        mpi.p2p.abandon(id);
     }
     mpi.put_word(args[0], "the request", constant::REQUEST_NULL)
 }
@@ -270,7 +270,7 @@ pub(super) fn request_get_status(mpi: &mut Process, args: &[u64]) -> Answer {
     let status = match mpi.request_of(args[0])? {
         None => Some(Status::EMPTY),
         Some(id) => {
-            let request = mpi.requests.get(id);
+            let request = mpi.p2p.requests.get(id);
             request.is_complete().then_some(request.status)
         }
     };
@@ -281,7 +281,7 @@ pub(super) fn request_get_status(mpi: &mut Process, args: &[u64]) -> Answer {
 /// The status of a request that is complete; a null one is.
 fn status_of(mpi: &Process, handle: u64) -> Result<Option<Status>> {
     let Some(id) = mpi.request_of(handle)? else { return Ok(Some(Status::EMPTY)) };
-    let request = mpi.requests.get(id);
+    let request = mpi.p2p.requests.get(id);
     Ok(request.is_complete().then_some(request.status))
 }
 
@@ -301,7 +301,7 @@ pub(super) fn request_get_status_any(mpi: &mut Process, args: &[u64]) -> Answer 
     let array = Array::read(mpi, args[0], args[1])?;
     let done = array.live.iter().find(|&&(_, id)| is_complete(mpi, id));
     let (index, flag, status) = match done {
-        Some(&(index, id)) => (index as i32, true, mpi.requests.get(id).status),
+        Some(&(index, id)) => (index as i32, true, mpi.p2p.requests.get(id).status),
         None => (constant::UNDEFINED, array.live.is_empty(), Status::EMPTY),
     };
     mpi.put_int(args[2], "the index", index)?;
@@ -321,7 +321,8 @@ pub(super) fn request_get_status_some(mpi: &mut Process, args: &[u64]) -> Answer
     }
     let done: Vec<_> = array.live.iter().filter(|&&(_, id)| is_complete(mpi, id)).collect();
     let indices: Vec<i64> = done.iter().map(|live| live.0 as i64).collect();
-    let statuses: Vec<Status> = done.iter().map(|live| mpi.requests.get(live.1).status).collect();
+    let statuses: Vec<Status> =
+        done.iter().map(|live| mpi.p2p.requests.get(live.1).status).collect();
     mpi.put_int(args[2], "the number completed", indices.len() as i32)?;
     mpi.put_numbers::<4>(args[3], "the indices", &indices)?;
     mpi.put_statuses(args[4], &statuses)

@@ -1,7 +1,7 @@
 //! Construction of datatypes as MPI_Type_get_contents reports it, and types by what they can hold.
 
 use super::arguments::{count, int};
-use super::Answer;
+use super::handler::Answer;
 use crate::constant;
 use crate::datatype::recipe::{Ingredient, Recipe};
 use crate::datatype::Type;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// Numbers of integers, addresses, large counts and types; and the combiner.
 fn envelope(mpi: &Process, handle: u64) -> Result<([i64; 4], i32)> {
-    let datatype = mpi.types.any(handle)?;
+    let datatype = mpi.objects.types.any(handle)?;
     let Some(recipe) = &datatype.recipe else {
         return Ok(([0; 4], constant::COMBINER_NAMED));
     };
@@ -48,7 +48,7 @@ pub(super) fn get_envelope_c(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// The recipe, and an error if there is less room than it needs.
 fn recipe(mpi: &Process, handle: u64, room: [u64; 4]) -> Result<Rc<Recipe>> {
-    let datatype = mpi.types.any(handle)?;
+    let datatype = mpi.objects.types.any(handle)?;
     let Some(recipe) = datatype.recipe.clone() else {
         let text = format!("{} is predefined: it was not made of others", datatype.name);
         return Err(Error::new(constant::ERR_TYPE, text));
@@ -69,7 +69,7 @@ fn put_types(mpi: &mut Process, recipe: &Recipe, va: u64) -> Answer {
     for ingredient in &recipe.types.0 {
         handles.push(match ingredient {
             Ingredient::Predefined(handle) => *handle as i64,
-            Ingredient::Derived(datatype) => mpi.types.add_again(datatype) as i64,
+            Ingredient::Derived(datatype) => mpi.objects.types.add_again(datatype) as i64,
         });
     }
     mpi.put_numbers::<8>(va, "the datatypes", &handles)
@@ -113,13 +113,13 @@ fn chosen(mpi: &mut Process, found: Option<u64>, key: (i32, i32, i32), va: u64) 
         let text = format!("no type has {precision} digits and exponents up to {range}");
         return Err(Error::new(constant::ERR_ARG, text));
     };
-    let datatype = mpi.types.any(handle)?;
+    let datatype = mpi.objects.types.any(handle)?;
     let integers = match combiner {
         constant::COMBINER_F90_INTEGER => vec![range.into()],
         _ => vec![precision.into(), range.into()],
     };
     let recipe = Some(Rc::new(Recipe::new(combiner).integers(integers)));
-    let handle = mpi.types.lasting(key, || Type { recipe, ..(*datatype).clone() });
+    let handle = mpi.objects.types.lasting(key, || Type { recipe, ..(*datatype).clone() });
     mpi.put_word(va, "the new datatype", handle)
 }
 
@@ -166,8 +166,8 @@ pub(super) fn get_value_index(mpi: &mut Process, args: &[u64]) -> Answer {
         (c::DOUBLE_PRECISION, c::DOUBLE_PRECISION) => c::TWO_DOUBLE_PRECISION,
         (c::INTEGER, c::INTEGER) => c::TWO_INTEGER,
         (value, index) => {
-            mpi.types.any(value)?;
-            mpi.types.any(index)?;
+            mpi.objects.types.any(value)?;
+            mpi.objects.types.any(index)?;
             c::DATATYPE_NULL
         }
     };

@@ -3,7 +3,7 @@
 
 use super::arguments::{count, int};
 use super::datatype::add;
-use super::Answer;
+use super::handler::Answer;
 use crate::constant;
 use crate::datatype::constructor::{check_shape, Block, Share};
 use crate::datatype::recipe::Recipe;
@@ -34,7 +34,7 @@ fn zip(places: Vec<i64>, lengths: Vec<u64>) -> Vec<(i64, u64)> {
 /// `count, blocklengths, displacements, oldtype, newtype`.
 pub(super) fn indexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let number = count(args[0], "count")?;
-    let of = mpi.types.any(args[3])?;
+    let of = mpi.objects.types.any(args[3])?;
     let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
     let places = mpi.numbers::<W>(args[2], number, "the displacements")?;
     let recipe = lengths_in(constant::COMBINER_INDEXED, &lengths).counts(places.clone()).width(W);
@@ -45,7 +45,7 @@ pub(super) fn indexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer
 /// The same; the displacements are in bytes.
 pub(super) fn hindexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let number = count(args[0], "count")?;
-    let of = mpi.types.any(args[3])?;
+    let of = mpi.objects.types.any(args[3])?;
     let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
     let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
     let recipe = lengths_in(constant::COMBINER_HINDEXED, &lengths);
@@ -56,7 +56,7 @@ pub(super) fn hindexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
 /// `count, blocklength, displacements, oldtype, newtype`.
 pub(super) fn indexed_block<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let (number, length) = (count(args[0], "count")?, count(args[1], "block length")?);
-    let of = mpi.types.any(args[3])?;
+    let of = mpi.objects.types.any(args[3])?;
     let places = mpi.numbers::<W>(args[2], number, "the displacements")?;
     let recipe = Recipe::new(constant::COMBINER_INDEXED_BLOCK);
     let recipe = recipe.counts([number as i64, length as i64]).counts(places.clone()).width(W);
@@ -68,7 +68,7 @@ pub(super) fn indexed_block<const W: usize>(mpi: &mut Process, args: &[u64]) -> 
 /// The same; the displacements are in bytes.
 pub(super) fn hindexed_block<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     let (number, length) = (count(args[0], "count")?, count(args[1], "block length")?);
-    let of = mpi.types.any(args[3])?;
+    let of = mpi.objects.types.any(args[3])?;
     let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
     let recipe = Recipe::new(constant::COMBINER_HINDEXED_BLOCK);
     let recipe = recipe.counts([number as i64, length as i64]).addresses(places.clone()).width(W);
@@ -85,7 +85,7 @@ pub(super) fn structure<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answ
     let handles: Vec<u64> = handles.into_iter().map(|handle| handle as u64).collect();
     let recipe = lengths_in(constant::COMBINER_STRUCT, &lengths);
     let recipe = recipe.addresses(places.clone()).width(W);
-    let types = handles.iter().map(|&handle| mpi.types.any(handle));
+    let types = handles.iter().map(|&handle| mpi.objects.types.any(handle));
     let types = types.collect::<Result<Vec<_>>>()?;
     let blocks: Vec<Block<'_>> = (lengths.into_iter().zip(places).zip(&types))
         .map(|((count, offset), of)| Block::new(offset, count, of))
@@ -113,7 +113,7 @@ pub(super) fn subarray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
             return Err(Error::new(constant::ERR_ARG, text));
         }
     }
-    let of = mpi.types.any(args[5])?;
+    let of = mpi.objects.types.any(args[5])?;
     add(mpi, of.subarray(&whole, &part, &start), recipe, &args[5..6], args[6])
 }
 
@@ -178,7 +178,7 @@ pub(super) fn darray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer 
         constant::ORDER_FORTRAN => dimensions.reverse(),
         order => return Err(wrong(format!("order {order} is neither MPI_ORDER_C nor of Fortran"))),
     }
-    let of = mpi.types.any(args[8])?;
+    let of = mpi.objects.types.any(args[8])?;
     let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
     let recipe = Recipe::new(constant::COMBINER_DARRAY)
         .integers(args[..3].iter().map(|&arg| int(arg).into()))

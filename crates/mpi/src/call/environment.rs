@@ -1,10 +1,11 @@
 //! Beginning and end, versions, error codes.
 
 use super::arguments::int;
-use super::{Answer, Phase};
+use super::handler::Answer;
 use crate::constant;
 use crate::error::Error;
 use crate::process::Process;
+use crate::side::Phase;
 
 pub(super) fn init(mpi: &mut Process, _: &[u64]) -> Answer {
     if mpi.side.phase != Phase::Before {
@@ -42,7 +43,7 @@ pub(super) fn finalize(mpi: &mut Process, _: &[u64]) -> Answer {
 }
 
 pub(super) fn get_processor_name(mpi: &mut Process, args: &[u64]) -> Answer {
-    let name = format!("nid{:05}", mpi.transport.node_of(mpi.world().rank));
+    let name = format!("nid{:05}", mpi.p2p.transport.node_of(mpi.world().rank));
     mpi.put_string(args[0], args[1], name)
 }
 

@@ -1,7 +1,7 @@
-//! Error handlers, and error classes of the program's own.
+//! Functions of error handlers, and of error classes of the program's own.
 
-use super::arguments::{comm_handle, int};
-use super::Answer;
+use super::arguments::int;
+use super::handler::Answer;
 use crate::callback::Callback;
 use crate::comm::{CommId, OnError};
 use crate::constant;
@@ -9,48 +9,11 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::slots::ERRHANDLERS;
 
-/// Error handlers and codes that the program has added. Handlers are never removed: a communicator may use
-/// one that was freed.
-#[derive(Default)]
-pub(crate) struct Errhandlers {
-    functions: Vec<u64>,
-    codes: Vec<Code>,
-}
-
-struct Code {
-    class: i32,
-    text: Vec<u8>,
-}
-
-impl Errhandlers {
-    fn code(&self, code: i32) -> Option<&Code> {
-        let index = code.checked_sub(constant::ERR_LASTCODE)?.checked_sub(1)?;
-        self.codes.get(usize::try_from(index).ok()?)
-    }
-    fn add(&mut self, class: Option<i32>) -> i32 {
-        let code = constant::ERR_LASTCODE + 1 + self.codes.len() as i32;
-        self.codes.push(Code { class: class.unwrap_or(code), text: Vec::new() });
-        code
-    }
-    /// The class of a code that the program has added.
-    pub fn class(&self, code: i32) -> Option<i32> {
-        self.code(code).map(|code| code.class)
-    }
-    /// Its text.
-    pub fn text(&self, code: i32) -> Option<&[u8]> {
-        self.code(code).map(|code| code.text.as_slice())
-    }
-    /// The largest code.
-    pub fn last(&self) -> i32 {
-        constant::ERR_LASTCODE + self.codes.len() as i32
-    }
-}
-
 impl Process {
     /// Runs an error handler of the program. If the program ends in it, the call notices.
     pub(crate) fn call_errhandler(&mut self, handle: u64, comm: CommId, code: i32) {
         let function = self.side.errhandlers.functions[(handle - ERRHANDLERS) as usize];
-        let callback = Callback::new(function, &[comm_handle(comm), code as u64]);
+        let callback = Callback::new(function, &[comm.handle(), code as u64]);
         let _ = self.run_callback(&Callback { indirect: 0b11, ..callback });
     }
 }
@@ -116,7 +79,7 @@ pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn set(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[0])?;
     let on_error = on_error(mpi, args[1])?;
-    mpi.comms.get_mut(comm)?.on_error = on_error;
+    mpi.p2p.comms.get_mut(comm)?.on_error = on_error;
     Ok(())
 }
 

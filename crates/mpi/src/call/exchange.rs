@@ -1,8 +1,7 @@
 //! A send and a receive as one request: it is over when both are.
 
 use super::arguments::int;
-use super::Begun;
-use crate::collective::schedule::Plan;
+use super::handler::Begun;
 use crate::comm::CommId;
 use crate::datatype::items::Items;
 use crate::process::Process;
@@ -15,24 +14,25 @@ fn begin(
     (out, to, send_tag): (Items, i32, i32),
     (into, from, receive_tag): (Items, i32, i32),
 ) -> Begun {
-    mpi.may_send(to, send_tag, comm)?;
-    mpi.receive_envelope(from, receive_tag, comm)?;
-    mpi.check_items(&into)?;
+    mpi.p2p.may_send(to, send_tag, comm)?;
+    mpi.p2p.receive_envelope(from, receive_tag, comm)?;
+    into.check(&mpi.p2p.local)?;
     // Not a collective operation: it has no place in the order of those.
-    mpi.collective_tag = Some(0);
-    let mut plan = Plan::new(mpi, comm)?;
-    let out = match buffer {
-        Some(bytes) => {
-            let copy = plan.buffer(bytes);
-            let copy = plan.bytes(copy, bytes);
-            plan.copy(out, copy.clone());
-            copy
-        }
-        None => out,
-    };
-    plan.message_from(from, receive_tag, into);
-    plan.message_to(to, send_tag, out);
-    Ok(plan.begin())
+    mpi.collectives.tag = Some(0);
+    mpi.start(comm, |plan| {
+        let out = match buffer {
+            Some(bytes) => {
+                let copy = plan.buffer(bytes);
+                let copy = plan.bytes(copy, bytes);
+                plan.copy(out, copy.clone());
+                copy
+            }
+            None => out,
+        };
+        plan.message_from(from, receive_tag, into);
+        plan.message_to(to, send_tag, out);
+        Ok(())
+    })
 }
 
 /// `sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,

@@ -1,14 +1,15 @@
 //! Ranks in a graph.
 
-use super::arguments::{comm_handle, count, int, total};
-use super::Answer;
-use crate::collective::Parts;
+use super::arguments::{count, int, total};
+use super::handler::Answer;
+use crate::collective::allgather;
+use crate::collective::parts::Parts;
 use crate::comm::graph::{Edges, Graph};
 use crate::comm::{Comm, CommId};
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::request::wait::Whose;
+use crate::request::waiting::Whose;
 use std::rc::Rc;
 
 impl Comm {
@@ -67,9 +68,9 @@ pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
     let inside = (rank as usize) < all.len();
     let new = mpi.make_comm(comm, inside.then(|| (rank, members[..all.len()].into())))?;
     if let Some(new) = new {
-        mpi.comms.get_mut(new)?.graph = Some(Rc::new(Graph::Whole(all)));
+        mpi.p2p.comms.get_mut(new)?.graph = Some(Rc::new(Graph::Whole(all)));
     }
-    let handle = new.map_or(constant::COMM_NULL, comm_handle);
+    let handle = new.map_or(constant::COMM_NULL, CommId::handle);
     mpi.put_word(args[5], "the new communicator", handle)
 }
 
@@ -157,8 +158,8 @@ fn check(mpi: &Process, comm: CommId, edges: &Edges) -> Answer {
 /// A copy of a communicator with this rank's edges.
 fn make(mpi: &mut Process, comm: CommId, graph: Graph, va: u64) -> Answer {
     let new = mpi.duplicate(comm)?;
-    mpi.comms.get_mut(new)?.graph = Some(Rc::new(graph));
-    mpi.put_word(va, "the new communicator", comm_handle(new))
+    mpi.p2p.comms.get_mut(new)?.graph = Some(Rc::new(graph));
+    mpi.put_word(va, "the new communicator", new.handle())
 }
 
 /// `comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
@@ -176,17 +177,16 @@ pub(super) fn create_adjacent(mpi: &mut Process, args: &[u64]) -> Answer {
 /// Words that every rank contributes, by rank.
 fn gathered(mpi: &mut Process, comm: CommId, own: &[i64]) -> Result<Vec<i64>> {
     let (rank, size) = (mpi.rank(comm)?, u64::from(mpi.size(comm)?));
-    let memory = mpi.local.cpu.memory().clone();
     // First how many there are.
-    let buffer = mpi.scratch.take(&memory, 8 * size);
+    let buffer = mpi.p2p.local.take_buffer(8 * size);
     mpi.write(buffer.va + 8 * u64::from(rank), &(own.len() as u64).to_le_bytes())?;
     let counts = Parts::Equal(mpi.bytes(buffer.va, 8));
-    let id = mpi.begin_allgather(None, &counts, comm)?;
+    let id = mpi.start(comm, |plan| allgather::plan(plan, None, &counts))?;
     mpi.finish(id, Whose::Own)?;
     let counts = mpi.counts::<8>(buffer.va, size, "the counts")?;
-    mpi.scratch.give(buffer);
+    mpi.p2p.local.give_buffer(buffer);
     let all = counts.iter().sum::<u64>();
-    let buffer = mpi.scratch.take(&memory, 8 * all.max(1));
+    let buffer = mpi.p2p.local.take_buffer(8 * all.max(1));
     let mut parts = Vec::new();
     let mut at = buffer.va;
     for (other, number) in counts.into_iter().enumerate() {
@@ -197,10 +197,10 @@ fn gathered(mpi: &mut Process, comm: CommId, own: &[i64]) -> Result<Vec<i64>> {
         parts.push(mpi.bytes(at, 8 * number));
         at += 8 * number;
     }
-    let id = mpi.begin_allgather(None, &Parts::Any(parts), comm)?;
+    let id = mpi.start(comm, |plan| allgather::plan(plan, None, &Parts::Any(parts)))?;
     mpi.finish(id, Whose::Own)?;
     let words = mpi.numbers::<8>(buffer.va, all, "the edges");
-    mpi.scratch.give(buffer);
+    mpi.p2p.local.give_buffer(buffer);
     words
 }
 

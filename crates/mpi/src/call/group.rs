@@ -1,7 +1,7 @@
 //! Groups.
 
 use super::arguments::count;
-use super::Answer;
+use super::handler::Answer;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 fn members(mpi: &Process, handle: u64) -> Result<Rc<[u32]>> {
-    mpi.groups.get(handle)
+    mpi.objects.groups.get(handle)
 }
 
 fn add(mpi: &mut Process, members: Vec<u32>, va: u64) -> Answer {
-    let handle = mpi.groups.add(members.into());
+    let handle = mpi.objects.groups.add(members.into());
     mpi.put_word(va, "the new group", handle)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn rank(mpi: &mut Process, args: &[u64]) -> Answer {
 
 pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the group")?;
-    mpi.groups.remove(handle)?;
+    mpi.objects.groups.remove(handle)?;
     mpi.put_word(args[0], "the group", constant::GROUP_NULL)
 }
 

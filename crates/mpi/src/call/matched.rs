@@ -1,42 +1,28 @@
 //! Probes that take a message out of the queue, and the receives of it.
 
 use super::arguments::int;
-use super::{Answer, Begun};
-use crate::comm::CommId;
+use super::handler::{Answer, Begun};
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
-use crate::request::operation::Envelope;
+use crate::request::point_to_point::Envelope;
 use crate::request::{Direction, Status};
-use crate::slots::MESSAGES;
-use crate::transport::{Found, Taken};
-use std::collections::BTreeMap;
-
-/// Messages that were probed and not received.
-#[derive(Default)]
-pub(crate) struct Messages {
-    next: u64,
-    table: BTreeMap<u64, (CommId, Taken, Found)>,
-}
+use crate::transport::message::Found;
 
 impl Process {
     /// Takes the message that a probe has found.
     fn take_message(&mut self, from: Envelope, status: &Status) -> Result<u64> {
-        let wanted = self.wanted(from)?;
-        let message = self.transport.take(&mut self.local, wanted);
+        let wanted = self.p2p.wanted(from)?;
+        let message = self.p2p.transport.take(&mut self.p2p.local, wanted);
         let Status { source, tag, bytes, .. } = *status;
-        let messages = &mut self.side.messages;
-        let handle = MESSAGES + messages.next;
-        messages.next += 1;
-        messages.table.insert(handle, (from.comm, message, Found { source, tag, bytes }));
-        Ok(handle)
+        Ok(self.side.messages.add(from.comm, message, Found { source, tag, bytes }))
     }
 }
 
 /// `source, tag, comm, message, status`.
 pub(super) fn mprobe(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[2])?;
-    let from = mpi.receive_envelope(int(args[0]), int(args[1]), comm)?;
+    let from = mpi.p2p.receive_envelope(int(args[0]), int(args[1]), comm)?;
     let (handle, status) = if from.peer == constant::PROC_NULL {
         (constant::MESSAGE_NO_PROC, Status::PROC_NULL)
     } else {
@@ -50,7 +36,7 @@ pub(super) fn mprobe(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `source, tag, comm, flag, message, status`.
 pub(super) fn improbe(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[2])?;
-    let from = mpi.receive_envelope(int(args[0]), int(args[1]), comm)?;
+    let from = mpi.p2p.receive_envelope(int(args[0]), int(args[1]), comm)?;
     let (handle, status) = if from.peer == constant::PROC_NULL {
         (constant::MESSAGE_NO_PROC, Some(Status::PROC_NULL))
     } else {
@@ -71,7 +57,7 @@ pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
     let items = mpi.room(args[0], args[1], args[2])?;
     if handle == constant::MESSAGE_NO_PROC {
         mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
-        return Ok(mpi.nothing(Direction::Receive, Process::SELF));
+        return Ok(mpi.p2p.nothing(Direction::Receive, Process::SELF));
     }
     let (comm, message, found) =
         mpi.side.messages.table.get(&handle).copied().ok_or_else(|| {
@@ -80,10 +66,10 @@ pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
         })?;
     mpi.side.blame = comm;
     // A message that cannot be received now stays for another call.
-    mpi.check_items(&items)?;
+    items.check(&mpi.p2p.local)?;
     mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
     mpi.side.messages.table.remove(&handle);
-    mpi.receive_matched(comm, (message, found), &items)
+    mpi.p2p.receive_matched(comm, (message, found), &items)
 }
 
 /// `buf, count, datatype, message, status`.

@@ -19,7 +19,7 @@ mod errhandler;
 mod exchange;
 mod graph;
 mod group;
-mod handles;
+mod handler;
 mod info;
 mod matched;
 mod neighbor;
@@ -31,27 +31,17 @@ mod table;
 mod topology;
 
 use crate::callback::Ran;
-use crate::comm::{CommId, OnError};
+use crate::comm::OnError;
 use crate::constant;
 use crate::error::Error;
 use crate::local::{Local, World};
-use crate::params::Params;
-use crate::process::Process;
-use crate::request::wait::Whose;
-use crate::request::waiting::Waiting;
-use crate::request::RequestId;
+use crate::process::{Process, Settings};
+use crate::request::waiting::{Waiting, Whose};
 use crate::transport::Transport;
 use abi::mpi::Function;
-pub(crate) use attribute::Attributes;
-use attribute::Keyvals;
-use buffered::Attached;
-use errhandler::Errhandlers;
-use handles::Handles;
+use handler::{Answer, Handler};
 use host::{Cpu, SpaceId};
-use info::Infos;
-use matched::Messages;
-use persistent::Persistents;
-use table::{handler, may_reduce, Handler};
+use table::{handler, may_reduce};
 
 /// Outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,55 +61,10 @@ pub enum Outcome {
     Left,
 }
 
-/// Phase of the program: before, between or after MPI_Init and MPI_Finalize.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Before,
-    Running,
-    After,
-}
-
-/// State that the library keeps for the program's side: handles, and the phase of the program.
-pub(crate) struct Side {
-    pub handles: Handles,
-    pub persistent: Persistents,
-    pub messages: Messages,
-    pub errhandlers: Errhandlers,
-    pub keyvals: Keyvals,
-    pub attached: Attached,
-    pub infos: Infos,
-    phase: Phase,
-    thread_level: i32,
-    /// The communicator whose error handler hears of an error in the present call.
-    pub blame: CommId,
-}
-
-impl Default for Side {
-    fn default() -> Side {
-        Side {
-            handles: Handles::default(),
-            persistent: Persistents::default(),
-            messages: Messages::default(),
-            errhandlers: Errhandlers::default(),
-            keyvals: Keyvals::default(),
-            attached: Attached::default(),
-            infos: Infos::default(),
-            phase: Phase::Before,
-            thread_level: constant::THREAD_SINGLE,
-            blame: Process::SELF,
-        }
-    }
-}
-
 /// The MPI library of one program's process.
 pub struct Mpi {
     process: Process,
 }
-
-/// Result of a call: success, or an error for the error handler.
-type Answer = std::result::Result<(), Error>;
-/// Result of a call that begins an operation.
-type Begun = std::result::Result<RequestId, Error>;
 
 impl Mpi {
     /// Library over the transport that `open` makes. It must be made in a fibre of the rank's host; from
@@ -128,10 +73,10 @@ impl Mpi {
         cpu: Cpu,
         space: SpaceId,
         world: World,
-        params: Params,
+        settings: Settings,
         open: impl FnOnce(&mut Local) -> Box<dyn Transport>,
     ) -> Mpi {
-        Mpi { process: Process::new(cpu, space, world, params, open) }
+        Mpi { process: Process::new(cpu, space, world, settings, open) }
     }
 
     /// Reason for which the rank waits, while a call waits.
@@ -165,7 +110,7 @@ impl Process {
         let Some(handler) = handler(function) else { return Outcome::Unimplemented };
         self.side.blame = Process::SELF;
         self.enter(function.name());
-        let answer = match self.reduces() && !may_reduce(function) {
+        let answer = match self.callbacks.reduces() && !may_reduce(function) {
             true => Err(Error::new(
                 constant::ERR_OTHER,
                 "called by the function of a reduction, which may not communicate",
@@ -175,15 +120,15 @@ impl Process {
         self.leave();
         let outcome = match answer {
             Ok(()) => Outcome::Ok(constant::SUCCESS),
-            Err(error) if self.broken_off.is_none() => self.handle(function, args, error),
+            Err(error) if self.callbacks.broken_off.is_none() => self.handle(function, args, error),
             Err(_) => Outcome::Left,
         };
-        match self.broken_off {
+        match self.callbacks.broken_off {
             // The calls around it have ended, too.
             Some(Ran::Ended) => Outcome::Ended,
             // That around it, if there is one, is under way.
             Some(_) => {
-                self.broken_off = None;
+                self.callbacks.broken_off = None;
                 Outcome::Left
             }
             None => outcome,
@@ -226,7 +171,7 @@ impl Process {
         let class = error.class;
         if function.is_posted() {
             // The program has the handle already and will wait for it.
-            let request = self.failed_request(comm, error);
+            let request = self.p2p.failed_request(comm, error);
             self.side.handles.insert(args[args.len() - 1], request);
         } else if let OnError::Call(errhandler) = on_error {
             self.call_errhandler(errhandler, comm, class);

@@ -1,8 +1,7 @@
 //! Collective operations of neighbours: each rank exchanges with those that its topology names. `W`
 //! is the width of the numbers in the arrays: 4 bytes (`int`), 8 in the functions for large counts.
 
-use super::Begun;
-use crate::collective::schedule::Plan;
+use super::handler::Begun;
 use crate::comm::CommId;
 use crate::constant::{self, PROC_NULL};
 use crate::datatype::items::Items;
@@ -38,20 +37,21 @@ fn exchange(
     out: &[Items],
     into: &[Items],
 ) -> Begun {
-    let mut plan = Plan::new(mpi, comm)?;
     let count = neighbours.sources.len();
     // A neighbour's first message to this side is the one that it sends to its other side, so if it is
     // on both, that comes first.
     let order = (0..count).map(|i| if neighbours.paired { i ^ 1 } else { i });
-    for i in order.filter(|&i| neighbours.sources[i] != PROC_NULL) {
-        plan.receive(neighbours.sources[i] as u32, into[i].clone());
-    }
-    for (i, &to) in neighbours.destinations.iter().enumerate() {
-        if to != PROC_NULL {
-            plan.send(to as u32, out[i].clone());
+    mpi.start(comm, |plan| {
+        for i in order.filter(|&i| neighbours.sources[i] != PROC_NULL) {
+            plan.receive(neighbours.sources[i] as u32, into[i].clone());
         }
-    }
-    Ok(plan.begin())
+        for (i, &to) in neighbours.destinations.iter().enumerate() {
+            if to != PROC_NULL {
+                plan.send(to as u32, out[i].clone());
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Equal parts, one behind the other, of `buffer, count, datatype`.

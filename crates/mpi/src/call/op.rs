@@ -2,7 +2,7 @@
 
 use super::arguments::int;
 use super::collective::{apart, reduction};
-use super::Answer;
+use super::handler::Answer;
 use crate::constant;
 use crate::process::Process;
 use crate::reduction::UserOp;
@@ -10,22 +10,22 @@ use crate::reduction::UserOp;
 /// `function, commutes, op`. A function for large counts finds a count of 8 bytes where the other
 /// finds an `int`: the first four of them.
 pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.ops.add(UserOp { function: args[0], commutes: int(args[1]) != 0 });
+    let handle = mpi.objects.ops.add(UserOp { function: args[0], commutes: int(args[1]) != 0 });
     mpi.put_word(args[2], "the operation", handle)
 }
 
 pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
     let handle = mpi.get_word(args[0], "the operation")?;
-    mpi.ops.get(handle)?;
-    if !mpi.ops.is_user(handle) {
-        return mpi.ops.remove(handle);
+    mpi.objects.ops.get(handle)?;
+    if !mpi.objects.ops.is_user(handle) {
+        return mpi.objects.ops.remove(handle);
     }
-    mpi.free_when_unused(handle)?;
+    mpi.objects.free_when_unused(&mut mpi.p2p, handle)?;
     mpi.put_word(args[0], "the operation", constant::OP_NULL)
 }
 
 pub(super) fn commutative(mpi: &mut Process, args: &[u64]) -> Answer {
-    let commutes = mpi.ops.get(args[0])?.commutes();
+    let commutes = mpi.objects.ops.get(args[0])?.commutes();
     mpi.put_int(args[1], "the flag", i32::from(commutes))
 }
 
@@ -37,14 +37,14 @@ pub(super) fn reduce_local(mpi: &mut Process, args: &[u64]) -> Answer {
     let reduction = reduction(mpi, &inout, args[3], args[4])?;
     reduction.check()?;
     let bytes = inout.bytes();
-    let memory = mpi.local.cpu.memory().clone();
-    let (a, b) = (mpi.scratch.take(&memory, bytes), mpi.scratch.take(&memory, bytes));
-    let done = mpi
-        .gather(&input, a.va)
-        .and_then(|()| mpi.gather(&inout, b.va))
-        .and_then(|()| mpi.combine(&reduction, a.va, b.va, inout.count))
-        .and_then(|()| mpi.scatter(b.va, &inout, bytes));
-    mpi.scratch.give(a);
-    mpi.scratch.give(b);
+    let local = &mut mpi.p2p.local;
+    let (a, b) = (local.take_buffer(bytes), local.take_buffer(bytes));
+    let done = input
+        .gather(local, a.va)
+        .and_then(|()| inout.gather(local, b.va))
+        .and_then(|()| mpi.combine(reduction, (a.va, b.va), inout.count))
+        .and_then(|()| inout.scatter(&mut mpi.p2p.local, b.va, bytes));
+    mpi.p2p.local.give_buffer(a);
+    mpi.p2p.local.give_buffer(b);
     done
 }

@@ -2,7 +2,7 @@
 //! size: 4 bytes (`int`), 8 in the functions for large counts.
 
 use super::arguments::count;
-use super::Answer;
+use super::handler::Answer;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
@@ -23,7 +23,7 @@ pub(super) fn pack<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.comm_of(args[6])?;
     let items = mpi.items(args[0], args[1], args[2])?;
     let position = place::<W>(mpi, args[5], items.bytes(), args[4])?;
-    mpi.gather(&items, args[3].wrapping_add(position))?;
+    items.gather(&mut mpi.p2p.local, args[3].wrapping_add(position))?;
     mpi.put_numbers::<W>(args[5], "the position", &[(position + items.bytes()) as i64])
 }
 
@@ -32,7 +32,7 @@ pub(super) fn unpack<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer 
     mpi.comm_of(args[6])?;
     let items = mpi.items(args[3], args[4], args[5])?;
     let position = place::<W>(mpi, args[2], items.bytes(), args[1])?;
-    mpi.scatter(args[0].wrapping_add(position), &items, items.bytes())?;
+    items.scatter(&mut mpi.p2p.local, args[0].wrapping_add(position), items.bytes())?;
     mpi.put_numbers::<W>(args[2], "the position", &[(position + items.bytes()) as i64])
 }
 
@@ -45,7 +45,7 @@ pub(super) fn pack_size<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answ
 
 fn elements(mpi: &Process, args: &[u64]) -> Result<Option<u64>> {
     let (bytes, _) = mpi.get_status(args[0])?;
-    Ok(mpi.types.any(args[1])?.elements_in(bytes))
+    Ok(mpi.objects.types.any(args[1])?.elements_in(bytes))
 }
 
 /// `status, datatype, count`.
@@ -61,7 +61,7 @@ pub(super) fn get_elements_c(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// `status, datatype, count`.
 pub(super) fn set_elements(mpi: &mut Process, args: &[u64]) -> Answer {
-    let datatype = mpi.types.any(args[1])?;
+    let datatype = mpi.objects.types.any(args[1])?;
     let elements = count(args[2], "count")?;
     let bytes = datatype.bytes_of(elements).ok_or_else(|| {
         let text = format!("{elements} elements of the type have more than 2^63 bytes");

@@ -2,30 +2,15 @@
 //! handle here, an active one has the request of the operation under way.
 
 use super::arguments::count;
+use super::handler::Answer;
 use super::neighbor::neighbours;
-use super::table::Begin;
-use super::Answer;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::scratch::Buffer;
+use crate::side::persistent::{Begin, Persistent};
 use abi::mpi::Function;
-use std::collections::BTreeMap;
-
-/// An operation that can be started.
-#[derive(Clone)]
-struct Persistent {
-    begin: Begin,
-    args: Vec<u64>,
-    /// A collective operation's place in the order of those of its communicator: that of the call
-    /// which made the request, whenever it is started.
-    tag: Option<i32>,
-    /// Objects that it uses and that the program may free first.
-    kept: Vec<u64>,
-    /// Copies of arrays among the arguments: the program may use its own for something else.
-    copies: Vec<Buffer>,
-}
 
 /// The arguments before this one say what is sent, where a function has arrays for both.
 const SEND_ARGUMENTS: usize = 4;
@@ -51,19 +36,6 @@ fn arrays(function: Function) -> &'static [(usize, usize)] {
     }
 }
 
-/// Persistent requests by handle.
-#[derive(Default)]
-pub(crate) struct Persistents {
-    table: BTreeMap<u64, Persistent>,
-}
-
-impl Persistents {
-    /// True if `handle` is one.
-    pub fn has(&self, handle: u64) -> bool {
-        self.table.contains_key(&handle)
-    }
-}
-
 impl Process {
     /// Makes a persistent request; the last argument is its handle. A collective one's third last is
     /// its communicator.
@@ -77,7 +49,7 @@ impl Process {
         let mut kept = args.clone();
         if let Some(function) = collective {
             let comm = self.comm_of(args[args.len() - 3])?;
-            tag = Some(self.comms.next_collective(comm));
+            tag = Some(self.p2p.comms.next_collective(comm));
             for array in arrays(function) {
                 let Some((copy, words)) = self.copy_array(function, comm, array, &args)? else {
                     continue;
@@ -88,9 +60,9 @@ impl Process {
             }
         }
         // An address or a number that looks like an object keeps that a little longer: no harm.
-        kept.retain(|&handle| self.is_freeable(handle));
+        kept.retain(|&handle| self.objects.is_freeable(&self.p2p, handle));
         for &handle in &kept {
-            self.hold(handle);
+            self.objects.uses.hold(handle);
         }
         let request = Persistent { begin, args, tag, kept, copies };
         self.side.persistent.table.insert(request.args[request.args.len() - 1], request);
@@ -115,7 +87,7 @@ impl Process {
         if self.read(args[index], &mut bytes).is_err() {
             return Ok(None);
         }
-        let copy = self.scratch.take(self.local.cpu.memory(), bytes.len() as u64);
+        let copy = self.p2p.local.take_buffer(bytes.len() as u64);
         self.write(copy.va, &bytes)?;
         let words = bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight")));
         let words = if width == 8 { words.collect() } else { Vec::new() };
@@ -125,9 +97,9 @@ impl Process {
     /// Forgets a persistent request. True if it was there.
     pub(crate) fn free_persistent(&mut self, handle: u64) -> Result<bool> {
         let Some(request) = self.side.persistent.table.remove(&handle) else { return Ok(false) };
-        request.copies.into_iter().for_each(|copy| self.scratch.give(copy));
+        request.copies.into_iter().for_each(|copy| self.p2p.local.give_buffer(copy));
         for handle in request.kept {
-            self.let_go(handle)?;
+            self.objects.let_go(&mut self.p2p, handle)?;
         }
         Ok(true)
     }
@@ -141,9 +113,9 @@ fn start_one(mpi: &mut Process, handle: u64) -> Result<()> {
     if mpi.side.handles.get(handle).is_some() {
         return wrong("the request was started before and is not complete".into());
     }
-    mpi.collective_tag = request.tag;
+    mpi.collectives.tag = request.tag;
     let begun = (request.begin)(mpi, &request.args);
-    mpi.collective_tag = None;
+    mpi.collectives.tag = None;
     mpi.side.handles.insert(handle, begun?);
     Ok(())
 }

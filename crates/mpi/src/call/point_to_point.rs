@@ -1,13 +1,13 @@
 //! Sends, receives, probes.
 
 use super::arguments::{count, int};
-use super::{Answer, Begun};
+use super::handler::{Answer, Begun};
 use crate::comm::CommId;
 use crate::constant;
 use crate::datatype::items::Items;
 use crate::error::Result;
 use crate::process::Process;
-use crate::request::wait::Whose;
+use crate::request::waiting::Whose;
 use crate::request::{RequestId, Status};
 use crate::transport::Mode;
 
@@ -15,7 +15,7 @@ use crate::transport::Mode;
 fn begin(mpi: &mut Process, args: &[u64], mode: Mode) -> Begun {
     let comm = mpi.comm_of(args[5])?;
     let items = mpi.items(args[0], args[1], args[2])?;
-    mpi.begin_send(&items, int(args[3]), int(args[4]), comm, mode)
+    mpi.p2p.begin_send(&items, int(args[3]), int(args[4]), comm, mode)
 }
 
 pub(super) fn begin_send(mpi: &mut Process, args: &[u64]) -> Begun {
@@ -30,7 +30,7 @@ pub(super) fn begin_ssend(mpi: &mut Process, args: &[u64]) -> Begun {
 pub(super) fn begin_receive(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[5])?;
     let items = mpi.room(args[0], args[1], args[2])?;
-    mpi.begin_receive(&items, int(args[3]), int(args[4]), comm)
+    mpi.p2p.begin_receive(&items, int(args[3]), int(args[4]), comm)
 }
 
 pub(super) fn send(mpi: &mut Process, args: &[u64]) -> Answer {
@@ -46,7 +46,7 @@ pub(super) fn ssend(mpi: &mut Process, args: &[u64]) -> Answer {
 /// Waits for a receive and stores its status, which holds also if it failed.
 pub(super) fn end_receive(mpi: &mut Process, id: RequestId, status_va: u64) -> Answer {
     mpi.wait_for_own(&[id], Whose::Own)?;
-    let (status, result) = mpi.take(id);
+    let (status, result) = mpi.p2p.take(id);
     mpi.put_status(status_va, &status)?;
     result
 }
@@ -59,7 +59,7 @@ pub(super) fn recv(mpi: &mut Process, args: &[u64]) -> Answer {
 /// Waits for both halves of a sendrecv.
 fn end_both(mpi: &mut Process, outgoing: RequestId, incoming: RequestId, status_va: u64) -> Answer {
     mpi.wait_for_own(&[incoming, outgoing], Whose::Own)?;
-    let sent = mpi.take(outgoing).1;
+    let sent = mpi.p2p.take(outgoing).1;
     end_receive(mpi, incoming, status_va).and(sent)
 }
 
@@ -70,11 +70,11 @@ fn begin_both(
     (out, to, send_tag): (&Items, i32, i32),
     (into, from, receive_tag): (&Items, i32, i32),
 ) -> Result<(RequestId, RequestId)> {
-    let incoming = mpi.begin_receive(into, from, receive_tag, comm)?;
-    match mpi.begin_send(out, to, send_tag, comm, Mode::Standard) {
+    let incoming = mpi.p2p.begin_receive(into, from, receive_tag, comm)?;
+    match mpi.p2p.begin_send(out, to, send_tag, comm, Mode::Standard) {
         Ok(outgoing) => Ok((outgoing, incoming)),
         Err(error) => {
-            mpi.abandon(incoming);
+            mpi.p2p.abandon(incoming);
             Err(error)
         }
     }
@@ -93,23 +93,23 @@ pub(super) fn sendrecv(mpi: &mut Process, args: &[u64]) -> Answer {
 pub(super) fn sendrecv_replace(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[7])?;
     let items = mpi.items(args[0], args[1], args[2])?;
-    mpi.check_items(&items)?;
+    items.check(&mpi.p2p.local)?;
     let datatype = mpi.datatype(constant::BYTE)?;
-    let buffer = mpi.scratch.take(mpi.local.cpu.memory(), items.bytes());
+    let buffer = mpi.p2p.local.take_buffer(items.bytes());
     let out = Items { va: buffer.va, count: items.bytes(), datatype };
     let to = (&out, int(args[3]), int(args[4]));
     let from = (&items, int(args[5]), int(args[6]));
-    let gathered = mpi.gather(&items, buffer.va);
+    let gathered = items.gather(&mut mpi.p2p.local, buffer.va);
     let result = gathered
         .and_then(|()| begin_both(mpi, comm, to, from))
         .and_then(|(outgoing, incoming)| end_both(mpi, outgoing, incoming, args[8]));
-    mpi.scratch.give(buffer);
+    mpi.p2p.local.give_buffer(buffer);
     result
 }
 
 pub(super) fn probe(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[2])?;
-    let from = mpi.receive_envelope(int(args[0]), int(args[1]), comm)?;
+    let from = mpi.p2p.receive_envelope(int(args[0]), int(args[1]), comm)?;
     let status = match from.peer {
         constant::PROC_NULL => Status::PROC_NULL,
         _ => mpi.look_until_found(from)?,
@@ -119,7 +119,7 @@ pub(super) fn probe(mpi: &mut Process, args: &[u64]) -> Answer {
 
 pub(super) fn iprobe(mpi: &mut Process, args: &[u64]) -> Answer {
     let comm = mpi.comm_of(args[2])?;
-    let from = mpi.receive_envelope(int(args[0]), int(args[1]), comm)?;
+    let from = mpi.p2p.receive_envelope(int(args[0]), int(args[1]), comm)?;
     let found = match from.peer {
         constant::PROC_NULL => Some(Status::PROC_NULL),
         _ => mpi.look(from)?,
@@ -130,7 +130,7 @@ pub(super) fn iprobe(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// Number of whole items in a status; `None` if they are not whole.
 fn items_received(mpi: &mut Process, args: &[u64]) -> Result<Option<u64>> {
-    let size = mpi.types.any(args[1])?.size;
+    let size = mpi.objects.types.any(args[1])?.size;
     let (bytes, _) = mpi.get_status(args[0])?;
     Ok(match (bytes, size) {
         (0, _) => Some(0),

@@ -1,32 +1,12 @@
 //! Table of the handlers of all functions.
 
+use super::handler::{Direct, Handler};
 use super::{
     attribute, buffered, collective, comm, completion, contents, datatype, datatype_arrays,
     environment, errhandler, exchange, graph, group, info, matched, neighbor, op, packing,
-    persistent, point_to_point, topology, Answer, Begun,
+    persistent, point_to_point, topology,
 };
-use crate::process::Process;
 use abi::mpi::Function;
-
-/// Does one function, or begins it.
-pub(crate) type Direct = fn(&mut Process, &[u64]) -> Answer;
-/// Begins an operation.
-pub(crate) type Begin = fn(&mut Process, &[u64]) -> Begun;
-
-/// Kind of handler of a function.
-#[derive(Clone, Copy)]
-pub(crate) enum Handler {
-    /// A function that does all of it.
-    Direct(Direct),
-    /// This begins it, and it is waited for.
-    Blocking(Begin),
-    /// This begins it; the last argument is its request's handle.
-    Starting(Begin),
-    /// This begins it whenever it is started; the last argument is its request's handle.
-    Persistent(Begin),
-    /// The same, of a collective operation.
-    PersistentCollective(Begin),
-}
 
 /// Handler of a function; `None` if it has none.
 pub(crate) fn handler(function: Function) -> Option<Handler> {

@@ -1,7 +1,7 @@
 //! Ranks in a grid.
 
-use super::arguments::{comm_handle, count, int};
-use super::Answer;
+use super::arguments::{count, int};
+use super::handler::Answer;
 use crate::comm::graph::Graph;
 use crate::comm::topology::{balance, Cartesian};
 use crate::comm::CommId;
@@ -51,9 +51,9 @@ pub(super) fn cart_create(mpi: &mut Process, args: &[u64]) -> Answer {
     let inside = u64::from(rank) < size;
     let new = mpi.make_comm(comm, inside.then(|| (rank, members[..size as usize].into())))?;
     if let Some(new) = new {
-        mpi.comms.get_mut(new)?.cartesian = Some(Rc::new(grid));
+        mpi.p2p.comms.get_mut(new)?.cartesian = Some(Rc::new(grid));
     }
-    let handle = new.map_or(constant::COMM_NULL, comm_handle);
+    let handle = new.map_or(constant::COMM_NULL, CommId::handle);
     mpi.put_word(args[5], "the new communicator", handle)
 }
 
@@ -121,8 +121,8 @@ pub(super) fn cart_sub(mpi: &mut Process, args: &[u64]) -> Answer {
     };
     let ((kept, key), (_, color)) = (part(true), part(false));
     let new = mpi.split(comm, color, key)?.expect("every rank has a color");
-    mpi.comms.get_mut(new)?.cartesian = Some(Rc::new(kept));
-    mpi.put_word(args[2], "the new communicator", comm_handle(new))
+    mpi.p2p.comms.get_mut(new)?.cartesian = Some(Rc::new(kept));
+    mpi.put_word(args[2], "the new communicator", new.handle())
 }
 
 /// `comm, maxdims, dims, periods, coords`.

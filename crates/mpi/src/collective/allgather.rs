@@ -1,12 +1,10 @@
 //! A part of each rank to all.
 
-use super::schedule::Plan;
-use super::{Algorithm, Allgather, Parts};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Allgather};
+use super::parts::Parts;
+use super::plan::Plan;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
-use crate::request::RequestId;
 
 pub(super) static ALGORITHMS: [Algorithm<Allgather>; 4] = [
     Algorithm {
@@ -29,7 +27,7 @@ pub(super) static ALGORITHMS: [Algorithm<Allgather>; 4] = [
 ];
 
 fn by_size(plan: &mut Plan<'_>, all: &Parts) {
-    let short = plan.process.local.params.allgather_short;
+    let short = plan.p2p.local.params.allgather_short;
     let is_short = all.block().is_some_and(|block| block * u64::from(plan.size) <= short);
     let run = if is_short { bruck } else { ring };
     run(plan, all);
@@ -75,21 +73,12 @@ fn linear(plan: &mut Plan<'_>, all: &Parts) {
     }
 }
 
-impl Process {
-    /// Begins to bring everyone's `own` (None: already in place) into the parts of everyone's
-    /// `all`.
-    pub(crate) fn begin_allgather(
-        &mut self,
-        own: Option<&Items>,
-        all: &Parts,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = self.local.params.algorithms.allgather.run;
-        let mut plan = Plan::new(self, comm)?;
-        if let Some(own) = own {
-            plan.copy(own.clone(), all.of(plan.rank));
-        }
-        run(&mut plan, all);
-        Ok(plan.begin())
+/// Plans to bring everyone's `own` (None: already in place) into the parts of everyone's `all`.
+pub(crate) fn plan(plan: &mut Plan<'_>, own: Option<&Items>, all: &Parts) -> Result<()> {
+    let run = plan.collectives.algorithms.allgather.run;
+    if let Some(own) = own {
+        plan.copy(own.clone(), all.of(plan.rank));
     }
+    run(plan, all);
+    Ok(())
 }

@@ -1,14 +1,13 @@
 //! Reductions to all ranks.
 
-use super::on_nic::OnNicOperation;
-use super::schedule::Plan;
-use super::{Accumulator, Algorithm, Allreduce};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Allreduce};
+use super::plan::Plan;
+use super::reduce;
+use super::schedule::Accumulator;
+use super::schedule::OnNicOperation;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
 use crate::reduction::Reduction;
-use crate::request::RequestId;
 use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<Allreduce>; 4] = [
@@ -66,7 +65,7 @@ pub(super) fn recursive_doubling(plan: &mut Plan<'_>, acc: &Accumulator) {
 }
 
 fn reduce_bcast(plan: &mut Plan<'_>, acc: &Accumulator) {
-    let algorithms = plan.process.local.params.algorithms;
+    let algorithms = plan.collectives.algorithms;
     (algorithms.reduce.run)(plan, acc, 0);
     let own = plan.own(acc);
     (algorithms.bcast.run)(plan, &own, 0);
@@ -97,15 +96,12 @@ fn ring(plan: &mut Plan<'_>, acc: &Accumulator) {
     }
 }
 
-impl Process {
-    /// Begins to reduce `send` of all ranks into everyone's `recv`.
-    pub(crate) fn begin_allreduce(
-        &mut self,
-        (send, recv): (&Items, &Items),
-        reduction: &Rc<Reduction>,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = self.local.params.algorithms.allreduce.run;
-        self.plan_reduction(comm, (send, Some(recv)), reduction, run)
-    }
+/// Plans to reduce `send` of all ranks into everyone's `recv`.
+pub(crate) fn plan(
+    plan: &mut Plan<'_>,
+    (send, recv): (&Items, &Items),
+    reduction: &Rc<Reduction>,
+) -> Result<()> {
+    let run = plan.collectives.algorithms.allreduce.run;
+    reduce::plan_with(plan, (send, Some(recv)), reduction, run)
 }

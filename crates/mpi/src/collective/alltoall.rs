@@ -1,11 +1,9 @@
 //! A part of each pair of ranks.
 
-use super::schedule::Plan;
-use super::{Algorithm, Alltoall, Parts};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Alltoall};
+use super::parts::Parts;
+use super::plan::Plan;
 use crate::error::Result;
-use crate::process::Process;
-use crate::request::RequestId;
 
 pub(super) static ALGORITHMS: [Algorithm<Alltoall>; 4] = [
     Algorithm {
@@ -31,7 +29,7 @@ pub(super) static ALGORITHMS: [Algorithm<Alltoall>; 4] = [
 const ROUNDS_FROM: u32 = 8;
 
 fn by_size(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
-    let short = plan.process.local.params.alltoall_short;
+    let short = plan.p2p.local.params.alltoall_short;
     let is_short = into.block().is_some_and(|block| block <= short);
     let run = if is_short && plan.size >= ROUNDS_FROM { bruck } else { pairwise };
     run(plan, out, into);
@@ -103,46 +101,35 @@ fn exchange(plan: &mut Plan<'_>, out: &Parts, into: &Parts, stepwise: bool) {
     }
 }
 
-impl Process {
-    /// Begins to bring part `i` of everyone's `out` (None: it is that of `into`) to rank `i`, into
-    /// its part of the sender's rank.
-    pub(crate) fn begin_alltoall(
-        &mut self,
-        out: Option<&Parts>,
-        into: &Parts,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = self.local.params.algorithms.alltoall.run;
-        let mut plan = Plan::new(self, comm)?;
-        let (rank, size) = (plan.rank, plan.size);
-        match out {
-            Some(out) => {
-                plan.copy(out.of(rank), into.of(rank));
-                run(&mut plan, out, into);
-            }
-            None => {
-                // The data sent lie where they will be overwritten: they are sent from a copy.
-                if let Parts::Equal(first) = into {
-                    let (all, block) = (first.times(size), first.bytes());
-                    let va = plan.buffer(all.bytes());
-                    let copy = plan.bytes(va, all.bytes());
-                    plan.copy(all, copy);
-                    let copies = Parts::Equal(plan.bytes(va, block));
-                    run(&mut plan, &copies, into);
-                    return Ok(plan.begin());
-                }
-                let bytes: Vec<u64> = (0..size).map(|peer| into.of(peer).bytes()).collect();
-                let mut va = plan.buffer(bytes.iter().sum());
-                let mut copies = Vec::with_capacity(bytes.len());
-                for (peer, bytes) in (0..size).zip(bytes) {
-                    let copy = plan.bytes(va, bytes);
-                    plan.copy(into.of(peer), copy.clone());
-                    copies.push(copy);
-                    va += bytes;
-                }
-                run(&mut plan, &Parts::Any(copies), into);
-            }
-        }
-        Ok(plan.begin())
+/// Plans to bring part `i` of everyone's `out` (None: it is that of `into`) to rank `i`, into its part
+/// of the sender's rank.
+pub(crate) fn plan(plan: &mut Plan<'_>, out: Option<&Parts>, into: &Parts) -> Result<()> {
+    let run = plan.collectives.algorithms.alltoall.run;
+    let (rank, size) = (plan.rank, plan.size);
+    if let Some(out) = out {
+        plan.copy(out.of(rank), into.of(rank));
+        run(plan, out, into);
+        return Ok(());
     }
+    // The data sent lie where they will be overwritten: they are sent from a copy.
+    if let Parts::Equal(first) = into {
+        let (all, block) = (first.times(size), first.bytes());
+        let va = plan.buffer(all.bytes());
+        let copy = plan.bytes(va, all.bytes());
+        plan.copy(all, copy);
+        let copies = Parts::Equal(plan.bytes(va, block));
+        run(plan, &copies, into);
+        return Ok(());
+    }
+    let bytes: Vec<u64> = (0..size).map(|peer| into.of(peer).bytes()).collect();
+    let mut va = plan.buffer(bytes.iter().sum());
+    let mut copies = Vec::with_capacity(bytes.len());
+    for (peer, bytes) in (0..size).zip(bytes) {
+        let copy = plan.bytes(va, bytes);
+        plan.copy(into.of(peer), copy.clone());
+        copies.push(copy);
+        va += bytes;
+    }
+    run(plan, &Parts::Any(copies), into);
+    Ok(())
 }

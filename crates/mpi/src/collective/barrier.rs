@@ -1,13 +1,9 @@
 //! Barriers.
 
-use super::on_nic::OnNicOperation;
-use super::schedule::Plan;
-use super::{Algorithm, Barrier};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Barrier};
+use super::plan::Plan;
+use super::schedule::OnNicOperation;
 use crate::error::Result;
-use crate::process::Process;
-use crate::request::wait::Whose;
-use crate::request::RequestId;
 
 pub(super) static ALGORITHMS: [Algorithm<Barrier>; 3] = [
     Algorithm {
@@ -57,18 +53,9 @@ fn tree(plan: &mut Plan<'_>) {
     }
 }
 
-impl Process {
-    /// Begins a barrier.
-    pub(crate) fn begin_barrier(&mut self, comm: CommId) -> Result<RequestId> {
-        let run = self.local.params.algorithms.barrier.run;
-        let mut plan = Plan::new(self, comm)?;
-        run(&mut plan);
-        Ok(plan.begin())
-    }
-
-    /// Returns when all ranks of `comm` have called it.
-    pub(crate) fn all_meet(&mut self, comm: CommId) -> Result<()> {
-        let id = self.begin_barrier(comm)?;
-        self.finish(id, Whose::Own).map(|_| ())
-    }
+/// Plans a barrier.
+pub(crate) fn plan(plan: &mut Plan<'_>) -> Result<()> {
+    let run = plan.collectives.algorithms.barrier.run;
+    run(plan);
+    Ok(())
 }

@@ -1,12 +1,9 @@
 //! Broadcasts.
 
-use super::schedule::Plan;
-use super::{Algorithm, Bcast};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Bcast};
+use super::plan::Plan;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
-use crate::request::RequestId;
 
 pub(super) static ALGORITHMS: [Algorithm<Bcast>; 2] = [
     Algorithm {
@@ -45,35 +42,27 @@ fn linear(plan: &mut Plan<'_>, data: &Items, root: u32) {
     (0..plan.size).filter(|&to| to != root).for_each(|to| plan.send(to, data.clone()));
 }
 
-impl Process {
-    /// Begins to bring root's items to all.
-    pub(crate) fn begin_bcast(
-        &mut self,
-        items: &Items,
-        root: u32,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = self.local.params.algorithms.bcast.run;
-        let bytes = items.bytes();
-        self.check_items(items)?;
-        let mut plan = Plan::new(self, comm)?;
-        if bytes == 0 || plan.size == 1 {
-            return Ok(plan.begin());
-        }
-        if items.is_contiguous() {
-            run(&mut plan, items, root);
-            return Ok(plan.begin());
-        }
-        let va = plan.buffer(bytes);
-        let packed = plan.bytes(va, bytes);
-        if plan.rank == root {
-            plan.copy(items.clone(), packed.clone());
-        }
-        run(&mut plan, &packed, root);
-        if plan.rank != root {
-            plan.wait();
-            plan.copy(packed, items.clone());
-        }
-        Ok(plan.begin())
+/// Plans to bring root's items to all.
+pub(crate) fn plan(plan: &mut Plan<'_>, items: &Items, root: u32) -> Result<()> {
+    let run = plan.collectives.algorithms.bcast.run;
+    let bytes = items.bytes();
+    items.check(&plan.p2p.local)?;
+    if bytes == 0 || plan.size == 1 {
+        return Ok(());
     }
+    if items.is_contiguous() {
+        run(plan, items, root);
+        return Ok(());
+    }
+    let va = plan.buffer(bytes);
+    let packed = plan.bytes(va, bytes);
+    if plan.rank == root {
+        plan.copy(items.clone(), packed.clone());
+    }
+    run(plan, &packed, root);
+    if plan.rank != root {
+        plan.wait();
+        plan.copy(packed, items.clone());
+    }
+    Ok(())
 }

@@ -1,12 +1,10 @@
 //! A part of each rank to one.
 
-use super::schedule::Plan;
-use super::{Algorithm, Parts, Rooted};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Rooted};
+use super::parts::Parts;
+use super::plan::Plan;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
-use crate::request::RequestId;
 
 pub(super) static ALGORITHMS: [Algorithm<Rooted>; 2] = [
     Algorithm {
@@ -72,18 +70,14 @@ fn binomial(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root:
     }
 }
 
-impl Process {
-    /// Begins to bring everyone's `own` (None: already in place) into the parts of root's `all`.
-    pub(crate) fn begin_gather(
-        &mut self,
-        own: Option<&Items>,
-        all: Option<&Parts>,
-        (root, equal): (u32, bool),
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = if equal { self.local.params.algorithms.gather.run } else { linear };
-        let mut plan = Plan::new(self, comm)?;
-        run(&mut plan, own, all, root);
-        Ok(plan.begin())
-    }
+/// Plans to bring everyone's `own` (None: already in place) into the parts of root's `all`.
+pub(crate) fn plan(
+    plan: &mut Plan<'_>,
+    own: Option<&Items>,
+    all: Option<&Parts>,
+    (root, equal): (u32, bool),
+) -> Result<()> {
+    let run = if equal { plan.collectives.algorithms.gather.run } else { linear };
+    run(plan, own, all, root);
+    Ok(())
 }

@@ -6,24 +6,20 @@
 //! not, the operations stay the hosts'. The schedules are those of the hosts' algorithms, so that results are
 //! equal bit by bit.
 
-use super::schedule::{Plan, Schedule};
-use super::{allreduce, barrier, Accumulator};
-use crate::comm::{CommId, OnNicState};
+use super::plan::Plan;
+use super::schedule::{Accumulator, OnNicOperation, Opening};
+use super::{allreduce, barrier};
+use crate::comm::{group_of, CommId, OnNicState};
 use crate::constant::{self, PROC_NULL};
 use crate::error::Result;
-use crate::process::Process;
 use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
-use crate::request::{Direction, Request, RequestId};
-use crate::transport::{Awaits, Entries, GroupStep};
+use crate::request::point_to_point::PointToPoint;
+use crate::request::table::Request;
+use crate::request::{Direction, RequestId};
+use crate::transport::message::{Awaits, Entries, GroupStep};
+use crate::transport::Transport;
 use std::rc::Rc;
-
-/// An operation that the network interface may perform.
-#[derive(Clone, Debug)]
-pub(crate) enum OnNicOperation {
-    Barrier,
-    Allreduce(Accumulator),
-}
 
 impl OnNicOperation {
     /// Number of the communicator's group that performs it.
@@ -33,21 +29,6 @@ impl OnNicOperation {
             OnNicOperation::Allreduce(_) => 1,
         }
     }
-}
-
-/// An agreement about a group under way.
-#[derive(Clone, Debug)]
-pub(crate) struct Opening {
-    operation: OnNicOperation,
-    /// Address of one byte: 1 if all have opened the group.
-    va: u64,
-    /// This process has opened it.
-    opened: bool,
-}
-
-/// Number of a communicator's group: another for each that a process can have at a time.
-fn group_of(number: u16, place: usize) -> u16 {
-    2 * number + place as u16
 }
 
 /// Steps of a rank in the dissemination barrier.
@@ -91,8 +72,8 @@ fn recursive_doubling(rank: u32, members: &[u32]) -> Vec<GroupStep> {
 impl Plan<'_> {
     /// Plans an operation for the network interface if it can perform it, else for the hosts.
     pub fn on_nic(&mut self, operation: OnNicOperation) {
-        let possible = self.size > 1 && self.process.performs(&operation);
-        let comm = self.process.comm(self.comm).ok().filter(|_| possible);
+        let possible = self.size > 1 && performs(self.p2p.transport.as_ref(), &operation);
+        let comm = self.p2p.comm(self.comm).ok().filter(|_| possible);
         let Some(group) = comm.map(|comm| &comm.groups[operation.place()]) else {
             return self.by_hosts(&operation);
         };
@@ -114,18 +95,18 @@ impl Plan<'_> {
     }
 
     fn enter(&mut self, operation: &OnNicOperation) {
-        let number = self.process.comm(self.comm).map_or(0, |comm| comm.number);
+        let number = self.p2p.comm(self.comm).map_or(0, |comm| comm.number);
         self.collect(group_of(number, operation.place()), entries_of(operation));
     }
 
     /// Opens the group, and plans how all learn whether everybody has.
     fn agree(&mut self, operation: OnNicOperation) {
         let va = self.buffer(2);
-        let opened = self.process.open_group(self.comm, operation.place()).unwrap_or(false);
-        self.process.set_group(self.comm, operation.place(), OnNicState::Asked);
-        let byte = self.process.write(va, &[u8::from(opened)]);
+        let opened = open_group(self.p2p, self.comm, operation.place()).unwrap_or(false);
+        set_group(self.p2p, self.comm, operation.place(), OnNicState::Asked);
+        let byte = self.p2p.local.write(va, &[u8::from(opened)]);
         byte.expect("the buffer is the library's own");
-        let datatype = self.process.datatype(constant::BYTE).expect("it is predefined");
+        let datatype = self.objects.types.committed(constant::BYTE).expect("it is predefined");
         let operator = Operator::Predefined(Op::BitAnd);
         let reduction = Rc::new(Reduction { operator, datatype, handle: constant::BYTE });
         let acc = Accumulator { va, bytes: 1, received: va + 1, reduction, count: 1 };
@@ -143,130 +124,103 @@ fn entries_of(operation: &OnNicOperation) -> Option<Entries> {
     Some(Entries { op, basic, va: acc.va, count: u32::try_from(acc.count).ok()? })
 }
 
-impl Process {
-    /// True if the network interface knows such an operation: all members give the same answer.
-    fn performs(&self, operation: &OnNicOperation) -> bool {
-        match operation {
-            OnNicOperation::Barrier => true,
-            OnNicOperation::Allreduce(_) => {
-                entries_of(operation).is_some_and(|entries| self.transport.reduces(&entries))
-            }
+/// True if the network interface knows such an operation: all members give the same answer.
+fn performs(transport: &dyn Transport, operation: &OnNicOperation) -> bool {
+    match operation {
+        OnNicOperation::Barrier => true,
+        OnNicOperation::Allreduce(_) => {
+            entries_of(operation).is_some_and(|entries| transport.reduces(&entries))
         }
     }
+}
 
-    fn open_group(&mut self, comm: CommId, place: usize) -> Result<bool> {
-        let comm = self.comms.get(comm)?;
-        let steps = match place {
-            0 => dissemination(comm.rank, &comm.members),
-            _ => recursive_doubling(comm.rank, &comm.members),
-        };
-        let group = group_of(comm.number, place);
-        Ok(self.transport.open_group(&mut self.local, group, &steps, place == 1))
-    }
+fn open_group(p2p: &mut PointToPoint, comm: CommId, place: usize) -> Result<bool> {
+    let comm = p2p.comms.get(comm)?;
+    let steps = match place {
+        0 => dissemination(comm.rank, &comm.members),
+        _ => recursive_doubling(comm.rank, &comm.members),
+    };
+    let group = group_of(comm.number, place);
+    Ok(p2p.transport.open_group(&mut p2p.local, group, &steps, place == 1))
+}
 
-    /// Takes what all have agreed on, and plans the operation.
-    pub(super) fn settle_group(
-        &mut self,
-        opening: Opening,
-        comm: CommId,
-        schedule: &mut Schedule,
-    ) -> Result<()> {
-        let Opening { operation, va, opened } = opening;
-        let mut agreed = [0];
-        self.read(va, &mut agreed)?;
-        let place = operation.place();
-        let number = self.comm(comm)?.number;
-        if opened && agreed == [0] {
-            self.transport.close_group(&mut self.local, group_of(number, place));
-        }
-        let state = if agreed == [0] { OnNicState::Nowhere } else { OnNicState::Open };
-        self.set_group(comm, place, state);
-        self.plan_chosen(&operation, comm, schedule)?;
-        self.let_next_go(comm, place);
-        Ok(())
+fn set_group(p2p: &mut PointToPoint, comm: CommId, place: usize, state: OnNicState) {
+    if let Ok(comm) = p2p.comms.get_mut(comm) {
+        comm.groups[place].state = state;
     }
+}
 
-    /// Plans an operation that was held back.
-    pub(super) fn choose(
-        &mut self,
-        operation: OnNicOperation,
-        comm: CommId,
-        schedule: &mut Schedule,
-    ) -> Result<()> {
-        self.plan_chosen(&operation, comm, schedule)?;
-        let place = operation.place();
-        self.comms.get_mut(comm)?.groups[place].held.pop_front();
-        self.let_next_go(comm, place);
-        Ok(())
+/// Takes what all have agreed on, and plans the operation.
+pub(super) fn settle(plan: &mut Plan<'_>, opening: &Opening) -> Result<()> {
+    let Opening { operation, va, opened } = opening;
+    let mut agreed = [0];
+    plan.p2p.local.read(*va, &mut agreed)?;
+    let place = operation.place();
+    let number = plan.p2p.comm(plan.comm)?.number;
+    if *opened && agreed == [0] {
+        plan.p2p.transport.close_group(&mut plan.p2p.local, group_of(number, place));
     }
+    let state = if agreed == [0] { OnNicState::Nowhere } else { OnNicState::Open };
+    set_group(plan.p2p, plan.comm, place, state);
+    plan_chosen(plan, operation)?;
+    let_next_go(plan.p2p, plan.comm, place);
+    Ok(())
+}
 
-    /// Plans an operation when it is known who performs it. Entering is its next step, and no other operation
-    /// of the process comes between.
-    fn plan_chosen(
-        &mut self,
-        operation: &OnNicOperation,
-        comm: CommId,
-        schedule: &mut Schedule,
-    ) -> Result<()> {
-        let open = self.comm(comm)?.groups[operation.place()].state == OnNicState::Open;
-        let mut plan = Plan::resumed(self, comm, std::mem::take(schedule))?;
-        match open {
-            true => plan.enter(operation),
-            false => plan.by_hosts(operation),
-        }
-        *schedule = plan.suspended();
-        Ok(())
-    }
+/// Plans an operation that was held back.
+pub(super) fn choose(plan: &mut Plan<'_>, operation: &OnNicOperation) -> Result<()> {
+    plan_chosen(plan, operation)?;
+    let place = operation.place();
+    plan.p2p.comms.get_mut(plan.comm)?.groups[place].held.pop_front();
+    let_next_go(plan.p2p, plan.comm, place);
+    Ok(())
+}
 
-    fn set_group(&mut self, comm: CommId, place: usize, state: OnNicState) {
-        if let Ok(comm) = self.comms.get_mut(comm) {
-            comm.groups[place].state = state;
-        }
+/// Plans an operation when it is known who performs it. Entering is its next step, and no other operation
+/// of the process comes between.
+fn plan_chosen(plan: &mut Plan<'_>, operation: &OnNicOperation) -> Result<()> {
+    match plan.p2p.comm(plan.comm)?.groups[operation.place()].state {
+        OnNicState::Open => plan.enter(operation),
+        _ => plan.by_hosts(operation),
     }
+    Ok(())
+}
 
-    /// Holds an operation back until those of the same group before it have been planned.
-    pub(super) fn hold_back(&mut self, comm: CommId, tag: i32, place: usize) -> Result<RequestId> {
-        let id = self.part(comm, tag);
-        self.comms.get_mut(comm)?.groups[place].held.push_back(id);
-        Ok(id)
-    }
+/// Holds an operation back until those of the same group before it have been planned.
+pub(super) fn hold_back(
+    p2p: &mut PointToPoint,
+    comm: CommId,
+    tag: i32,
+    place: usize,
+) -> Result<RequestId> {
+    let id = part(p2p, comm, tag);
+    p2p.comms.get_mut(comm)?.groups[place].held.push_back(id);
+    Ok(id)
+}
 
-    fn let_next_go(&mut self, comm: CommId, place: usize) {
-        let held = self.comms.get(comm).ok().and_then(|comm| comm.groups[place].held.front());
-        if let Some(id) = held.copied() {
-            self.complete(id);
-        }
+fn let_next_go(p2p: &mut PointToPoint, comm: CommId, place: usize) {
+    let held = p2p.comms.get(comm).ok().and_then(|comm| comm.groups[place].held.front());
+    if let Some(id) = held.copied() {
+        p2p.complete(id);
     }
+}
 
-    /// A part of a collective operation that is no message.
-    fn part(&mut self, comm: CommId, tag: i32) -> RequestId {
-        let mut request = Request::new(Direction::Collective, comm, PROC_NULL, tag);
-        request.collective = true;
-        self.requests.insert(request)
-    }
+/// A part of a collective operation that is no message.
+fn part(p2p: &mut PointToPoint, comm: CommId, tag: i32) -> RequestId {
+    let mut request = Request::new(Direction::Collective, comm, PROC_NULL, tag);
+    request.collective = true;
+    p2p.requests.insert(request)
+}
 
-    /// Enters an operation of the network interface.
-    pub(super) fn start_on_nic(
-        &mut self,
-        comm: CommId,
-        tag: i32,
-        group: u16,
-        entries: Option<Entries>,
-    ) -> RequestId {
-        self.charge(self.local.params.request);
-        let id = self.part(comm, tag);
-        self.transport.collect(&mut self.local, id, group, entries);
-        id
-    }
-
-    /// A communicator goes: its groups are closed.
-    pub(crate) fn close_groups(&mut self, comm: CommId) -> Result<()> {
-        let number = self.comm(comm)?.number;
-        for place in 0..2 {
-            if self.comm(comm)?.groups[place].state == OnNicState::Open {
-                self.transport.close_group(&mut self.local, group_of(number, place));
-            }
-        }
-        Ok(())
-    }
+/// Enters an operation of the network interface.
+pub(super) fn start(
+    p2p: &mut PointToPoint,
+    (comm, tag): (CommId, i32),
+    group: u16,
+    entries: Option<Entries>,
+) -> RequestId {
+    p2p.local.charge(p2p.local.params.request);
+    let id = part(p2p, comm, tag);
+    p2p.transport.collect(&mut p2p.local, id, group, entries);
+    id
 }

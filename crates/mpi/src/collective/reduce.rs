@@ -1,13 +1,11 @@
 //! Reductions to one rank.
 
-use super::schedule::Plan;
-use super::{Accumulator, Algorithm, Reduce};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Reduce};
+use super::plan::Plan;
+use super::schedule::Accumulator;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
 use crate::reduction::Reduction;
-use crate::request::RequestId;
 use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<Reduce>; 2] = [
@@ -64,52 +62,46 @@ fn linear(plan: &mut Plan<'_>, acc: &Accumulator, root: u32) {
     }
 }
 
-impl Process {
-    /// Plans a reduction over `send`, whose result goes to `recv` (None: this rank gets no result).
-    /// `result` says which bytes of the accumulator hold it.
-    pub(crate) fn plan_reduction(
-        &mut self,
-        comm: CommId,
-        (send, recv): (&Items, Option<&Items>),
-        reduction: &Rc<Reduction>,
-        run: impl FnOnce(&mut Plan<'_>, &Accumulator),
-    ) -> Result<RequestId> {
-        reduction.check()?;
-        self.check_items(send)?;
-        recv.map_or(Ok(()), |items| self.check_items(items))?;
-        let (bytes, count) = (send.bytes(), send.count);
-        let mut plan = Plan::new(self, comm)?;
-        if bytes == 0 {
-            return Ok(plan.begin());
-        }
-        // If the result is wanted in one run of bytes, it is accumulated in place.
-        let in_place = recv.filter(|items| items.is_contiguous());
-        let va = match in_place {
-            Some(items) => items.va,
-            None => plan.buffer(bytes),
-        };
-        let received = plan.buffer(bytes);
-        let acc = Accumulator { va, bytes, received, reduction: reduction.clone(), count };
-        if va != send.va {
-            plan.copy(send.clone(), plan.own(&acc));
-        }
-        run(&mut plan, &acc);
-        if let (Some(items), None) = (recv, in_place) {
-            plan.wait();
-            plan.copy(plan.own(&acc), items.clone());
-        }
-        Ok(plan.begin())
+/// Plans a reduction over `send` by `run`, whose result goes to `recv` (None: this rank gets no result).
+pub(super) fn plan_with(
+    plan: &mut Plan<'_>,
+    (send, recv): (&Items, Option<&Items>),
+    reduction: &Rc<Reduction>,
+    run: impl FnOnce(&mut Plan<'_>, &Accumulator),
+) -> Result<()> {
+    reduction.check()?;
+    send.check(&plan.p2p.local)?;
+    recv.map_or(Ok(()), |items| items.check(&plan.p2p.local))?;
+    let (bytes, count) = (send.bytes(), send.count);
+    if bytes == 0 {
+        return Ok(());
     }
+    // If the result is wanted in one run of bytes, it is accumulated in place.
+    let in_place = recv.filter(|items| items.is_contiguous());
+    let va = match in_place {
+        Some(items) => items.va,
+        None => plan.buffer(bytes),
+    };
+    let received = plan.buffer(bytes);
+    let acc = Accumulator { va, bytes, received, reduction: reduction.clone(), count };
+    if va != send.va {
+        plan.copy(send.clone(), plan.own(&acc));
+    }
+    run(plan, &acc);
+    if let (Some(items), None) = (recv, in_place) {
+        plan.wait();
+        plan.copy(plan.own(&acc), items.clone());
+    }
+    Ok(())
+}
 
-    /// Begins to reduce `send` of all ranks into `recv` of rank `root`.
-    pub(crate) fn begin_reduce(
-        &mut self,
-        (send, recv): (&Items, Option<&Items>),
-        reduction: &Rc<Reduction>,
-        root: u32,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = self.local.params.algorithms.reduce.run;
-        self.plan_reduction(comm, (send, recv), reduction, |plan, acc| run(plan, acc, root))
-    }
+/// Plans to reduce `send` of all ranks into `recv` of rank `root`.
+pub(crate) fn plan(
+    plan: &mut Plan<'_>,
+    buffers: (&Items, Option<&Items>),
+    reduction: &Rc<Reduction>,
+    root: u32,
+) -> Result<()> {
+    let run = plan.collectives.algorithms.reduce.run;
+    plan_with(plan, buffers, reduction, |plan, acc| run(plan, acc, root))
 }

@@ -1,13 +1,12 @@
 //! Reductions of which each rank gets a share.
 
-use super::schedule::Plan;
-use super::{Accumulator, Algorithm, ReduceScatter};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, ReduceScatter};
+use super::plan::Plan;
+use super::reduce;
+use super::schedule::Accumulator;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
 use crate::reduction::Reduction;
-use crate::request::RequestId;
 use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<ReduceScatter>; 2] = [
@@ -44,7 +43,7 @@ fn pairwise(plan: &mut Plan<'_>, acc: &Accumulator, counts: &[u64]) {
 }
 
 fn reduce(plan: &mut Plan<'_>, acc: &Accumulator, counts: &[u64]) {
-    (plan.process.local.params.algorithms.reduce.run)(plan, acc, 0);
+    (plan.collectives.algorithms.reduce.run)(plan, acc, 0);
     plan.wait();
     if plan.rank != 0 {
         let (offset, bytes) = share(acc, counts, plan.rank);
@@ -58,21 +57,18 @@ fn reduce(plan: &mut Plan<'_>, acc: &Accumulator, counts: &[u64]) {
     plan.wait();
 }
 
-impl Process {
-    /// Begins to reduce `send` of all ranks; rank `i` gets `counts[i]` items of the result.
-    pub(crate) fn begin_reduce_scatter(
-        &mut self,
-        (send, recv): (&Items, &Items),
-        counts: &[u64],
-        reduction: &Rc<Reduction>,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = self.local.params.algorithms.reduce_scatter.run;
-        self.check_items(recv)?;
-        self.plan_reduction(comm, (send, None), reduction, |plan, acc| {
-            run(plan, acc, counts);
-            let (offset, bytes) = share(acc, counts, plan.rank);
-            plan.copy(plan.bytes(acc.va + offset, bytes), recv.clone());
-        })
-    }
+/// Plans to reduce `send` of all ranks; rank `i` gets `counts[i]` items of the result.
+pub(crate) fn plan(
+    plan: &mut Plan<'_>,
+    (send, recv): (&Items, &Items),
+    counts: &[u64],
+    reduction: &Rc<Reduction>,
+) -> Result<()> {
+    let run = plan.collectives.algorithms.reduce_scatter.run;
+    recv.check(&plan.p2p.local)?;
+    reduce::plan_with(plan, (send, None), reduction, |plan, acc| {
+        run(plan, acc, counts);
+        let (offset, bytes) = share(acc, counts, plan.rank);
+        plan.copy(plan.bytes(acc.va + offset, bytes), recv.clone());
+    })
 }

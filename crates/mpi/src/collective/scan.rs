@@ -1,13 +1,12 @@
 //! Reductions of all ranks up to each.
 
-use super::schedule::Plan;
-use super::{Accumulator, Algorithm, Scan};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Scan};
+use super::plan::Plan;
+use super::reduce;
+use super::schedule::Accumulator;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
 use crate::reduction::Reduction;
-use crate::request::RequestId;
 use std::rc::Rc;
 
 pub(super) static ALGORITHMS: [Algorithm<Scan>; 2] = [
@@ -68,25 +67,22 @@ fn linear(plan: &mut Plan<'_>, acc: &Accumulator, exclusive: bool) {
     }
 }
 
-impl Process {
-    /// Begins to reduce `send` of all ranks up to each into its `recv`.
-    pub(crate) fn begin_scan(
-        &mut self,
-        (send, recv): (&Items, &Items),
-        reduction: &Rc<Reduction>,
-        exclusive: bool,
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = self.local.params.algorithms.scan.run;
-        let first = self.comm(comm)?.rank == 0;
-        // The result does not form in place: an exclusive scan leaves rank 0's buffer as it is.
-        self.check_items(recv)?;
-        self.plan_reduction(comm, (send, None), reduction, |plan, acc| {
-            run(plan, acc, exclusive);
-            if !(exclusive && first) {
-                plan.wait();
-                plan.copy(plan.own(acc), recv.clone());
-            }
-        })
-    }
+/// Plans to reduce `send` of all ranks up to each into its `recv`.
+pub(crate) fn plan(
+    plan: &mut Plan<'_>,
+    (send, recv): (&Items, &Items),
+    reduction: &Rc<Reduction>,
+    exclusive: bool,
+) -> Result<()> {
+    let run = plan.collectives.algorithms.scan.run;
+    let first = plan.rank == 0;
+    // The result does not form in place: an exclusive scan leaves rank 0's buffer as it is.
+    recv.check(&plan.p2p.local)?;
+    reduce::plan_with(plan, (send, None), reduction, |plan, acc| {
+        run(plan, acc, exclusive);
+        if !(exclusive && first) {
+            plan.wait();
+            plan.copy(plan.own(acc), recv.clone());
+        }
+    })
 }

@@ -1,12 +1,10 @@
 //! A part for each rank from one.
 
-use super::schedule::Plan;
-use super::{Algorithm, Parts, Rooted};
-use crate::comm::CommId;
+use super::algorithm::{Algorithm, Rooted};
+use super::parts::Parts;
+use super::plan::Plan;
 use crate::datatype::items::Items;
 use crate::error::Result;
-use crate::process::Process;
-use crate::request::RequestId;
 
 pub(super) static ALGORITHMS: [Algorithm<Rooted>; 2] = [
     Algorithm {
@@ -73,18 +71,14 @@ fn binomial(plan: &mut Plan<'_>, own: Option<&Items>, all: Option<&Parts>, root:
     }
 }
 
-impl Process {
-    /// Begins to bring the parts of root's `all` to everyone's `own` (None: it stays in place).
-    pub(crate) fn begin_scatter(
-        &mut self,
-        all: Option<&Parts>,
-        own: Option<&Items>,
-        (root, equal): (u32, bool),
-        comm: CommId,
-    ) -> Result<RequestId> {
-        let run = if equal { self.local.params.algorithms.scatter.run } else { linear };
-        let mut plan = Plan::new(self, comm)?;
-        run(&mut plan, own, all, root);
-        Ok(plan.begin())
-    }
+/// Plans to bring the parts of root's `all` to everyone's `own` (None: it stays in place).
+pub(crate) fn plan(
+    plan: &mut Plan<'_>,
+    all: Option<&Parts>,
+    own: Option<&Items>,
+    (root, equal): (u32, bool),
+) -> Result<()> {
+    let run = if equal { plan.collectives.algorithms.scatter.run } else { linear };
+    run(plan, own, all, root);
+    Ok(())
 }

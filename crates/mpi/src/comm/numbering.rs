@@ -7,28 +7,13 @@
 //! the members find none in common, which is rare, they go on to the next window.
 
 use super::{CommId, Comms};
-use crate::collective::schedule::{Plan, Schedule};
-use crate::collective::Accumulator;
+use crate::collective::plan::Plan;
+use crate::collective::schedule::{Accumulator, Numbering};
 use crate::constant;
 use crate::error::{Error, Result};
-use crate::process::Process;
 use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
-use crate::request::RequestId;
 use std::rc::Rc;
-
-/// An agreement under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbering {
-    /// Communicator that gets the number; `None` if this rank could not make one.
-    new: Option<CommId>,
-    /// Address of the offer; that of another rank is behind it.
-    va: u64,
-    /// Windows tried before.
-    round: u32,
-    /// The numbers of the window are offered here.
-    lent: bool,
-}
 
 /// Bytes of an offer: a bit a number.
 const OFFER: u64 = 1;
@@ -41,68 +26,50 @@ fn window(number: u16, turn: i32, round: u32) -> usize {
     first.wrapping_add(step.wrapping_mul(round)) as usize % Comms::WINDOWS
 }
 
-impl Process {
-    /// Begins to find a number for `new`, a copy of `parent`; all members of `parent` do so.
-    pub(crate) fn begin_numbering(
-        &mut self,
-        parent: CommId,
-        new: Option<CommId>,
-    ) -> Result<RequestId> {
-        let mut plan = Plan::new(self, parent)?;
-        let va = plan.buffer(2 * OFFER);
-        plan.offer(Numbering { new, va, round: 0, lent: false });
-        Ok(plan.begin())
-    }
+/// Plans to find a number for `new`, a copy of the plan's communicator; all its members do so.
+pub(crate) fn plan(plan: &mut Plan<'_>, new: Option<CommId>) -> Result<()> {
+    let va = plan.buffer(2 * OFFER);
+    plan.offer(Numbering { new, va, round: 0, lent: false });
+    Ok(())
+}
 
-    /// Offers the numbers of a window, and plans how they meet those of the others.
-    pub(crate) fn offer_numbers(
-        &mut self,
-        mut numbering: Numbering,
-        (parent, turn): (CommId, i32),
-        schedule: &mut Schedule,
-    ) -> Result<()> {
-        let window = window(self.comm(parent)?.number, turn, numbering.round);
-        let offer = self.comms.lend(window);
-        numbering.lent = offer.is_some();
-        self.write(numbering.va, &[offer.unwrap_or(0)])?;
-        let datatype = self.datatype(constant::BYTE)?;
-        let operator = Operator::Predefined(Op::BitAnd);
-        let reduction = Rc::new(Reduction { operator, datatype, handle: constant::BYTE });
-        let (va, received) = (numbering.va, numbering.va + OFFER);
-        let acc = Accumulator { va, bytes: OFFER, received, reduction, count: 1 };
-        let run = self.local.params.algorithms.allreduce.run;
-        let mut plan = Plan::resumed(self, parent, std::mem::take(schedule))?;
-        run(&mut plan, &acc);
-        plan.wait();
-        plan.settle(numbering);
-        *schedule = plan.suspended();
-        Ok(())
-    }
+/// Offers the numbers of a window, and plans how they meet those of the others.
+pub(crate) fn offer(plan: &mut Plan<'_>, mut numbering: Numbering, turn: i32) -> Result<()> {
+    let window = window(plan.p2p.comm(plan.comm)?.number, turn, numbering.round);
+    let offer = plan.p2p.comms.lend(window);
+    numbering.lent = offer.is_some();
+    plan.p2p.local.write(numbering.va, &[offer.unwrap_or(0)])?;
+    let datatype = plan.objects.types.committed(constant::BYTE)?;
+    let operator = Operator::Predefined(Op::BitAnd);
+    let reduction = Rc::new(Reduction { operator, datatype, handle: constant::BYTE });
+    let (va, received) = (numbering.va, numbering.va + OFFER);
+    let acc = Accumulator { va, bytes: OFFER, received, reduction, count: 1 };
+    let run = plan.collectives.algorithms.allreduce.run;
+    run(plan, &acc);
+    plan.wait();
+    plan.settle(numbering);
+    Ok(())
+}
 
-    /// Takes the number that all have offered, or plans the next round.
-    pub(crate) fn settle_number(
-        &mut self,
-        numbering: Numbering,
-        (parent, turn): (CommId, i32),
-        schedule: &mut Schedule,
-    ) -> Result<()> {
-        let window = window(self.comm(parent)?.number, turn, numbering.round);
-        if numbering.lent {
-            self.comms.give_back(window);
-        }
-        let mut agreed = [0];
-        self.read(numbering.va, &mut agreed)?;
-        if let Some(number) = Comms::in_window(window, agreed[0]) {
-            return numbering.new.map_or(Ok(()), |new| self.comms.number(new, number));
-        }
-        let round = numbering.round + 1;
-        if round as usize == Comms::WINDOWS {
-            numbering.new.map_or(Ok(()), |new| self.comms.remove(new))?;
-            return Err(none_left());
-        }
-        schedule.offer(Numbering { round, ..numbering });
-        Ok(())
+/// Takes the number that all have offered, or plans the next round.
+pub(crate) fn settle(plan: &mut Plan<'_>, numbering: Numbering, turn: i32) -> Result<()> {
+    let comms = &mut plan.p2p.comms;
+    let window = window(comms.get(plan.comm)?.number, turn, numbering.round);
+    if numbering.lent {
+        comms.give_back(window);
     }
+    let mut agreed = [0];
+    plan.p2p.local.read(numbering.va, &mut agreed)?;
+    if let Some(number) = Comms::in_window(window, agreed[0]) {
+        return numbering.new.map_or(Ok(()), |new| comms.number(new, number));
+    }
+    let round = numbering.round + 1;
+    if round as usize == Comms::WINDOWS {
+        numbering.new.map_or(Ok(()), |new| comms.remove(new))?;
+        return Err(none_left());
+    }
+    plan.offer(Numbering { round, ..numbering });
+    Ok(())
 }
 
 /// The error where all numbers are in use.

@@ -1,12 +1,8 @@
 //! Items of a datatype in the program's memory, as operations send and receive them.
 
 use super::Type;
-use crate::comm::CommId;
 use crate::error::Result;
-use crate::process::Process;
-use crate::request::operation::Envelope;
-use crate::request::{RequestId, Scattered};
-use crate::transport::{Found, Mode, Taken};
+use crate::local::Local;
 use std::rc::Rc;
 
 /// Most bytes of a message: the wire header has 32 bits for its length.
@@ -26,7 +22,7 @@ impl Items {
         self.count.saturating_mul(self.datatype.size)
     }
     /// Bytes of the longest message that finds room here.
-    fn room(&self) -> u64 {
+    pub fn room(&self) -> u64 {
         self.bytes().min(MAX_MESSAGE)
     }
     /// True if the data are one run of bytes from `va` on.
@@ -46,95 +42,44 @@ impl Items {
     pub fn times(&self, number: u32) -> Items {
         self.part(0, self.count.saturating_mul(number.into()))
     }
-}
 
-impl Process {
-    /// Starts sending items.
-    pub(crate) fn send_items(
-        &mut self,
-        to: Envelope,
-        items: &Items,
-        mode: Mode,
-    ) -> Result<RequestId> {
-        let bytes = items.bytes();
-        if items.is_contiguous() {
-            return self.start_send(to, (items.va, bytes), None, mode);
-        }
-        let buffer = self.scratch.take(self.local.cpu.memory(), bytes);
-        if let Err(error) = self.gather(items, buffer.va) {
-            self.scratch.give(buffer);
-            return Err(error);
-        }
-        self.start_send(to, (buffer.va, bytes), Some(Scattered { buffer, target: None }), mode)
+    /// Checks that they lie in the program's memory.
+    pub fn check(&self, local: &Local) -> Result<()> {
+        let (low, high) = self.datatype.span(self.count);
+        let first = self.va.wrapping_add_signed(low);
+        local.check_buffer(first, high.abs_diff(low))
     }
 
-    /// Starts receiving items.
-    pub(crate) fn receive_items(&mut self, from: Envelope, items: &Items) -> Result<RequestId> {
-        let bytes = items.room();
-        if items.is_contiguous() {
-            return self.start_receive(from, (items.va, bytes), None);
+    /// Packs them to `to`.
+    pub fn gather(&self, local: &mut Local, to: u64) -> Result<()> {
+        if self.is_contiguous() {
+            return local.copy(self.va, to, self.bytes());
         }
-        self.check_items(items)?;
-        let buffer = self.scratch.take(self.local.cpu.memory(), bytes);
-        let target = Some(items.clone());
-        self.start_receive(from, (buffer.va, bytes), Some(Scattered { buffer, target }))
-    }
-
-    /// Starts receiving a message that was taken out of the list before.
-    pub(crate) fn receive_matched(
-        &mut self,
-        comm: CommId,
-        message: (Taken, Found),
-        items: &Items,
-    ) -> Result<RequestId> {
-        let bytes = items.room();
-        if items.is_contiguous() {
-            return self.start_matched(comm, message, (items.va, bytes), None);
-        }
-        self.check_items(items)?;
-        let buffer = self.scratch.take(self.local.cpu.memory(), bytes);
-        let target = Some(items.clone());
-        self.start_matched(comm, message, (buffer.va, bytes), Some(Scattered { buffer, target }))
-    }
-
-    /// Checks that items lie in the program's memory.
-    pub(crate) fn check_items(&mut self, items: &Items) -> Result<()> {
-        let (low, high) = items.datatype.span(items.count);
-        let first = items.va.wrapping_add_signed(low);
-        self.check_buffer(first, high.abs_diff(low))
-    }
-
-    /// Packs items to `to`.
-    pub(crate) fn gather(&mut self, items: &Items, to: u64) -> Result<()> {
-        if items.is_contiguous() {
-            return self.copy(items.va, to, items.bytes());
-        }
-        let runs = self.pack(items, to)?;
-        self.charge(
-            self.local.params.datatype_run * runs + self.local.cpu.copy_cost(items.bytes()),
-        );
+        let runs = self.pack(local, to)?;
+        local.charge(local.params.datatype_run * runs + local.cpu.copy_cost(self.bytes()));
         Ok(())
     }
 
-    /// Unpacks the first `bytes` bytes at `from` into items.
-    pub(crate) fn scatter(&mut self, from: u64, items: &Items, bytes: u64) -> Result<()> {
-        if items.is_contiguous() {
-            return self.copy(from, items.va, bytes);
+    /// Unpacks the first `bytes` bytes at `from` into them.
+    pub fn scatter(&self, local: &mut Local, from: u64, bytes: u64) -> Result<()> {
+        if self.is_contiguous() {
+            return local.copy(from, self.va, bytes);
         }
-        let runs = self.unpack(from, items, bytes)?;
-        self.charge(self.local.params.datatype_run * runs + self.local.cpu.copy_cost(bytes));
+        let runs = self.unpack(local, from, bytes)?;
+        local.charge(local.params.datatype_run * runs + local.cpu.copy_cost(bytes));
         Ok(())
     }
 
-    /// Copies items to items of the same number of bytes.
-    pub(crate) fn copy_items(&mut self, from: &Items, to: &Items) -> Result<()> {
-        let bytes = from.bytes().min(to.bytes());
-        if from.is_contiguous() {
-            return self.scatter(from.va, to, bytes);
+    /// Copies them to items of the same number of bytes.
+    pub fn copy_to(&self, local: &mut Local, to: &Items) -> Result<()> {
+        let bytes = self.bytes().min(to.bytes());
+        if self.is_contiguous() {
+            return to.scatter(local, self.va, bytes);
         }
-        let buffer = self.scratch.take(self.local.cpu.memory(), from.bytes());
-        let copied = self.gather(from, buffer.va).and_then(|()| self.scatter(buffer.va, to, bytes));
-        self.scratch.give(buffer);
+        let buffer = local.take_buffer(self.bytes());
+        let copied =
+            self.gather(local, buffer.va).and_then(|()| to.scatter(local, buffer.va, bytes));
+        local.give_buffer(buffer);
         copied
     }
 }

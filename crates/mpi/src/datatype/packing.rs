@@ -2,8 +2,7 @@
 
 use super::items::Items;
 use crate::error::Result;
-use crate::local::PIECE;
-use crate::process::Process;
+use crate::local::{Local, PIECE};
 
 /// Runs that are moved together.
 const RUNS_MAX: usize = 4096;
@@ -27,37 +26,37 @@ enum Way {
     Unpack,
 }
 
-impl Process {
-    /// Packs items to `to`; the number of runs.
-    pub(crate) fn pack(&mut self, items: &Items, to: u64) -> Result<u64> {
-        self.move_items(items, (to, items.bytes()), Way::Pack)
+impl Items {
+    /// Packs them to `to`; the number of runs.
+    pub(crate) fn pack(&self, local: &mut Local, to: u64) -> Result<u64> {
+        self.move_runs(local, (to, self.bytes()), Way::Pack)
     }
 
-    /// Unpacks the first `bytes` bytes at `from` into items; the number of runs.
-    pub(crate) fn unpack(&mut self, from: u64, items: &Items, bytes: u64) -> Result<u64> {
-        self.move_items(items, (from, bytes), Way::Unpack)
+    /// Unpacks the first `bytes` bytes at `from` into them; the number of runs.
+    pub(crate) fn unpack(&self, local: &mut Local, from: u64, bytes: u64) -> Result<u64> {
+        self.move_runs(local, (from, bytes), Way::Unpack)
     }
 
-    fn move_items(&mut self, items: &Items, (packed, bytes): (u64, u64), way: Way) -> Result<u64> {
-        let held = std::mem::take(&mut self.local.bounce);
+    fn move_runs(&self, local: &mut Local, (packed, bytes): (u64, u64), way: Way) -> Result<u64> {
+        let held = std::mem::take(&mut local.bounce);
         let mut moved = Moved { packed, runs: Vec::new(), bytes: 0, held };
         let mut number = 0;
-        let result = items.datatype.runs_of(items.count, bytes).try_for_each(|run| {
+        let result = self.datatype.runs_of(self.count, bytes).try_for_each(|run| {
             number += 1;
-            moved.add(self, items.va.wrapping_add_signed(run.offset), run.length, way)
+            moved.add(local, self.va.wrapping_add_signed(run.offset), run.length, way)
         });
-        let result = result.and_then(|()| moved.go(self, way));
-        self.local.bounce = moved.held;
+        let result = result.and_then(|()| moved.go(local, way));
+        local.bounce = moved.held;
         result.map(|()| number)
     }
 }
 
 impl Moved {
     /// One more run.
-    fn add(&mut self, process: &Process, mut va: u64, mut length: u64, way: Way) -> Result<()> {
+    fn add(&mut self, local: &Local, mut va: u64, mut length: u64, way: Way) -> Result<()> {
         while length > 0 {
             if self.bytes == PIECE || self.runs.len() == RUNS_MAX {
-                self.go(process, way)?;
+                self.go(local, way)?;
             }
             let here = length.min(PIECE - self.bytes);
             self.runs.push((va, here as usize));
@@ -68,16 +67,16 @@ impl Moved {
     }
 
     /// Moves the runs so far.
-    fn go(&mut self, process: &Process, way: Way) -> Result<()> {
+    fn go(&mut self, local: &Local, way: Way) -> Result<()> {
         self.held.resize(self.bytes as usize, 0);
         match way {
             Way::Pack => {
-                process.local.read_runs(&self.runs, &mut self.held)?;
-                process.write(self.packed, &self.held)?;
+                local.read_runs(&self.runs, &mut self.held)?;
+                local.write(self.packed, &self.held)?;
             }
             Way::Unpack => {
-                process.read(self.packed, &mut self.held)?;
-                process.local.write_runs(&self.runs, &self.held)?;
+                local.read(self.packed, &mut self.held)?;
+                local.write_runs(&self.runs, &self.held)?;
             }
         }
         self.packed = self.packed.wrapping_add(self.bytes);

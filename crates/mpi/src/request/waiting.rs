@@ -17,6 +17,15 @@ pub struct Wait {
     what: What,
 }
 
+/// Owner of the operation that a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Its own: "MPI_Recv from rank 1".
+    Own,
+    /// One begun earlier: "MPI_Wait for a receive from rank 1".
+    Earlier,
+}
+
 /// Missing event.
 #[derive(Clone, Debug)]
 pub(crate) enum What {

@@ -21,7 +21,7 @@ fn with_every_algorithm(collective: &str, program: fn(&mut Rank)) {
     for (name, _) in Algorithms::of(collective) {
         for ranks in 1..=9 {
             let mut setting = Setting::new(ranks);
-            setting.params.algorithms.set(collective, name).unwrap();
+            setting.settings.algorithms.set(collective, name).unwrap();
             setting.finish(program);
         }
     }

@@ -90,8 +90,8 @@ fn lost_messages_are_a_fault_and_not_a_riddle() {
 #[test]
 fn the_queue_that_lost_events_is_named() {
     let mut setting = Setting::new(2);
-    (setting.params.copy_buffers, setting.params.events) = (64, 16);
-    assert!(setting.params.usage_error().is_some_and(|why| why.contains("room for 12")));
+    (setting.settings.params.copy_buffers, setting.settings.params.events) = (64, 16);
+    assert!(setting.settings.params.usage_error().is_some_and(|why| why.contains("room for 12")));
     let ends = setting.run(|rank| {
         let va = rank.alloc(8);
         for id in 0..40 {
@@ -111,7 +111,7 @@ fn the_queue_that_lost_events_is_named() {
 #[test]
 fn more_requests_than_all_event_queues_hold() {
     let mut setting = Setting::new(2);
-    setting.params.events = 16;
+    setting.settings.params.events = 16;
     let ends = setting.run(|rank| {
         let va = rank.alloc(8);
         // A queue has room for six receives, the first for four: the copied messages have theirs there.

@@ -62,8 +62,6 @@ const MESSAGES: u32 = 4;
 const EXPOSED: u32 = 5;
 /// Access control entry that admits the processes of the job.
 const ACCESS: u32 = 0;
-/// Events that an operation can leave in its queue: END and UNLINK.
-pub(crate) const EVENTS_PER_OPERATION: u32 = 2;
 /// The same of a long send: the END of its put, an acknowledgement or the END of a get, UNLINK.
 const EVENTS_PER_LONG_SEND: u32 = 3;
 

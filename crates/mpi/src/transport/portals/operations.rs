@@ -1,9 +1,10 @@
 //! Operations under way, with room in event queues for what Portals will tell of them.
 
 use super::matching::Pattern;
-use super::{Portals, EVENTS_PER_LONG_SEND, EVENTS_PER_OPERATION};
+use super::{Portals, EVENTS_PER_LONG_SEND};
 use crate::error::Error;
 use crate::local::Local;
+use crate::params::EVENTS_PER_OPERATION;
 use crate::request::RequestId;
 use crate::transport::{Bytes, Ending, Found};
 use portals::{EqHandle, MeHandle};

@@ -11,7 +11,7 @@ use abi::mpi::Function;
 use des::{Duration, EventQueue, Time};
 use host::{AddressSpace, Costs, Cpu, Host, Ports, SpaceId};
 use marshal::Marshal;
-use mpi::{Algorithms, Local, Mpi, Outcome, Params, Portals, Process, Waiting, World};
+use mpi::{Algorithms, Local, Mpi, Outcome, Params, Portals, Process, Settings, Waiting, World};
 use nic::{Event, Nic};
 use office::{Clerk, Mutant, Office};
 use portals::{seastar, Config, Kernel, Limits, Ni, ProcessId, Unobserved};
@@ -170,9 +170,9 @@ impl Ports for Out<'_> {
 }
 
 /// Parameters with small limits, so that tests reach them.
-pub fn params() -> Params {
+pub fn settings() -> Settings {
     let ns = Duration::from_ns;
-    Params {
+    let params = Params {
         call: ns(50),
         request: ns(40),
         unexpected_entry: ns(15),
@@ -188,8 +188,8 @@ pub fn params() -> Params {
         events: 64,
         alltoall_short: 128,
         allgather_short: 1024,
-        algorithms: Algorithms::default(),
-    }
+    };
+    Settings { params, algorithms: Algorithms::default() }
 }
 
 fn config() -> Config {
@@ -265,7 +265,7 @@ struct Node {
 pub struct Setting {
     pub ranks: usize,
     pub seed: u64,
-    pub params: Params,
+    pub settings: Settings,
     /// Longest time by which a payload may be late.
     pub lateness: Duration,
     /// Payloads arrive damaged.
@@ -292,8 +292,8 @@ impl Carrier {
 impl Setting {
     pub fn new(ranks: usize) -> Setting {
         let (lateness, carrier) = (Duration::from_us(20), Carrier::Portals);
-        let (params, damage, mutant) = (params(), false, None);
-        Setting { ranks, seed: 1, params, lateness, damage, carrier, mutant }
+        let (settings, damage, mutant) = (settings(), false, None);
+        Setting { ranks, seed: 1, settings, lateness, damage, carrier, mutant }
     }
 
     /// The same with each transport.
@@ -303,17 +303,17 @@ impl Setting {
 
     /// Makes the library of a rank, in its fibre.
     fn make(&self, office: Rc<Office>, rules: Arc<Ledger>) -> Rc<Make> {
-        let (params, size, carrier) = (self.params.clone(), self.ranks as u32, self.carrier);
+        let (settings, size, carrier) = (self.settings.clone(), self.ranks as u32, self.carrier);
         Rc::new(move |cpu, space, rank, kernel| {
             let world = World { rank, size, program: 0 };
-            let (core, params, rules) = (cpu.clone(), params.clone(), rules.clone());
+            let (core, settings, rules) = (cpu.clone(), settings.clone(), rules.clone());
             let judge = |local: &mut Local| {
                 let cpu = local.cpu().clone();
                 local.set_witness(Rc::new(Marshal::new(rank, rules, cpu, space)));
             };
             if carrier == Carrier::Office {
                 let office = office.clone();
-                return Mpi::new(core, space, world, params, |local| {
+                return Mpi::new(core, space, world, settings, |local| {
                     judge(local);
                     Box::new(Clerk::new(local, office))
                 });
@@ -323,7 +323,7 @@ impl Setting {
             *kernel.borrow_mut() = Some(booted.clone());
             let ni = Ni::init(cpu, &booted, PID, space).unwrap();
             let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();
-            Mpi::new(core, space, world, params, |local| {
+            Mpi::new(core, space, world, settings, |local| {
                 judge(local);
                 Box::new(Portals::open(local, ni, map))
             })
@@ -423,10 +423,10 @@ impl Setting {
 
 /// Outcome of the one rank whose library `make` makes.
 pub fn end_of_one(
-    make: impl Fn(Cpu, SpaceId, Params) -> Mpi + 'static,
+    make: impl Fn(Cpu, SpaceId, Settings) -> Mpi + 'static,
     program: impl Fn(&mut Rank) + 'static,
 ) -> End {
-    let make: Rc<Make> = Rc::new(move |cpu, space, _, _| make(cpu.clone(), space, params()));
+    let make: Rc<Make> = Rc::new(move |cpu, space, _, _| make(cpu.clone(), space, settings()));
     Setting::new(1).run_over(&make, program).remove(0)
 }
 
