@@ -1,9 +1,11 @@
 //! Abilities of the reader's terminal.
 
 use crate::usage_error::UsageError;
+use anstyle::{AnsiColor, Style};
 use machine::console;
 use std::fmt;
 use std::io::IsTerminal;
+use terminal_size::Width;
 
 /// Format of texts for people.
 #[derive(Clone, Copy, Debug)]
@@ -31,29 +33,33 @@ impl Terminal {
 
     /// `text`, bold if that can be shown.
     pub fn bold<T: fmt::Display>(&self, text: T) -> Styled<T> {
-        Styled { text, code: self.colour.then_some("1") }
+        self.styled(text, Style::new().bold())
     }
     /// `text`, less visible if that can be shown.
     pub fn dim<T: fmt::Display>(&self, text: T) -> Styled<T> {
-        Styled { text, code: self.colour.then_some("2") }
+        self.styled(text, Style::new().dimmed())
+    }
+    fn styled<T>(&self, text: T, style: Style) -> Styled<T> {
+        Styled { text, style: if self.colour { style } else { Style::new() } }
     }
     /// `text`, as the filling of a bar.
     pub fn bar<T: fmt::Display>(&self, text: T) -> Styled<T> {
-        Styled { text, code: self.colour.then_some("36") }
+        self.styled(text, AnsiColor::Cyan.on_default())
     }
 }
 
 /// Text with an escape sequence around it, or without.
 pub struct Styled<T> {
     text: T,
-    code: Option<&'static str>,
+    style: Style,
 }
 
 impl<T: fmt::Display> fmt::Display for Styled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.code {
-            Some(code) => write!(f, "\x1b[{code}m{}\x1b[0m", self.text),
-            None => self.text.fmt(f),
+        let Styled { text, style } = self;
+        match style.is_plain() {
+            true => text.fmt(f),
+            false => write!(f, "{style}{text}{style:#}"),
         }
     }
 }
@@ -68,13 +74,9 @@ fn locale_is_unicode() -> bool {
 
 /// Columns of the terminal behind standard output.
 fn columns() -> usize {
-    // SAFETY: TIOCGWINSZ fills the winsize that it is given; all zeros is a valid winsize.
-    unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        match libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) {
-            0 if size.ws_col > 0 => usize::from(size.ws_col),
-            _ => 80,
-        }
+    match terminal_size::terminal_size_of(std::io::stdout()) {
+        Some((Width(columns), _)) if columns > 0 => columns.into(),
+        _ => 80,
     }
 }
 

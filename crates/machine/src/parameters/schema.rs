@@ -202,7 +202,8 @@ impl Models {
     /// The existing key that a mistyped one was probably meant to be.
     pub fn nearest(&'static self, wrong: &str) -> Option<&'static str> {
         let mut keys = self.all().map(|row| row.key);
-        let (distance, key) = keys.clone().map(|key| (distance(wrong, key), key)).min()?;
+        let (distance, key) =
+            keys.clone().map(|key| (strsim::levenshtein(wrong, key), key)).min()?;
         if distance <= (wrong.len() / 3).max(2) {
             return Some(key);
         }
@@ -220,20 +221,4 @@ impl Models {
             None => format!("there is no parameter {key}; \"sunstar machines NAME\" lists all"),
         }
     }
-}
-
-/// Levenshtein distance: letters to insert, remove or replace.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
