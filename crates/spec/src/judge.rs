@@ -75,9 +75,6 @@ pub(crate) struct Slot {
 pub(crate) struct Going {
     pub space: u32,
     pub message: Arc<Message>,
-    pub read: u64,
-    /// It was read whole, and may be again.
-    pub again: bool,
 }
 
 /// Operation in progress at the target of a message, or of a reply.

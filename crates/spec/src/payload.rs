@@ -54,6 +54,44 @@ fn offset(pieces: &[(u64, u64)], va: u64, length: u64) -> Option<u64> {
 }
 
 impl Message {
+    /// The offset in its payload of `length` bytes at `va`, if they can be read for it now: those behind what
+    /// was read, or also those before, if it `repeats`.
+    fn offset(&self, va: u64, length: u64, repeats: bool) -> Option<u64> {
+        let known = self.state().bytes.len() as u64;
+        if is_next(&self.pieces, known, va, length) {
+            return Some(known);
+        }
+        let before = |from: &u64| *from < known;
+        repeats.then(|| offset(&self.pieces, va, length)).flatten().filter(before)
+    }
+
+    fn is_read_whole(&self) -> bool {
+        self.state().bytes.len() as u64 == self.length
+    }
+
+    /// Its bytes from `from` on are read; some of them may have been read before.
+    fn is_read(&self, from: u64, length: u64, data: Option<&[u8]>) -> Result<(), Wrong> {
+        let mut state = self.state();
+        let Some(data) = data else {
+            state.poisoned = true;
+            let known = state.bytes.len().max((from + length) as usize);
+            state.bytes.resize(known, 0);
+            return Ok(());
+        };
+        let known = &state.bytes[from as usize..];
+        let (again, more) = data.split_at(known.len().min(data.len()));
+        if known[..again.len()] != *again && !state.poisoned {
+            return Err(Wrong {
+                clause: "Portals 3.3 s3.11: a buffer is not changed before its END",
+                what: format!("bytes of {}, sent again", self.describe()),
+                expected: "those that were sent first".to_owned(),
+                got: format!("others in {length} bytes from byte {from} on"),
+            });
+        }
+        state.bytes.extend_from_slice(more);
+        Ok(())
+    }
+
     /// The answer to a request on the same node, with its payload.
     pub(crate) fn local(facts: Facts, bytes: Option<Vec<u8>>) -> Message {
         let mut message = Message::new(facts);
@@ -107,7 +145,7 @@ impl Judge {
                 judge.fetch(slot, &message);
             } else {
                 let space = judge.space(slot);
-                judge.going.push_back(Going { space, message, read: 0, again: false });
+                judge.going.push_back(Going { space, message });
             }
             Ok(())
         })
@@ -121,69 +159,33 @@ impl Judge {
         state.bytes = bytes.unwrap_or_default();
     }
 
-    /// A DMA engine has read a process's memory; `None`: it is not there.
+    /// A DMA engine has read a process's memory; `None`: it is not there. Nobody tells for which message;
+    /// where messages are sent again, the read counts for all whose bytes these can be.
     pub fn dma_read(&mut self, at: u64, space: u32, va: u64, length: u64, data: Option<&[u8]>) {
         self.judge(at, About::default(), |judge| {
             let repeats = judge.ledger.repeats();
-            let find = |again| {
-                let going = judge.going.iter().position(|going| {
-                    let next = is_next(&going.message.pieces, going.read, va, length);
-                    going.again == again && going.space == space && next
-                });
-                going.map(|found| (found, judge.going[found].read))
-            };
-            // Two messages may be sent from one buffer, so that reads for one, which is repeated, were
-            // counted for the other; then this one does not go on where its last read was counted, but
-            // all before is known.
-            let once_more = || {
-                judge.going.iter().enumerate().find_map(|(found, going)| {
-                    let from = offset(&going.message.pieces, va, length)?;
-                    let known = going.message.state().bytes.len() as u64;
-                    (going.space == space && from <= known).then_some((found, from))
-                })
-            };
-            let found = find(false).or_else(|| find(true));
-            let found = found.or_else(|| repeats.then(once_more).flatten());
-            let Some((found, from)) = found else {
-                return Err(Wrong {
+            let (mut counted, mut wrong) = (None, None);
+            for (index, going) in judge.going.iter().enumerate() {
+                let from = going.message.offset(va, length, repeats);
+                let Some(from) = from.filter(|_| going.space == space) else { continue };
+                match going.message.is_read(from, length, data) {
+                    Ok(()) => counted = Some(index),
+                    Err(why) => wrong = Some(why),
+                }
+                if !repeats {
+                    break;
+                }
+            }
+            let Some(index) = counted else {
+                return Err(wrong.unwrap_or_else(|| Wrong {
                     clause: CLAUSE,
                     what: "memory that the network interface reads".to_owned(),
                     expected: "the next bytes of a message that is being sent".to_owned(),
                     got: format!("{length} bytes at {va:#x}"),
-                });
+                }));
             };
-            let going = &mut judge.going[found];
-            going.read = from + length;
-            let mut state = going.message.state();
-            // What was read before.
-            let known = state.bytes.get(from as usize..).unwrap_or_default();
-            let known = &known[..known.len().min(length as usize)];
-            match data {
-                Some(data) => {
-                    if known != &data[..known.len()] && !state.poisoned {
-                        return Err(Wrong {
-                            clause: "Portals 3.3 s3.11: a buffer is not changed before its END",
-                            what: format!("bytes of {}, sent again", going.message.describe()),
-                            expected: "those that were sent first".to_owned(),
-                            got: format!("others in {length} bytes at {va:#x}"),
-                        });
-                    }
-                    let more = known.len();
-                    state.bytes.extend_from_slice(&data[more..]);
-                }
-                None => {
-                    state.poisoned = true;
-                    let whole = state.bytes.len().max((from + length) as usize);
-                    state.bytes.resize(whole, 0);
-                }
-            }
-            drop(state);
-            if going.read == going.message.length {
-                if repeats {
-                    (going.read, going.again) = (0, true);
-                } else {
-                    judge.going.remove(found);
-                }
+            if !repeats && judge.going[index].message.is_read_whole() {
+                judge.going.remove(index);
             }
             Ok(())
         })
