@@ -168,6 +168,10 @@ pub mod verbs_call {
     pub const WHERE: u32 = 10;
     /// The processor's write-combining buffers are emptied.
     pub const FENCE: u32 = 11;
+    /// Node, any word: asks for an event behind what was posted.
+    pub const ARM: u32 = 12;
+    /// Picoseconds to wait at most: tells 1 and ARM's word, or 0.
+    pub const EVENT: u32 = 13;
 }
 
 /// Ways in which a process moves runs.

@@ -99,6 +99,8 @@ mod function {
     pub const LOOK: Function = (9, "a look at registered memory");
     pub const LOAD: Function = (10, "a load from the card");
     pub const STORE: Function = (11, "a store to the card");
+    pub const GET_CQ_EVENT: Function = (12, "ibv_get_cq_event");
+    pub const REQ_NOTIFY_CQ: Function = (13, "ibv_req_notify_cq");
 }
 
 /// Receiver that waits at the other end for what is written.

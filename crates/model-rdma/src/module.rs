@@ -226,7 +226,7 @@ impl Module {
             cpu.spend(self.costs.doorbell);
             rung |= word(cpu.memory(), addr) == value;
         }
-        rung |= self.take_records(cpu, entered);
+        rung |= self.take_records(cpu, entered) | self.looks_at_counts(cpu);
         if rung {
             if let Some(waker) = &*self.sleeper.borrow() {
                 waker.wake();
@@ -238,6 +238,16 @@ impl Module {
     /// Time at which a sender has first rung; `None` before [`Module::sleep`] has seen it.
     pub fn first_ring(&self, sender: u32) -> Option<Time> {
         self.first.borrow()[sender as usize]
+    }
+
+    /// An event that has come, in the kernel: none, and the process will be woken when one may have.
+    pub fn event(&self, cpu: &Cpu) -> Option<(u32, u64)> {
+        *self.sleeper.borrow_mut() = Some(cpu.waker());
+        self.inbox.event(cpu.memory())
+    }
+    /// The process does not sleep any more.
+    pub fn wakes_nobody(&self) {
+        *self.sleeper.borrow_mut() = None;
     }
 
     /// A process sleeps in the kernel until the word at `addr` has that value.

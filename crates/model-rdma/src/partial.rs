@@ -15,7 +15,7 @@ use super::tally::add;
 use ::rdma::RemoteWrite;
 use abi::forth::{control, Descriptor};
 use host::{Cpu, SharedMemory};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 /// Bytes of a word of the card.
@@ -139,6 +139,18 @@ pub(super) struct Inbox {
     taken: [Cell<u64>; NODES_MAX as usize],
     told: [Cell<u64>; NODES_MAX as usize],
     asked: [Cell<bool>; NODES_MAX as usize],
+    /// Nodes that were asked for an interrupt here, and the counts that they will tell with it.
+    pub awaited: RefCell<Vec<(u32, u64)>>,
+}
+
+impl Inbox {
+    /// The oldest of those that have told it.
+    pub fn event(&self, memory: &SharedMemory) -> Option<(u32, u64)> {
+        let mut awaited = self.awaited.borrow_mut();
+        let told = |(node, count): &(u32, u64)| word(memory, taken_by(*node)) >= *count;
+        let first = awaited.iter().position(told)?;
+        Some(awaited.remove(first))
+    }
 }
 
 /// Cuts a write to byte `to` of memory: bytes before its first whole word, those in whole words, and those
@@ -173,6 +185,16 @@ impl Module {
         }
         self.tell_taken(cpu);
         some
+    }
+
+    /// Looks, in the handler, at the counts for which a process may sleep; true if one is there.
+    pub(super) fn looks_at_counts(&self, cpu: &Cpu) -> bool {
+        let awaited = self.inbox.awaited.borrow().clone();
+        let there = |(node, count): &(u32, u64)| {
+            cpu.spend(self.costs.doorbell);
+            word(cpu.memory(), taken_by(*node)) >= *count
+        };
+        awaited.iter().filter(|one| there(one)).count() > 0
     }
 
     /// Stores bytes for the card: a process that looks for them sees them.

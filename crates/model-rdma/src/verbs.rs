@@ -24,6 +24,7 @@ const EACCES: i32 = 13;
 const EFAULT: i32 = 14;
 const EBUSY: i32 = 16;
 const EINVAL: i32 = 22;
+const EOPNOTSUPP: i32 = 95;
 /// Statuses of completions, as libibverbs has them.
 const PROTECTION: i32 = 4;
 const REMOTE_ACCESS: i32 = 10;
@@ -131,6 +132,8 @@ pub(super) struct Verbs {
     keys: Cell<u32>,
     /// Regions of other nodes that their owners have been asked for.
     known: RefCell<BTreeMap<(u32, u32), Region>>,
+    /// Words of events that were asked for.
+    tokens: RefCell<BTreeMap<(u32, u64), u64>>,
     /// Pages with slots, once there are any.
     slots: Cell<Option<Buffer>>,
     taken: Cell<u64>,
@@ -149,6 +152,7 @@ impl Verbs {
             regions: RefCell::default(),
             keys: Cell::new(0),
             known: RefCell::default(),
+            tokens: RefCell::default(),
             slots: Cell::default(),
             taken: Cell::default(),
             notified: Cell::default(),
@@ -350,6 +354,24 @@ impl Verbs {
         VerbsAnswer { code: 0, words: [physical, follow, 0, 0, 0, 0] }
     }
 
+    /// The program wants an event when what it has posted to a node is over.
+    fn arm(&self, node: u32, token: u64) -> VerbsAnswer {
+        let known = self.known.borrow();
+        // Only the module of a program without the request queue answers.
+        if !known.iter().any(|((owner, _), region)| *owner == node && !region.whole_words) {
+            return VerbsAnswer::error(EOPNOTSUPP);
+        }
+        let count = self.library.ask(node);
+        self.tokens.borrow_mut().insert((node, count), token);
+        VerbsAnswer::default()
+    }
+
+    fn event(&self, limit: Duration) -> VerbsAnswer {
+        let Some(event) = self.library.await_event(limit) else { return VerbsAnswer::default() };
+        let token = self.tokens.borrow_mut().remove(&event).unwrap_or_default();
+        VerbsAnswer { code: 0, words: [1, token, 0, 0, 0, 0] }
+    }
+
     /// The program looks at a word for the second time.
     fn look(&self, va: u64) -> VerbsAnswer {
         let va = va - va % WORD;
@@ -392,6 +414,8 @@ impl rank::Verbs for Verbs {
             verbs_call::STORE => self.store(a[0], a[1], &a[2..]),
             verbs_call::QUEUE => self.map_queue(a[0]),
             verbs_call::WHERE => self.locate(a[0], a[1] as u32, a[2]),
+            verbs_call::ARM => self.arm(a[0] as u32, a[1]),
+            verbs_call::EVENT => self.event(Duration(a[0])),
             verbs_call::FENCE => {
                 self.library.fence();
                 VerbsAnswer::default()

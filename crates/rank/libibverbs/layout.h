@@ -83,6 +83,11 @@ struct mr {
     uint32_t handle, lkey, rkey, unused;
 };
 
+struct channel_base {
+    struct context *context;
+    int32_t file, references;
+};
+
 struct cq_base {
     struct context *context;
     void *channel, *user;

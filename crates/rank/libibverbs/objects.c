@@ -92,11 +92,6 @@ VERBS_EXPORT int ibv_dereg_mr(struct mr *mr)
 VERBS_EXPORT struct cq *ibv_create_cq(struct context *context, int entries, void *user,
                                       void *channel, int vector)
 {
-    if (channel) {
-        verbs_refuse(EOPNOTSUPP,
-                     "ibv_create_cq: the card raises no interrupt for a completion; poll");
-        return NULL;
-    }
     if (entries < 1 || (unsigned)entries > VERBS_CQ_MAX || vector != 0) {
         errno = EINVAL;
         return NULL;
@@ -111,6 +106,7 @@ VERBS_EXPORT struct cq *ibv_create_cq(struct context *context, int entries, void
     }
     cq->base.context = context;
     cq->base.user = user;
+    verbs_cq_begins(cq, channel);
     cq->base.entries = entries;
     pthread_mutex_init(&cq->base.mutex, NULL);
     pthread_cond_init(&cq->base.cond, NULL);
@@ -121,6 +117,7 @@ VERBS_EXPORT int ibv_destroy_cq(struct cq *cq)
 {
     if (cq->base.handle > 0) /* queue pairs that use it */
         return EBUSY;
+    verbs_cq_ends(cq);
     free(cq->ring);
     free(cq);
     return 0;

@@ -9,6 +9,7 @@
 /* Another MPI library may have been loaded first under the name of ours: then there is no run, and no device. */
 #pragma weak rank_attach
 #pragma weak rank_call_verbs
+#pragma weak rank_events
 #pragma weak rank_guard
 #pragma weak rank_state_add
 #pragma weak rank_unguard
@@ -35,6 +36,11 @@ struct cq {
     struct expected *ring;
     uint32_t first, used;
     bool in_vain; /* the last look found nothing */
+    bool wanted;  /* the next completion is to be an event */
+    bool asked;   /* one is on its way */
+    unsigned events;
+    uint64_t serial;
+    struct cq *next; /* of all */
 };
 
 struct qp {
@@ -57,6 +63,14 @@ extern struct verbs_facts verbs_facts;
 int verbs_call(unsigned call, unsigned count, const uint64_t *arguments, uint64_t words[6]);
 /* Says in a line why something is refused, each once; the error number. */
 int verbs_refuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- events.c --- */
+void verbs_cq_begins(struct cq *cq, struct channel_base *channel);
+void verbs_cq_ends(struct cq *cq);
+/* Signalled work for that node was posted; it is complete at once if it has failed. */
+void verbs_cq_expects(struct cq *cq, unsigned node, bool failed);
+/* Descriptors of this process that are over, as was told last. */
+extern uint64_t verbs_over;
 
 int verbs_poll_cq(struct cq *cq, int most, struct completion *completions);
 int verbs_req_notify_cq(struct cq *cq, int solicited);

@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Descriptors of this process that are over, as was told last. */
-static uint64_t over;
+uint64_t verbs_over;
 
 static struct expected *place(struct cq *cq, uint32_t at)
 {
@@ -54,6 +53,7 @@ static int post(struct qp *qp, const struct send *work)
         if (cq->used == (uint32_t)cq->base.entries)
             return ENOMEM;
         expect(qp, work, 0, STATUS_FLUSHED, 0);
+        verbs_cq_expects(cq, 0, true);
         return 0;
     }
     const int error = check(qp, work);
@@ -79,6 +79,8 @@ static int post(struct qp *qp, const struct send *work)
         expect(qp, work, sge->bytes, 0, words[0]);
     }
     cq->in_vain = false;
+    if (code > 0 || signalled)
+        verbs_cq_expects(cq, qp->address.lid - 1u, code > 0);
     return 0;
 }
 
@@ -107,7 +109,7 @@ int verbs_post_recv(struct qp *qp, void *work, void **bad)
 static int take(struct cq *cq, int most, struct completion *completions)
 {
     int taken = 0;
-    while (taken < most && cq->used > 0 && cq->ring[cq->first].descriptors <= over) {
+    while (taken < most && cq->used > 0 && cq->ring[cq->first].descriptors <= verbs_over) {
         const struct expected *expected = &cq->ring[cq->first];
         cq->first = (cq->first + 1) % (uint32_t)cq->base.entries;
         cq->used--;
@@ -128,20 +130,13 @@ int verbs_poll_cq(struct cq *cq, int most, struct completion *completions)
         return taken;
     }
     const bool waits = cq->in_vain && cq->used > 0;
-    const uint64_t arguments[] = {waits, over};
+    const uint64_t arguments[] = {waits, verbs_over};
     uint64_t words[6];
     const int code = verbs_call(RANK_VERBS_CALL_COMPLETED, 2, arguments, words);
     if (code < 0)
         return code;
-    over = words[0];
+    verbs_over = words[0];
     taken = take(cq, most, completions);
     cq->in_vain = taken == 0;
     return taken;
-}
-
-int verbs_req_notify_cq(struct cq *cq, int solicited)
-{
-    (void)cq, (void)solicited;
-    return verbs_refuse(EOPNOTSUPP,
-                        "ibv_req_notify_cq: the card raises no interrupt for a completion; poll");
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -170,12 +171,60 @@ EXPORT int __dprintf_chk(int file, int checks, const char *format, ...)
 
 /* --- waiting for several --- */
 
-bool rank_socket_among(const struct pollfd *files, nfds_t count)
+#define EVENT_FILES 64
+static int event_files[EVENT_FILES];
+static unsigned event_files_used;
+static bool (*look_at_events)(uint64_t limit);
+
+void rank_events(int file, bool there, bool (*look)(uint64_t limit))
 {
-    for (nfds_t i = 0; rank_sockets_end > 0 && i < count; i++)
-        if (rank_socket_of(files[i].fd))
+    look_at_events = look;
+    if (there && event_files_used < EVENT_FILES)
+        event_files[event_files_used++] = file;
+    for (unsigned i = 0; !there && i < event_files_used; i++)
+        if (event_files[i] == file)
+            event_files[i--] = event_files[--event_files_used];
+}
+
+static bool is_event_file(int file)
+{
+    for (unsigned i = 0; i < event_files_used; i++)
+        if (event_files[i] == file)
             return true;
     return false;
+}
+
+bool rank_socket_among(const struct pollfd *files, nfds_t count)
+{
+    for (nfds_t i = 0; rank_sockets_end + event_files_used > 0 && i < count; i++)
+        if (rank_socket_of(files[i].fd) || is_event_file(files[i].fd))
+            return true;
+    return false;
+}
+
+/* Events make their descriptors readable. If nothing else is waited for, this waits; true if it has done so
+ * for as long as it may. */
+static bool await_events(const struct pollfd *files, nfds_t count, uint64_t limit)
+{
+    bool any = false, only = true;
+    for (nfds_t i = 0; i < count; i++) {
+        any |= is_event_file(files[i].fd);
+        only &= files[i].fd < 0 || is_event_file(files[i].fd);
+    }
+    if (!any || !only) {
+        if (any)
+            look_at_events(0);
+        return false;
+    }
+    /* Not if one is there already. */
+    struct pollfd *mine = malloc(count * sizeof *files);
+    if (!mine)
+        return true;
+    memcpy(mine, files, count * sizeof *files);
+    while (ORIGINAL(poll)(mine, count, 0) == 0 && look_at_events(limit))
+        ; /* one of another channel */
+    free(mine);
+    return true;
 }
 
 /* Looks at those that are not simulated; they are ready at once or not. */
@@ -205,7 +254,10 @@ int rank_socket_poll(struct pollfd *files, nfds_t count, uint64_t limit, const s
     uint64_t waited = 0;
     int ready;
     for (bool any = false;;) {
+        const bool over = await_events(files, count, limit);
         ready = look_at_others(files, count, mask, &any);
+        if (over)
+            break;
         nfds_t sockets = 0;
         for (nfds_t i = 0; rows && i < count; i++)
             if (rank_socket_of(files[i].fd))

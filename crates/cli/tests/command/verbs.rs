@@ -119,6 +119,23 @@ fn writes_of_any_length_arrive_between_any_addresses() {
     on(&["-m", "forth-switch"]);
 }
 
+/// The event behind a write comes by an interrupt, also to a program that waits in poll(2).
+#[test]
+fn completions_are_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), "tests/verbs/events.c");
+    let program = program.to_str().unwrap();
+    for words in [&[program, "4"][..], &[program, "4", "poll"]] {
+        let model = forth(&["-n", "2"], words);
+        for said in ["4 events", "ibv_get_cq_event", "ibv_req_notify_cq"] {
+            assert!(model.stdout.contains(said), "{said}: {model:?}");
+        }
+        for options in [&["-n", "2", "-t", "2"][..], &["-n", "2", "--rtl"]] {
+            assert_eq!(hash(&forth(options, words)), hash(&model), "{options:?}");
+        }
+    }
+}
+
 /// Pages stay pinned when a program unmaps them; pages that cannot be pinned any more are an error.
 #[test]
 fn registered_memory_may_be_given_back() {

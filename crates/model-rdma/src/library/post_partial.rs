@@ -2,6 +2,7 @@
 
 use super::super::partial::{cut, taken_by, Part, Record, Way, SLOTS, WORD};
 use super::*;
+use des::Duration;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -81,6 +82,35 @@ impl Library {
             self.flush();
         });
         Some(self.posted.get())
+    }
+
+    /// Asks a node's module for an interrupt here, behind all that was posted to it: how many of this node's
+    /// records it has taken then.
+    pub fn ask(&self, node: u32) -> u64 {
+        self.in_call(function::REQ_NOTIFY_CQ, || {
+            self.settle(node, SLOTS - 1);
+            let message = self.begins(node, WORD, (1, true));
+            let record = Record { parts: Vec::new(), asks: true };
+            self.post_record((message, node), &record, (0, 1), 0);
+            self.flush();
+        });
+        let count = self.partial.sent.borrow()[&node];
+        self.module.inbox.awaited.borrow_mut().push((node, count));
+        count
+    }
+
+    /// Sleeps in the kernel until an interrupt has told that a node has taken so many records, or for
+    /// `limit`; the node, and the number that was waited for.
+    pub fn await_event(&self, limit: Duration) -> Option<(u32, u64)> {
+        let deadline = Time(self.cpu.now().0.saturating_add(limit.0));
+        self.in_call(function::GET_CQ_EVENT, || loop {
+            let ready = self.cpu.kernel(|| self.module.event(&self.cpu));
+            if ready.is_some() || self.cpu.now() >= deadline {
+                self.module.wakes_nobody();
+                return ready;
+            }
+            self.cpu.wait_until(Duration(1), deadline);
+        })
     }
 
     /// Waits until at most so many records are under way to a node.

@@ -96,6 +96,8 @@
 #define RANK_VERBS_CALL_QUEUE RANK_U(9) /* Address of a page of the program's: the request queue is the program's from now on, and the page that of the word of notifications. */
 #define RANK_VERBS_CALL_WHERE RANK_U(10) /* Node, key, byte of the region: tells its physical address, and how many bytes follow in its page and region. */
 #define RANK_VERBS_CALL_FENCE RANK_U(11) /* The processor's write-combining buffers are emptied. */
+#define RANK_VERBS_CALL_ARM RANK_U(12) /* Node, any word: asks for an event behind what was posted. */
+#define RANK_VERBS_CALL_EVENT RANK_U(13) /* Picoseconds to wait at most: tells 1 and ARM's word, or 0. */
 
 /* Ways in which a process moves runs. Source: own design. */
 #define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */
