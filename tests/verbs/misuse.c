@@ -110,6 +110,12 @@ static void refused(void)
     say("register no memory", none ? 0 : errno);
     none = ibv_reg_mr(pd, buffers[1], 8, IBV_ACCESS_REMOTE_WRITE);
     say("remote without local", none ? 0 : errno);
+    none = ibv_reg_mr(pd, buffers[1], 8, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+    say("region for remote reads", none ? 0 : errno);
+    none = ibv_reg_mr(pd, buffers[1], 8, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    say("region for atomics", none ? 0 : errno);
+    none = ibv_reg_mr(pd, buffers[1], 8, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
+    say("region with relaxed order", none ? 0 : errno); /* optional: ignored */
     void *much = mmap(NULL, 64u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     none = ibv_reg_mr(pd, much, 64u << 20, IBV_ACCESS_LOCAL_WRITE);
     say("register 64 MB", none ? 0 : errno);

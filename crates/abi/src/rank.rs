@@ -184,6 +184,8 @@ pub mod way {
     pub const GATHER: u32 = 1;
     /// From PACKED to the program's memory.
     pub const SCATTER: u32 = 2;
+    /// Nothing moves: closed pages of the runs are opened. Moved are the bytes of runs with such pages.
+    pub const OPEN: u32 = 3;
 }
 
 /// Answers of the simulator.

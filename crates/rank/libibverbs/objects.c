@@ -28,8 +28,9 @@ VERBS_EXPORT int ibv_dealloc_pd(struct pd *pd)
 VERBS_EXPORT struct mr *ibv_reg_mr(struct pd *pd, void *address, size_t bytes, int access)
 {
     if (access & ~ACCESS_KNOWN) {
-        verbs_refuse(EOPNOTSUPP, "ibv_reg_mr: the card knows local and remote writes, not 0x%x",
-                     (unsigned)access);
+        verbs_refuse(EOPNOTSUPP, "ibv_reg_mr: the card knows local and remote writes, no other "
+                                 "access (0x%x)",
+                     (unsigned)access & ~(unsigned)ACCESS_KNOWN);
         return NULL;
     }
     if (access & ACCESS_REMOTE_WRITE && !(access & ACCESS_LOCAL_WRITE)) {
@@ -66,8 +67,7 @@ VERBS_EXPORT struct mr *ibv_reg_mr_iova2(struct pd *pd, void *address, size_t by
         verbs_refuse(EOPNOTSUPP, "ibv_reg_mr_iova: the card has no addresses but a region's own");
         return NULL;
     }
-    /* What is optional is left out. */
-    return ibv_reg_mr(pd, address, bytes, (int)(access & ACCESS_KNOWN));
+    return ibv_reg_mr(pd, address, bytes, (int)(access & ~(unsigned)ACCESS_OPTIONAL));
 }
 
 VERBS_EXPORT struct mr *ibv_reg_mr_iova(struct pd *pd, void *address, size_t bytes, uint64_t iova,

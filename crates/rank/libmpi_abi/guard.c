@@ -6,7 +6,9 @@
  * cannot find anything new: the simulator lets time run until the card has changed the word that is there.
  * What is seen, and so what time it is, follows from the program alone (docs/decisions/0088).
  *
- * While the program waits in a call all pages are open, as the simulator reads and writes them. */
+ * While the program waits in a call the simulator reads and writes these pages. Few pages are opened for each
+ * call. Of more the simulator names those that it finds closed (way OPEN), and only they are closed again:
+ * a program with 16 MB that looks at a clock changes none (docs/decisions/0109). */
 #define _GNU_SOURCE
 #include "rank.h"
 
@@ -27,14 +29,26 @@
 #define STEPPED 4
 /* Looks without a call after which a page stays open until the next one: the program works on its data. */
 #define LOOKS_MAX 256
+/* So many pages are opened for each call but looks at a clock, in which the card seldom needs one: that takes
+ * less time than to be asked for a page. */
+#define FEW 64
+/* Pages that are opened at once, of those that follow the one that was asked for. */
+#define AHEAD_MAX 256
+/* Runs of open pages; when there are more, all are opened. */
+#define OPENED 64
 
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
 
-static struct region {
+struct region {
     uintptr_t begin, end; /* of pages */
-} regions[REGIONS];
+};
+static struct region regions[REGIONS];
 static unsigned used;
-static bool closed; /* all of them, but what was opened since */
+static size_t pages; /* of all regions */
+static bool closed;  /* all of them, but those in opened */
+static struct region opened[OPENED];
+static unsigned runs;
+static unsigned ahead; /* pages that are opened at once when the next is asked for */
 
 /* The look under way: its pages, which are open for one instruction. */
 static uintptr_t stepped[STEPPED];
@@ -46,9 +60,13 @@ static unsigned looks;
 static struct sigaction programs; /* what the program has said about SIGTRAP */
 
 /* Not the library's own function of this name, which looks for what becomes of the program's memory. */
-static void protect(uintptr_t begin, uintptr_t end, int protection)
+static bool protect(uintptr_t begin, uintptr_t end, int protection)
 {
-    syscall(SYS_mprotect, begin, end - begin, protection);
+    bool all = syscall(SYS_mprotect, begin, end - begin, protection) == 0;
+    /* The program has unmapped some of them; the others are looked at as before. */
+    for (uintptr_t page = begin; !all && end - begin > PAGE && page < end; page += PAGE)
+        syscall(SYS_mprotect, page, PAGE, protection);
+    return all;
 }
 
 static void set(bool close)
@@ -57,27 +75,74 @@ static void set(bool close)
     for (unsigned i = 0; i < used && close != closed; i++)
         protect(regions[i].begin, regions[i].end, protection);
     closed = close && used > 0;
+    runs = 0;
 }
 
-void rank_guard_open(void)
+/* These pages are open until the program goes on from its next call. */
+static void note(uintptr_t begin, uintptr_t end)
 {
-    set(false);
-    stepping = 0; /* what the step has reached is a call: its pages are open */
+    struct region *last = runs > 0 ? &opened[runs - 1] : NULL;
+    if (last && begin >= last->begin && begin <= last->end)
+        last->end = end > last->end ? end : last->end;
+    else if (runs < OPENED)
+        opened[runs++] = (struct region){begin, end};
+    else
+        set(false);
+}
+
+void rank_guard_leave(bool looks_at_clock)
+{
+    if (pages <= FEW && !looks_at_clock)
+        set(false);
+    for (; stepping > 0; stepping--) /* what the step has reached is a call: its pages stay open */
+        if (closed)
+            note(stepped[stepping - 1], stepped[stepping - 1] + PAGE);
+    ahead = 1;
+}
+
+/* Region that has this page; NULL: none. */
+static const struct region *region_of(uintptr_t at)
+{
+    for (unsigned i = 0; i < used; i++)
+        if (regions[i].begin <= at && at < regions[i].end)
+            return &regions[i];
+    return NULL;
+}
+
+static bool is_open(uintptr_t page)
+{
+    for (unsigned i = 0; i < runs; i++)
+        if (opened[i].begin <= page && page < opened[i].end)
+            return true;
+    return !closed;
+}
+
+bool rank_guard_open(uintptr_t at, size_t bytes)
+{
+    bool any = false;
+    for (uintptr_t page = at / PAGE * PAGE; page < at + bytes; page += PAGE) {
+        const struct region *region = region_of(page);
+        if (!region || is_open(page) || !protect(page, page + PAGE, PROT_READ | PROT_WRITE))
+            continue;
+        uintptr_t end = page + (uintptr_t)ahead * PAGE;
+        if (end > region->end)
+            end = region->end;
+        if (end > page + PAGE)
+            protect(page + PAGE, end, PROT_READ | PROT_WRITE);
+        note(page, end);
+        any = true;
+        ahead = ahead < AHEAD_MAX ? 2 * ahead : AHEAD_MAX;
+    }
+    return any;
 }
 
 void rank_guard_close(void)
 {
+    for (; closed && runs > 0; runs--)
+        protect(opened[runs - 1].begin, opened[runs - 1].end, PROT_NONE);
     set(true);
     looks = 0;
     last_code = 0;
-}
-
-static bool is_guarded(uintptr_t at)
-{
-    for (unsigned i = 0; i < used; i++)
-        if (regions[i].begin <= at && at < regions[i].end)
-            return true;
-    return false;
 }
 
 bool rank_guard_fault(const void *facts, void *context)
@@ -88,7 +153,7 @@ bool rank_guard_fault(const void *facts, void *context)
     const uintptr_t page = at / PAGE * PAGE;
     if (info->si_code == SEGV_ACCERR && rank_window_fault(at, context))
         return true;
-    if (info->si_code != SEGV_ACCERR || !closed || !is_guarded(at) || stepping == STEPPED)
+    if (info->si_code != SEGV_ACCERR || !closed || !region_of(at) || stepping == STEPPED)
         return false;
     const int error = errno;
     const bool looks_again = code == last_code && at == last_at && stepping == 0 &&
@@ -104,6 +169,8 @@ bool rank_guard_fault(const void *facts, void *context)
     if (++looks <= LOOKS_MAX) {
         stepped[stepping++] = page;
         registers[REG_EFL] |= TRAP_FLAG;
+    } else {
+        note(page, page + PAGE);
     }
     errno = error;
     return true;
@@ -156,6 +223,7 @@ void rank_guard(void *memory, size_t bytes)
         return; /* looks there are not seen */
     set(false);
     regions[used++] = (struct region){begin, end};
+    pages += (end - begin) / PAGE;
     set(true);
 }
 
@@ -168,6 +236,7 @@ void rank_unguard(void *memory, size_t bytes)
     for (unsigned i = 0; i < used; i++)
         if (regions[i].begin == begin && regions[i].end == end) {
             regions[i] = regions[--used];
+            pages -= (end - begin) / PAGE;
             break;
         }
     set(again);

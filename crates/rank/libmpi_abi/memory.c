@@ -99,6 +99,7 @@ void rank_memory_return(struct rank_channel *channel)
     while (at < end) {
         uint64_t piece[2]; /* address and length */
         memcpy(piece, at, sizeof piece);
+        rank_guard_open(piece[0], piece[1]);
         memcpy((void *)(uintptr_t)piece[0], at + sizeof piece, piece[1]);
         at += sizeof piece + (piece[1] + 7) / 8 * 8;
     }

@@ -48,12 +48,25 @@ static uint64_t move_some(uint32_t way, const struct iovec *runs, uint32_t count
     return moved < 0 ? 0 : (uint64_t)moved;
 }
 
+static uint64_t open_pages(const struct iovec *runs, uint32_t count)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (rank_guard_open((uintptr_t)runs[i].iov_base, runs[i].iov_len))
+            all += runs[i].iov_len;
+    return all;
+}
+
 void rank_move(struct rank_channel *channel)
 {
     const uint32_t way = channel->way, count = area ? channel->runs : 0;
     const struct iovec *runs = (const struct iovec *)area;
     struct iovec packed = {area + (RANK_PACKED - RANK_RUNS), 0};
     uint64_t all = 0;
+    if (way == RANK_WAY_OPEN) {
+        channel->moved = open_pages(runs, count);
+        return;
+    }
     for (uint32_t first = 0; first < count; first += RUNS_AT_A_TIME) {
         const uint32_t left = count - first, some = left < RUNS_AT_A_TIME ? left : RUNS_AT_A_TIME;
         packed.iov_len = 0;

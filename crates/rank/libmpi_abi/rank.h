@@ -46,8 +46,11 @@ void rank_counter_begin(void);
 
 /* --- guard.c --- */
 
-/* The simulator may read and write guarded memory while the program waits; then looks are seen again. */
-void rank_guard_open(void);
+/* The program is going to wait in a call, perhaps only for the time. */
+void rank_guard_leave(bool looks_at_clock);
+/* The simulator is going to read or write guarded memory there. True if some of it was closed. */
+bool rank_guard_open(uintptr_t at, size_t bytes);
+/* The program goes on: looks are seen again. */
 void rank_guard_close(void);
 /* A fault of the program, in SIGSEGV's handler: true if it was a look at guarded memory, which goes on. */
 bool rank_guard_fault(const void *info, void *context);

@@ -40,6 +40,7 @@ static struct {
     unsigned function; /* 0: there is none */
 } in_vain;
 static bool errors_return; /* the program has set an error handler: it may look at a result */
+static bool looks_at_clock; /* the record put last does nothing else */
 static uint64_t told; /* by the library itself, last, since the process went on */
 static uint64_t time_before; /* picoseconds that have passed here without a rank */
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
@@ -77,7 +78,7 @@ static void hand_over(struct rank_channel *c)
 {
     told = 0;
     rank_memory_leave(c);
-    rank_guard_open();
+    rank_guard_leave(looks_at_clock);
     give_turn(c);
     while (c->way != RANK_WAY_NONE) {
         rank_move(c);
@@ -101,7 +102,8 @@ static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsign
                 const uint64_t *arguments)
 {
     struct rank_record *record = next_record(c);
-    if (kind != RANK_RECORD_KIND_CLOCK)
+    looks_at_clock = kind == RANK_RECORD_KIND_CLOCK;
+    if (!looks_at_clock)
         in_vain.function = 0;
     record->function = (uint16_t)function;
     record->kind = kind;

@@ -130,7 +130,7 @@ impl ProcessMemory {
     }
 
     fn store(&self, va: u64, data: &[u8]) -> Result<(), BusError> {
-        let mut done = 0;
+        let (mut done, mut opened) = (0, false);
         while done < data.len() {
             let rest = data.len() - done;
             let start = data[done..].as_ptr().cast_mut();
@@ -148,6 +148,7 @@ impl ProcessMemory {
                 )
             };
             match usize::try_from(moved) {
+                Ok(0) | Err(_) if !opened && self.open(va + done as u64, rest) => opened = true,
                 Ok(0) | Err(_) => {
                     let (addr, why) = (va + done as u64, self.why(NOT_WRITABLE));
                     return Err(BusError { addr, len: rest, write: true, why });
@@ -174,7 +175,7 @@ impl AddressSpace for ProcessMemory {
             return Ok(());
         }
         self.flush()?;
-        let mut done = 0;
+        let (mut done, mut opened) = (0, false);
         while done < buf.len() {
             let rest = buf.len() - done;
             let local = libc::iovec { iov_base: buf[done..].as_mut_ptr().cast(), iov_len: rest };
@@ -191,6 +192,7 @@ impl AddressSpace for ProcessMemory {
                 )
             };
             match usize::try_from(moved) {
+                Ok(0) | Err(_) if !opened && self.open(va + done as u64, rest) => opened = true,
                 Ok(0) | Err(_) => return Err(error(self.why(NOT_MAPPED))),
                 Ok(moved) => done += moved,
             }

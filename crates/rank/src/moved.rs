@@ -5,7 +5,7 @@ use crate::channel::{Channel, Turn};
 use crate::memory::ProcessMemory;
 use crate::process::LOOK_AGAIN;
 use crate::stuck;
-use abi::rank::{self as layout, channel as at, way};
+use abi::rank::{self as layout, channel as at, state, way};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -63,6 +63,18 @@ impl ProcessMemory {
         }
         channel.copy_in(layout::PACKED as usize, data);
         self.moved(runs, way::SCATTER, data.len())
+    }
+
+    /// An access has failed. Has the process open pages there if its library may have closed them, to see
+    /// looks at them (`libmpi_abi/guard.c`); then the access is to be tried once more.
+    pub(crate) fn open(&self, va: u64, len: usize) -> bool {
+        let fault = std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT);
+        if !fault || self.life.channel.state() & state::VERBS == 0 {
+            return false;
+        }
+        // If none was closed the second access fails, too, and has the error that is told.
+        let _opened = self.moved(&[(va, len)], way::OPEN, len);
+        true
     }
 
     /// Nothing may be left to be stored: it would come too late.

@@ -103,6 +103,7 @@
 #define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */
 #define RANK_WAY_GATHER RANK_U(1) /* From the program's memory to PACKED. */
 #define RANK_WAY_SCATTER RANK_U(2) /* From PACKED to the program's memory. */
+#define RANK_WAY_OPEN RANK_U(3) /* Nothing moves: closed pages of the runs are opened. Moved are the bytes of runs with such pages. */
 
 /* Answers of the simulator. Source: own design. */
 #define RANK_ANSWER_RETURN RANK_U(0) /* The call is done. */
