@@ -135,9 +135,9 @@ impl Machine<'_> {
         let host = bench.host(nid);
         let memory = host.memory().clone();
         let watch = Rc::new(Watch::default());
-        let tally = Rc::new(Tally::new(memory.clone(), self.judge.clone()));
+        let tally = Rc::new(Tally::new(nid, memory.clone(), self.judge.clone()));
         let peer = if settings.crossbar.is_some() { settings.nodes } else { 1 - nid };
-        let behind = Behind::new(memory, watch.clone());
+        let behind = Behind::new(nid, memory, watch.clone(), self.judge.clone());
         let journal = bench.journal(nid);
         let trail = Rc::new(Trail::new(nid, journal.clone()));
         let shared = (watch.clone(), tally.clone(), trail.clone());
@@ -238,18 +238,13 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let faults = faults.map_err(UsageError)?;
     settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(UsageError)?;
     let bench = Bench::new(options, common, nodes, faults)?;
-    if options.judge && !matches!(options.program, Program::Native(_)) {
-        return Err(UsageError(
-            "--judge judges the workloads builtin:rdma-* on this machine: what a program has in \
-             memory is gone when it ends, before the last packet is judged"
-                .into(),
-        ));
-    }
     // What lanes spoil is missing, and everything behind it is in another place of its order.
     let raw = matches!(&options.program, Program::Native(work) if bringup::is_stage(work));
     let lossless = !bench.faults.spoils() && !raw;
     let judged = options.judge && lossless;
-    let judge = judged.then(Arc::<Judge>::default);
+    let of_program = !matches!(options.program, Program::Native(_));
+    let judge =
+        judged.then(|| Arc::new(if of_program { Judge::of_programs() } else { Judge::default() }));
     let console = console_of(options, &settings).map_err(UsageError)?;
     let place = rtl::DesignPaths { root: options.root.clone(), built: options.built.clone() };
     let designs = Designs::of(parameters, &settings, &place).map_err(UsageError)?;

@@ -1,5 +1,7 @@
 //! A host's memory as bridge and host software share it, and where things stand in it.
 
+use super::module::notify_addr;
+use super::tally::Judge;
 use bus::BusError;
 use host::SharedMemory;
 use pci::HostMemory;
@@ -7,6 +9,7 @@ use pcibus::is_memory;
 use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes of a page.
 pub(super) const PAGE: u64 = 4096;
@@ -41,8 +44,10 @@ pub(super) fn reserve(memory: &SharedMemory) {
 
 /// The memory behind the bridge.
 pub(super) struct Behind {
+    nid: u32,
     memory: SharedMemory,
     watch: Rc<Watch>,
+    judge: Option<Arc<Judge>>,
 }
 
 /// Addresses that host software polls: the bridge reports a write to them.
@@ -76,8 +81,14 @@ impl Watch {
 }
 
 impl Behind {
-    pub fn new(memory: SharedMemory, watch: Rc<Watch>) -> Behind {
-        Behind { memory, watch }
+    /// Of node `nid`.
+    pub fn new(
+        nid: u32,
+        memory: SharedMemory,
+        watch: Rc<Watch>,
+        judge: Option<Arc<Judge>>,
+    ) -> Behind {
+        Behind { nid, memory, watch, judge }
     }
 }
 
@@ -91,6 +102,12 @@ impl HostMemory for Behind {
     fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
         if self.watch.sees(addr) {
             self.watch.hit.set(true);
+        }
+        if let (Some(judge), Ok(word)) = (&self.judge, data.try_into()) {
+            // What no message has written is the card's own.
+            if addr != notify_addr(self.nid) {
+                judge.writes(self.nid, addr, u64::from_le_bytes(word));
+            }
         }
         self.memory.borrow_mut().write_phys(addr, data)
     }

@@ -1,9 +1,10 @@
 //! State shared by card and host software of a node, beside the host's memory: counters, the poller, and
 //! the specification that judges.
 
-use ::rdma::{Arrival, RemoteWrite, Spec};
+use ::rdma::{Arrival, Header, RemoteWrite, Spec};
 use host::{SharedMemory, Waker};
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory::word;
@@ -13,9 +14,66 @@ use super::memory::word;
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     spec: Mutex<Spec>,
+    /// For programs, which change their memory when they like and take it along when they end.
+    written: Option<Mutex<Written>>,
 }
 
+/// Words that cards have written and no message has accounted for, by node and address; each with its value
+/// and how often it was written.
+type Written = HashMap<(u32, u64), (u64, u32)>;
+
 impl Judge {
+    /// Judge of programs.
+    pub fn of_programs() -> Judge {
+        Judge { written: Some(Mutex::default()), ..Judge::default() }
+    }
+
+    /// A node's card has written a word.
+    pub fn writes(&self, node: u32, addr: u64, word: u64) {
+        let Some(written) = &self.written else { return };
+        let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = written.entry((node, addr)).or_default();
+        *entry = (word, entry.1 + 1);
+    }
+
+    /// A packet is in a node's memory, of which `read` gives a word. The error is a sentence.
+    fn arrived(&self, node: u32, header: &Header, read: impl Fn(u64) -> u64) -> Result<(), String> {
+        let Header { source, flow, destination, words, .. } = *header;
+        let Some(written) = &self.written else {
+            return self.spec().arrive((source, flow), destination, words, read).map(drop);
+        };
+        let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut there = HashMap::new();
+        for addr in (u64::from(destination)..).step_by(8).take(words.into()) {
+            let Some((word, times)) = written.get_mut(&(node, addr)) else {
+                return Err(format!(
+                    "the word at {addr:#x} of a message from {source}, flow {flow}, was not written"
+                ));
+            };
+            there.insert(addr, *word);
+            *times -= 1;
+            if *times == 0 {
+                written.remove(&(node, addr));
+            }
+        }
+        let read = |addr| there[&addr];
+        self.spec().arrive((source, flow), destination, words, read).map(drop)
+    }
+
+    /// Nothing moves any more. The error is a sentence.
+    pub fn at_rest(&self) -> Result<(), String> {
+        let Some(written) = &self.written else { return self.spec().at_rest() };
+        // A program need not look at its notifications.
+        self.spec().all_arrived()?;
+        let written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.keys().min().map_or(Ok(()), |(node, addr)| {
+            let count = written.len();
+            Err(format!(
+                "{count} words were written that nobody sent, one at {addr:#x} on node {node}"
+            ))
+        })
+    }
+
     /// Of the run.
     pub fn spec(&self) -> MutexGuard<'_, Spec> {
         // A panic elsewhere ends the run; what was judged until then stands.
@@ -25,6 +83,7 @@ impl Judge {
 
 /// Counters of a node's software, and what it waits for.
 pub(super) struct Tally {
+    nid: u32,
     memory: SharedMemory,
     judge: Option<Arc<Judge>>,
     poller: RefCell<Option<Waker>>,
@@ -51,8 +110,10 @@ pub(super) fn add(cell: &Cell<u64>, count: u64) {
 }
 
 impl Tally {
-    pub fn new(memory: SharedMemory, judge: Option<Arc<Judge>>) -> Tally {
+    /// Of node `nid`.
+    pub fn new(nid: u32, memory: SharedMemory, judge: Option<Arc<Judge>>) -> Tally {
         Tally {
+            nid,
             memory,
             judge,
             poller: RefCell::default(),
@@ -84,8 +145,11 @@ impl Tally {
         add(&self.posted, 1);
         add(&self.posted_words, words.into());
         if let Some(judge) = &self.judge {
-            let at = |place: u64| word(&self.memory, from + 8 * place);
-            let data = (0..u64::from(words)).map(at).collect();
+            let mut bytes = vec![0; 8 * usize::from(words)];
+            // Zeroes, where a program has unmapped what it registered.
+            let _ = self.memory.borrow_mut().read_phys(from, &mut bytes);
+            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+            let data = bytes.chunks_exact(8).map(word).collect();
             judge.spec().post(source, flow, RemoteWrite { data, ..message });
         }
     }
@@ -94,9 +158,7 @@ impl Tally {
         let header = arrival.header;
         self.words_from.borrow_mut()[usize::from(header.source)] += u64::from(header.words);
         let Some(judge) = self.judge.as_ref().filter(|_| arrival.good) else { return Ok(()) };
-        let flow = (header.source, header.flow);
-        let read = |addr| word(&self.memory, addr);
-        judge.spec().arrive(flow, header.destination, header.words, read).map(drop)
+        judge.arrived(self.nid, &header, |addr| word(&self.memory, addr))
     }
     /// The count of notifications that a host has read.
     pub fn notified(&self, source: u8, count: u64) -> Result<(), String> {
@@ -113,5 +175,39 @@ impl Tally {
             ("host.second_looks", self.second_looks.get()),
             ("host.parts_stored", self.parts.get()),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: Header =
+        Header { destination: 0x100, words: 2, flow: 1, source: 0, interrupt: false };
+
+    /// Verdict of a judge of programs on a message of two words, 7 and 8, when these were written.
+    fn verdict(written: &[(u64, u64)]) -> Result<(), String> {
+        let judge = Judge::of_programs();
+        let (addr, data) = (HEADER.destination, vec![7, 8]);
+        judge.spec().post(0, 1, RemoteWrite { addr, data, notify: true, interrupt: false });
+        written.iter().for_each(|(addr, word)| judge.writes(1, *addr, *word));
+        // Whatever the program has there now.
+        judge.arrived(1, &HEADER, |_| 99)?;
+        judge.at_rest()
+    }
+
+    #[test]
+    fn each_word_of_a_programs_message_is_written_once() {
+        assert_eq!(verdict(&[(0x100, 7), (0x108, 8)]), Ok(()));
+        for (written, said) in [
+            (&[(0x100, 7)][..], "the word at 0x108 of a message from 0, flow 1, was not written"),
+            (&[(0x100, 7), (0x110, 8)], "the word at 0x108"),
+            (&[(0x100, 7), (0x108, 9)], "0x9 at 0x108 from 0, flow 1, word 1: 0x8 was sent"),
+            (&[(0x100, 7), (0x108, 8), (0x108, 8)], "1 words were written that nobody sent"),
+            (&[(0x100, 7), (0x108, 8), (0x110, 8)], "one at 0x110 on node 1"),
+        ] {
+            let why = verdict(written).expect_err("it is wrong");
+            assert!(why.contains(said), "{why}");
+        }
     }
 }

@@ -200,7 +200,6 @@ fn what_the_model_has_not_is_refused_by_name() {
         unjudged(line).said(2, words);
     };
     refused("run -n 2 -m forth builtin:pingpong", &["model rdma", "rdma-pingpong"]);
-    refused("run -n 2 -m forth --judge examples/pingpong.c", &["--judge", "builtin:rdma-"]);
     refused("run -n 2 builtin:rdma-pingpong", &["model rdma", "model seastar"]);
     refused("run -n 3 -m forth builtin:rdma-pingpong", &["link", "2 only"]);
     refused("run -n 9 -m forth-switch builtin:rdma-incast", &["ports", "8 only"]);

@@ -151,6 +151,81 @@ fn a_large_region_is_opened_where_it_is_written() {
     }
 }
 
+/// The judge sees what cards write to memory: each word of each message, once. It takes no simulated time.
+#[test]
+fn messages_of_programs_are_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    for (source, words, least) in [
+        ("tests/verbs/large.c", ["40", "4096"], 40),
+        ("tests/verbs/events.c", ["4", "poll"], 4 * 16),
+        ("examples/rdma/verbs_write.c", ["10", "4099"], 20),
+    ] {
+        let program = compiled(folder.path(), source);
+        let words = [&[program.to_str().unwrap()][..], &words].concat();
+        let judged = forth(&["-n", "2", "--judge"], &words);
+        let (_, line) = judged.stdout.split_once("Judged").unwrap_or_else(|| panic!("{judged:?}"));
+        let found = line.split_once(" messages").and_then(|(before, _)| before.rsplit(' ').next());
+        let messages: u32 = found.and_then(|count| count.parse().ok()).expect("a number");
+        assert!(messages >= least, "{judged:?}");
+        assert_eq!(hash(&judged), hash(&forth(&["-n", "2"], &words)));
+        assert_eq!(hash(&judged), hash(&forth(&["-n", "2", "-t", "2", "--judge"], &words)));
+    }
+}
+
+/// Verbs ask programs to leave a source as it is until the write is complete.
+#[test]
+fn the_judge_finds_a_source_that_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), "tests/verbs/large.c");
+    let words = [program.to_str().unwrap(), "20", "4096", "change"];
+    assert_eq!(forth(&["-n", "2"], &words).code, 0);
+    let judged = forth(&["-n", "2", "--judge"], &words);
+    let said = "word 0: 0x101010101010101 was sent";
+    assert!(judged.code != 0 && judged.stderr.contains(said), "{judged:?}");
+}
+
+/// Account, steps of messages, timeline and capture know verbs.
+#[test]
+fn instruments_know_verbs() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), "examples/rdma/verbs_write.c");
+    let [pcap, timeline] = ["verbs.pcapng", "verbs.pftrace"].map(|name| folder.path().join(name));
+    let options =
+        ["--full", "--pcap", pcap.to_str().unwrap(), "--trace", timeline.to_str().unwrap()];
+    let words = [program.to_str().unwrap(), "10", "4099"];
+    let run = forth(&[&["-n", "2"][..], &options].concat(), &words);
+    assert_eq!(run.code, 0, "{run:?}");
+    // The rest of a write travels with the record of its last bytes; counts of records come back.
+    for said in
+        ["ibv_post_send           10", "ibv_poll_cq", "Messages 20 ", "4,099 bytes", "doorbells"]
+    {
+        assert!(run.stdout.contains(said), "{said}: {run:?}");
+    }
+    let timeline = std::fs::read(timeline).unwrap();
+    for name in [&b"ibv_post_send"[..], b"ibv_poll_cq", b"a look at registered memory"] {
+        assert!(timeline.windows(name.len()).any(|bytes| bytes == name));
+    }
+    // Two packets each and one back, both at the sender and at the receiver.
+    assert_eq!(packets(&std::fs::read(pcap).unwrap()), 10 * (2 + 1) * 2);
+    let explained = ended(
+        command().args(["explain", "-m", "forth", "-n", "2"]).args(&words[..1]).args(["2", "4099"]),
+    );
+    for said in ["put, eager, 4,099 bytes", "payload to memory", "ibv_post_send"] {
+        assert!(explained.stdout.contains(said), "{said}: {explained:?}");
+    }
+}
+
+/// Number of enhanced packet blocks of a capture (pcapng, section 4.3).
+fn packets(capture: &[u8]) -> usize {
+    let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());
+    let (mut at, mut count) = (0, 0);
+    while at < capture.len() {
+        count += usize::from(word(at) == 6);
+        at += word(at + 4) as usize;
+    }
+    count
+}
+
 /// Pages stay pinned when a program unmaps them; pages that cannot be pinned any more are an error.
 #[test]
 fn registered_memory_may_be_given_back() {
