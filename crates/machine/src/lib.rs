@@ -18,6 +18,7 @@
 mod allocator;
 pub mod bench;
 pub mod console;
+pub mod device_memory;
 mod digest;
 pub mod effort;
 pub mod faults;

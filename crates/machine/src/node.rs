@@ -174,8 +174,7 @@ impl<N: Nic> Node<N> {
     ) -> Node<N> {
         let faults = &bench.faults;
         host.set_pace(&faults.pace(nid));
-        let mut ports =
-            Ports::new(nid, host.memory().clone(), journal, judge, faults.interrupts(nid));
+        let mut ports = Ports::new(nid, host.memory(), journal, judge, faults.interrupt_line(nid));
         if let Some(from) = faults.stuck_since(nid) {
             host.set_stuck_line(from);
             ports.queue.schedule(from, Event::Interrupt);
@@ -290,9 +289,9 @@ impl<N: Nic> Node<N> {
         let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });
         let mut counters: BTreeMap<String, u64> =
             self.nic.counters().into_iter().map(|(name, n)| (name.to_string(), n)).collect();
-        let line = self.ports.interrupts.as_ref();
-        counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
-        counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
+        let line = &self.ports.line;
+        counters.insert("nic.interrupts_lost".into(), line.lost());
+        counters.insert("nic.interrupts_late".into(), line.late());
         NodeReport {
             nid: self.ports.nid,
             ranks: self.software.ranks(),

@@ -8,6 +8,7 @@ use super::node::{Boot, Node, Schedule};
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{EventQueue, Outbox, Time, TraceHash};
 use machine::bench::{Bench, Carrier};
+use machine::faults::FaultlessLine;
 use machine::firmware::symbols::Symbols;
 use machine::system::Os;
 use portals::seastar::Driver;
@@ -77,6 +78,8 @@ impl Parts<'_> {
             datapath: EventQueue::new(nid),
             link: configuration.link.clone(),
             memory: host.memory().clone(),
+            dma: Box::new(host.memory().clone()),
+            stores: Box::new(host.memory().clone()),
             router: net::Router::new(&configuration.net, &configuration.topology, nid),
             outbox: Outbox::default(),
             observers: Observers::new(journal.clone(), judge.clone(), ht.recovers),
@@ -87,10 +90,11 @@ impl Parts<'_> {
             firmware: Default::default(),
             arrivals: Default::default(),
             horizon: Time::ZERO,
-            interrupts: None,
+            line: Box::new(FaultlessLine),
             rings: (configuration.driver.accelerated > 0).then(|| rings.clone()),
             now: Time::ZERO,
         };
+        ports.judge_memory(judge.as_ref());
         let (core, nic) = chip(&mut ports);
         let config = portals::seastar::Config {
             list_commands: list_commands(os, parameters),

@@ -157,7 +157,7 @@ impl Node {
         if !faults.links.is_empty() {
             self.ports.router.set_faults(&of_links(faults), nid);
         }
-        self.ports.interrupts = faults.interrupts(nid).map(Box::new);
+        self.ports.line = faults.interrupt_line(nid);
         self.host.set_pace(&faults.pace(nid));
         if let Some(streams) = faults.streams(nid) {
             self.nic.withhold_streams(streams);

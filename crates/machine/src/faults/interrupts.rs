@@ -13,9 +13,33 @@ pub(crate) struct Rule {
     pub until: Time,
 }
 
+/// A node's interrupt line, from its network interface to its host.
+pub trait InterruptLine {
+    /// The interface raises the line so that the host would see it at `at`; when the host sees it, `None` if
+    /// never.
+    fn raise(&mut self, at: Time) -> Option<Time>;
+    /// Interrupts that were lost.
+    fn lost(&self) -> u64 {
+        0
+    }
+    /// Interrupts that came late.
+    fn late(&self) -> u64 {
+        0
+    }
+}
+
+/// A line without faults.
+pub struct FaultlessLine;
+
+impl InterruptLine for FaultlessLine {
+    fn raise(&mut self, at: Time) -> Option<Time> {
+        Some(at)
+    }
+}
+
 /// Fate of an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// It arrives in time.
     Arrives,
     /// It arrives later by this.
@@ -36,9 +60,9 @@ impl Rule {
 
 const KINDS: usize = 2;
 
-/// Faults of one node's interrupt line, and counts of their effects.
+/// A line with faults, and counts of their effects.
 #[derive(Clone, Debug)]
-pub struct Interrupts {
+pub(crate) struct FaultyLine {
     seed: u64,
     /// Rules, losses first, each with the salt of its random numbers: its kind, and its number among the
     /// rules of that kind. So one kind of fault does not change the other's random numbers.
@@ -46,14 +70,30 @@ pub struct Interrupts {
     /// Interrupts so far.
     number: u64,
     /// Interrupts that were lost.
-    pub lost: u64,
+    lost: u64,
     /// Interrupts that came late.
-    pub late: u64,
+    late: u64,
 }
 
-impl Interrupts {
+impl InterruptLine for FaultyLine {
+    fn raise(&mut self, at: Time) -> Option<Time> {
+        match self.next(at) {
+            Fate::Arrives => Some(at),
+            Fate::Late(by) => Some(at + by),
+            Fate::Lost => None,
+        }
+    }
+    fn lost(&self) -> u64 {
+        self.lost
+    }
+    fn late(&self) -> u64 {
+        self.late
+    }
+}
+
+impl FaultyLine {
     /// Faults of node `nid`.
-    pub(crate) fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> Interrupts {
+    pub(crate) fn new(seed: u64, nid: u32, rules: Vec<Rule>) -> FaultyLine {
         // Apart from what the same seed does to links.
         let seed =
             Random::new(seed ^ u64::from(nid).wrapping_mul(0x9fb2_1c65_1e98_df25)).next_u64();
@@ -66,10 +106,10 @@ impl Interrupts {
         });
         let mut rules: Vec<_> = salted.collect();
         rules.sort_by_key(|(rule, _)| rule.late_by.is_some());
-        Interrupts { seed, rules, number: 0, lost: 0, late: 0 }
+        FaultyLine { seed, rules, number: 0, lost: 0, late: 0 }
     }
     /// Decides the fate of the next interrupt, which reaches the host at `now`.
-    pub fn next(&mut self, now: Time) -> Fate {
+    fn next(&mut self, now: Time) -> Fate {
         self.number += 1;
         for (rule, salt) in &self.rules {
             let strikes = match rule.which {
@@ -109,7 +149,7 @@ mod tests {
     fn rules_strike_by_number_chance_and_time() {
         let rules =
             vec![rule(None, Which::Number(20)), rule(Some(Duration(3)), Which::Chance(0.25))];
-        let mut line = Interrupts::new(1, 4, rules);
+        let mut line = FaultyLine::new(1, 4, rules);
         let fates: Vec<Fate> = (0..1000).map(|at| line.next(Time(at))).collect();
         assert!(fates[..10].iter().chain(&fates[900..]).all(|fate| *fate == Fate::Arrives));
         assert_eq!(fates[19], Fate::Lost);
@@ -119,7 +159,7 @@ mod tests {
 
     /// Numbers of the late ones of the first thousand interrupts.
     fn late(rules: &[Rule]) -> Vec<u64> {
-        let mut line = Interrupts::new(1, 4, rules.to_vec());
+        let mut line = FaultyLine::new(1, 4, rules.to_vec());
         (0..1000).filter(|at| matches!(line.next(Time(*at)), Fate::Late(_))).collect()
     }
 

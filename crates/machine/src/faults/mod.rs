@@ -9,7 +9,8 @@ mod network;
 mod parse;
 pub mod quiz;
 
-pub use interrupts::{Fate, Interrupts};
+use interrupts::FaultyLine;
+pub use interrupts::{FaultlessLine, InterruptLine};
 pub use kinds::{kind, reference, FaultKind, Form, Scope, KINDS};
 pub use lanes::{Lanes, Struck};
 pub use network::{DeadLink, FaultSite, Mishap, Network, OnLinks, OnPackets, Which};
@@ -86,10 +87,17 @@ impl Faults {
         host::Pace::new(spells.collect())
     }
 
-    /// Faults of a node's interrupts.
-    pub fn interrupts(&self, nid: u32) -> Option<Interrupts> {
-        let rules: Vec<_> = self
-            .of(nid)
+    /// A node's interrupt line, with the faults that it was asked to have.
+    pub fn interrupt_line(&self, nid: u32) -> Box<dyn InterruptLine> {
+        let rules = self.interrupt_rules(nid);
+        match rules.is_empty() {
+            true => Box::new(FaultlessLine),
+            false => Box::new(FaultyLine::new(self.seed, nid, rules)),
+        }
+    }
+
+    fn interrupt_rules(&self, nid: u32) -> Vec<interrupts::Rule> {
+        self.of(nid)
             .filter_map(|rule| {
                 let (late_by, which) = match rule.what {
                     What::InterruptLost(which) => (None, which),
@@ -98,8 +106,7 @@ impl Faults {
                 };
                 Some(interrupts::Rule { late_by, which, from: rule.from, until: rule.until })
             })
-            .collect();
-        (!rules.is_empty()).then(|| Interrupts::new(self.seed, nid, rules))
+            .collect()
     }
 
     /// Faults of the lanes to a node's card.

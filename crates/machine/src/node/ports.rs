@@ -2,7 +2,8 @@
 
 use super::{Crossing, Event, Nic};
 use crate::bench::Failure;
-use crate::faults::{Fate, Interrupts};
+use crate::device_memory::{self, DeviceMemory};
+use crate::faults::InterruptLine;
 use crate::instruments::journal::Journal;
 use crate::instruments::message_trace::Waypoint;
 use crate::judge::Adapter;
@@ -23,13 +24,13 @@ pub struct Ports<N: Nic> {
     pub(super) acts: Time,
     pub(super) outbox: Outbox<Crossing<N::Message>>,
     pub(super) messages: Slab<N::Message>,
-    pub(super) memory: host::SharedMemory,
+    /// The host's memory, with its observers.
+    memory: Box<dyn DeviceMemory>,
     pub(super) judge: Option<Rc<Adapter>>,
     pub(super) journal: Rc<Journal>,
     /// True if there are observers; the journal knows it too.
     pub(super) watched: bool,
-    /// Faults of interrupts that the user asked for.
-    pub(super) interrupts: Option<Box<Interrupts>>,
+    pub(super) line: Box<dyn InterruptLine>,
     pub(super) failure: Option<Failure>,
 }
 
@@ -57,10 +58,10 @@ impl<M> Slab<M> {
 impl<N: Nic> Ports<N> {
     pub(super) fn new(
         nid: u32,
-        memory: host::SharedMemory,
+        memory: &host::SharedMemory,
         journal: Rc<Journal>,
         judge: Option<Rc<Adapter>>,
-        interrupts: Option<Interrupts>,
+        line: Box<dyn InterruptLine>,
     ) -> Ports<N> {
         Ports {
             nid,
@@ -69,11 +70,11 @@ impl<N: Nic> Ports<N> {
             acts: Time::NEVER,
             outbox: Outbox::default(),
             messages: Slab { slots: Vec::new(), vacant: Vec::new() },
-            memory,
+            memory: device_memory::judged(memory, judge.as_ref()),
             judge,
             journal,
             watched: false,
-            interrupts: interrupts.map(Box::new),
+            line,
             failure: None,
         }
     }
@@ -92,18 +93,11 @@ impl<N: Nic> Ports<N> {
     }
     /// Reads the host's memory, as a device does.
     pub fn read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        let read = self.memory.borrow_mut().read_phys(phys, buf);
-        if let Some(judge) = &self.judge {
-            judge.device(phys, buf.len(), read.is_ok().then_some(&*buf), false);
-        }
-        read
+        self.memory.read(phys, buf)
     }
     /// Writes the host's memory, as a device does.
     pub fn write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
-        if let Some(judge) = &self.judge {
-            judge.device(phys, data.len(), Some(data), true);
-        }
-        self.memory.borrow_mut().write_phys(phys, data)
+        self.memory.write(phys, data)
     }
     /// Answers the host's oldest load.
     pub fn answer(&mut self, at: Time, value: u32) {
@@ -111,10 +105,8 @@ impl<N: Nic> Ports<N> {
     }
     /// Raises the host's interrupt line.
     pub fn interrupt(&mut self, at: Time) {
-        match self.interrupts.as_mut().map_or(Fate::Arrives, |line| line.next(at)) {
-            Fate::Arrives => self.queue.schedule(at, Event::Interrupt),
-            Fate::Late(by) => self.queue.schedule(at + by, Event::Interrupt),
-            Fate::Lost => {}
+        if let Some(at) = self.line.raise(at) {
+            self.queue.schedule(at, Event::Interrupt);
         }
     }
     /// Runs the fibres of the host that the interface has woken ([`host::Waker`]): they poll memory that it

@@ -15,21 +15,14 @@ struct Around<'a> {
 
 impl Surroundings for Around<'_> {
     fn look(&mut self, _: Time, real: u64, bytes: &mut [u8]) -> bool {
-        let judge = self.ports.observers.judge.take();
-        let there = self.nic.plb_look(real, bytes, self.ports);
-        self.ports.observers.judge = judge;
-        there
+        self.ports.unjudged(|ports| self.nic.plb_look(real, bytes, ports))
     }
 
     fn write(&mut self, now: Time, real: u64, bytes: &[u8]) -> bool {
-        let judge = self.ports.observers.judge.take();
-        let written = if self.nic.is_sram(real) {
-            self.nic.sram_mut().write(real, bytes)
-        } else {
-            self.nic.ras_write(now, real, bytes, self.ports)
-        };
-        self.ports.observers.judge = judge;
-        written.is_ok()
+        if self.nic.is_sram(real) {
+            return self.nic.sram_mut().write(real, bytes).is_ok();
+        }
+        self.ports.unjudged(|ports| self.nic.ras_write(now, real, bytes, ports)).is_ok()
     }
 
     fn changed(&mut self) {

@@ -10,11 +10,14 @@ use abi::MessageId;
 use bus::{BusError, Direction, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
 use machine::bench::Failure;
-use machine::faults::{Fate, Interrupts};
+use machine::device_memory::{self, DeviceMemory};
+use machine::faults::InterruptLine;
 use machine::instruments::capture::Side;
 use machine::instruments::journal::Journal;
 use machine::instruments::message_trace::{Flight, Waypoint};
 use machine::instruments::timeline::Point;
+use machine::judge::Adapter;
+use std::rc::Rc;
 
 /// Events of a node, except [`DatapathEvent`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,12 +129,15 @@ pub(crate) struct NodePorts {
     pub memory: host::SharedMemory,
     /// Bytes of HyperTransport packets beside their data: posted write, read request, read response.
     pub ht_overhead: [u64; 3],
-    /// Faults of interrupts, on request.
-    pub interrupts: Option<Box<Interrupts>>,
+    /// The same with its observers: for the DMA engines, and for stores that the firmware may make itself.
+    pub dma: Box<dyn DeviceMemory>,
+    pub stores: Box<dyn DeviceMemory>,
+    /// The interrupt line to the host.
+    pub line: Box<dyn InterruptLine>,
     pub link: HyperTransport,
     pub router: net::Router,
     /// Event rings of accelerated processes, on machines that have them.
-    pub rings: Option<std::rc::Rc<portals::seastar::Rings>>,
+    pub rings: Option<Rc<portals::seastar::Rings>>,
     /// Time of the event that is carried out.
     pub now: Time,
 }
@@ -149,6 +155,38 @@ impl NodePorts {
             return self.observers.journal.comes(flight);
         }
         self.outbox.send(packet.dest.into(), Time::NEVER, Crossing::Flight(flight));
+    }
+
+    /// The judge of the host's memory, where there is one; with rings the firmware itself stores small
+    /// payloads, too: they are looked at when their message ends.
+    pub fn judge_memory(&mut self, judge: Option<&Rc<Adapter>>) {
+        self.dma = device_memory::judged(&self.memory, judge);
+        self.stores = device_memory::judged(&self.memory, judge.filter(|_| self.rings.is_none()));
+    }
+
+    /// The observers of the time line hear of writes to the host's memory from now on.
+    pub fn watch_memory(&mut self) {
+        let journal = &self.observers.journal;
+        for memory in [&mut self.dma, &mut self.stores] {
+            let bare = std::mem::replace(memory, Box::new(self.memory.clone()));
+            *memory = device_memory::watched(bare, journal.clone());
+        }
+    }
+
+    /// Does something of which the judge does not hear.
+    pub fn unjudged<R>(&mut self, act: impl FnOnce(&mut NodePorts) -> R) -> R {
+        let judge = self.observers.judge.take();
+        self.judge_memory(None);
+        if self.observers.watched {
+            self.watch_memory();
+        }
+        let done = act(self);
+        self.judge_memory(judge.as_ref());
+        if self.observers.watched {
+            self.watch_memory();
+        }
+        self.observers.judge = judge;
+        done
     }
 
     /// Time of the next event.
@@ -213,11 +251,8 @@ impl nic::Ports for NodePorts {
         }
     }
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
-        let read = self.memory.borrow_mut().read_phys(phys, buf);
+        let read = self.dma.read(phys, buf);
         self.observers.replay_log(|| Step::HostRead { phys, data: buf.to_vec() });
-        if let Some(judge) = &self.observers.judge {
-            judge.device(phys, buf.len(), read.is_ok().then_some(&*buf), false);
-        }
         read
     }
     fn host_load(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
@@ -244,13 +279,7 @@ impl nic::Ports for NodePorts {
     }
     fn host_write(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
         self.observers.replay_log(|| Step::HostWrite { phys, data: data.to_vec() });
-        if let (None, Some(judge)) = (&self.rings, &self.observers.judge) {
-            // If there are rings, the firmware itself stores small payloads, too: they are looked at when
-            // their message ends.
-            judge.device(phys, data.len(), Some(data), true);
-        }
-        self.observers.journal.watch(|watch| watch.host_written(phys));
-        let written = self.memory.borrow_mut().write_phys(phys, data);
+        let written = self.stores.write(phys, data);
         if let Some(rings) = &self.rings {
             rings.landed(self.now, phys);
         }
@@ -258,11 +287,7 @@ impl nic::Ports for NodePorts {
     }
     fn host_deposit(&mut self, phys: u64, data: &[u8]) -> Result<(), BusError> {
         self.observers.replay_log(|| Step::HostWrite { phys, data: data.to_vec() });
-        if let Some(judge) = &self.observers.judge {
-            judge.device(phys, data.len(), Some(data), true);
-        }
-        self.observers.journal.watch(|watch| watch.host_written(phys));
-        self.memory.borrow_mut().write_phys(phys, data)
+        self.dma.write(phys, data)
     }
     fn link(&mut self) -> &mut HyperTransport {
         &mut self.link
@@ -289,11 +314,8 @@ impl nic::Ports for NodePorts {
         self.with_router(|router, ports| router.room(now, net::Class::Control, packets, ports));
     }
     fn interrupt(&mut self, now: Time) {
-        let fate = self.interrupts.as_mut().map_or(Fate::Arrives, |line| line.next(now));
-        let at = match fate {
-            Fate::Arrives => now,
-            Fate::Late(by) => now + by,
-            Fate::Lost => return self.observers.journal.interrupt_lost(),
+        let Some(at) = self.line.raise(now) else {
+            return self.observers.journal.interrupt_lost();
         };
         self.observers.journal.interrupt_arrived(at);
         self.queue.schedule(at, Event::Interrupt);

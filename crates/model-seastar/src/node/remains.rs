@@ -42,7 +42,7 @@ impl Node {
             let what = if packets == 1 { "a packet waits" } else { "packets wait" };
             format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
         });
-        let lost = self.ports.interrupts.as_ref().map_or(0, |line| line.lost);
+        let lost = self.ports.line.lost();
         let events = (lost > 0 && self.driver.get().is_some_and(|driver| driver.has_events()))
             .then(|| {
                 let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
@@ -115,9 +115,9 @@ impl Node {
             counters.insert("nic.atomics".into(), rings.atomics());
             counters.insert("nic.posts_refused".into(), rings.posts_refused());
         }
-        let line = self.ports.interrupts.as_ref();
-        counters.insert("nic.interrupts_lost".into(), line.map_or(0, |line| line.lost));
-        counters.insert("nic.interrupts_late".into(), line.map_or(0, |line| line.late));
+        let line = &self.ports.line;
+        counters.insert("nic.interrupts_lost".into(), line.lost());
+        counters.insert("nic.interrupts_late".into(), line.late());
         let (host_ns, cores) = self.host_time(launch, end);
         let links = self.ports.router.loads().map(|(to, load)| Link {
             to,

@@ -40,6 +40,7 @@ impl Node {
         if !self.ports.observers.watched {
             return;
         }
+        self.ports.watch_memory();
         if let Some((ring, slot)) = self.driver.get().map(|driver| driver.events()) {
             self.ports.observers.journal.watch(|watch| watch.set_ring(ring, slot));
         }

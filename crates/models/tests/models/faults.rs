@@ -80,7 +80,7 @@ fn fuzz_faults() {
         for nid in 0..8 {
             let pace = faults.pace(nid);
             assert!(pace.end(LAUNCH, Duration::from_us(1)) > LAUNCH);
-            faults.interrupts(nid);
+            faults.interrupt_line(nid);
             faults.stuck_since(nid);
             faults.pools(Some(nid));
             faults.streams(nid);

@@ -85,7 +85,7 @@ fn nodes_have_what_was_asked_for_them() {
     let pace = faults.pace(1);
     assert_eq!(pace.end(Time(1000), Duration(1400)), Time(3000), "1 ns, then slow");
     assert_eq!((faults.stuck_since(2), faults.stuck_since(3)), (None, Some(LAUNCH)));
-    assert!(faults.interrupts(0).is_some() && faults.interrupts(1).is_none());
+    assert!(!faults.interrupt_rules(0).is_empty() && faults.interrupt_rules(1).is_empty());
     assert!(faults.stalls() && !faults.loses());
     assert!(parsed(&["link.dead=0-1"]).unwrap().loses());
     assert!(!parsed(&["link.delay=1:1us", "host.slow=2"]).unwrap().loses());
