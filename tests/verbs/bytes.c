@@ -1,6 +1,7 @@
 /* Writes of any length between any addresses, each with a whole word behind it that must not overtake it.
  * Two ranks; keys and addresses are the same on both. */
-#include <infiniband/verbs.h>
+#include "connect.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,18 +75,6 @@ static void try(int sends, uint32_t from, uint32_t to, uint32_t bytes, int inlin
     tell(turn);
 }
 
-static void connect_to(unsigned lid)
-{
-    struct ibv_qp_attr facts = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-    int error = ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_PORT);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .dest_qp_num = 1,
-                                 .ah_attr = {.dlid = (uint16_t)lid, .port_num = 1}};
-    error |= ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
-    if (error || ibv_modify_qp(qp, &facts, IBV_QP_STATE))
-        exit(3);
-}
-
 int main(void)
 {
     struct ibv_device **list = ibv_get_device_list(NULL);
@@ -103,7 +92,8 @@ int main(void)
     if (ibv_reg_mr(pd, memory, BYTES, access)->rkey != KEY)
         return 2;
     own_lkey = ibv_reg_mr(pd, source, BYTES, IBV_ACCESS_LOCAL_WRITE)->lkey;
-    connect_to(3 - port.lid);
+    if (connect_to(qp, 3 - port.lid))
+        return 3;
     usleep(2000); /* until both have registered */
     static const uint32_t lengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 64, 500, 4095, 4104, 20001};
     static const uint32_t places[] = {0, 1, 5, 8, 4093};

@@ -1,8 +1,9 @@
 /* Sleeps until writes are complete: events [MESSAGES [poll]]. With poll the program waits in poll(2) for the
  * descriptor of the channel. Two ranks; keys and addresses are the same on both. */
+#include "connect.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <infiniband/verbs.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,13 +62,8 @@ int main(int argc, char **argv)
                                       .cap = {16, 1, 1, 1, 0}};
     struct ibv_qp *qp = ibv_create_qp(pd, &wanted);
     ibv_reg_mr(pd, memory, sizeof memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    struct ibv_qp_attr facts = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-    ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_PORT);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .dest_qp_num = 1,
-                                 .ah_attr = {.dlid = (uint16_t)(3 - port.lid), .port_num = 1}};
-    ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
-    ibv_modify_qp(qp, &facts, IBV_QP_STATE);
+    if (connect_to(qp, 3 - port.lid))
+        return 3;
     usleep(2000);
     if (port.lid == 2) {
         while (*last != messages)

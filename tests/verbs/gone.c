@@ -1,7 +1,8 @@
 /* Memory that a program has registered and given back, and pages that are used up. Two ranks; keys
  * follow from their order, and both have their buffers at the same addresses. */
+#include "connect.h"
+
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,24 +31,13 @@ static unsigned char *page_at(uintptr_t at)
     return page;
 }
 
-static void connect_to(unsigned to)
+static void begin(unsigned to)
 {
     struct ibv_qp_init_attr wanted = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UC,
                                       .cap = {.max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1,
                                               .max_recv_sge = 1, .max_inline_data = 64}};
     qp = ibv_create_qp(pd, &wanted);
-    struct ibv_qp_attr facts = {.qp_state = IBV_QPS_INIT, .port_num = 1,
-                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-    int error = ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
-                                              IBV_QP_ACCESS_FLAGS);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_4096,
-                                 .dest_qp_num = 1,
-                                 .ah_attr = {.dlid = (uint16_t)to, .port_num = 1}};
-    if (!error)
-        error = ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-                                              IBV_QP_DEST_QPN | IBV_QP_RQ_PSN);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
-    if (error || ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_SQ_PSN))
+    if (connect_to(qp, to))
         exit(3);
 }
 
@@ -87,7 +77,7 @@ int main(int argc, char **argv)
         return 0;
     }
     usleep(2000);
-    connect_to(2);
+    begin(2);
     if (strcmp(what, "pages") == 0) {
         void *much = mmap(NULL, 32u << 20, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -2,7 +2,8 @@
  * page of its own, two pages apart; the receiver sleeps while they arrive, and then spins on the last one.
  * With change the sender breaks a rule: it changes a source before the write is complete. Two ranks; keys
  * and addresses are the same on both. */
-#include <infiniband/verbs.h>
+#include "connect.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,17 +34,6 @@ static void write_one(uint64_t at, uint32_t bytes, int changes)
         exit(5);
 }
 
-static void connect_to(unsigned lid)
-{
-    struct ibv_qp_attr facts = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-    ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_PORT);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .dest_qp_num = 1,
-                                 .ah_attr = {.dlid = (uint16_t)lid, .port_num = 1}};
-    ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
-    ibv_modify_qp(qp, &facts, IBV_QP_STATE);
-}
-
 int main(int argc, char **argv)
 {
     const int writes = argc > 1 ? atoi(argv[1]) : 100;
@@ -62,7 +52,8 @@ int main(int argc, char **argv)
     for (int i = 0; port.lid == 1 && i < writes; i++)
         memset(memory + 3 * i * PAGE, i + 1, bytes);
     ibv_reg_mr(pd, memory, sizeof memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    connect_to(3u - port.lid);
+    if (connect_to(qp, 3 - port.lid))
+        return 3;
     usleep(2000);
     const int last = writes - 1, changes = argc > 3;
     if (port.lid == 1) {

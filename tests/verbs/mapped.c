@@ -1,7 +1,8 @@
 /* Verbs beside the request queue: mapped before|after|peer. With peer the second node has its queue. */
+#include "connect.h"
+
 #include <errno.h>
 #include <forth.h>
-#include <infiniband/verbs.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,13 +23,7 @@ static int write_bytes(unsigned lid, uint32_t bytes)
     struct ibv_qp_init_attr wanted = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UC,
                                       .cap = {.max_send_wr = 1, .max_send_sge = 1}};
     struct ibv_qp *qp = ibv_create_qp(pd, &wanted);
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-    struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR,
-                                  .ah_attr = {.dlid = (uint16_t)lid, .port_num = 1}};
-    struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS};
-    if (!qp || ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PORT) ||
-        ibv_modify_qp(qp, &receive, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN) ||
-        ibv_modify_qp(qp, &send, IBV_QP_STATE))
+    if (!qp || connect_to(qp, lid))
         return -1;
     struct ibv_sge source = {(uintptr_t)memory, bytes, mr->lkey};
     struct ibv_send_wr work = {.sg_list = &source, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,

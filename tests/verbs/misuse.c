@@ -1,7 +1,8 @@
 /* What may go wrong with verbs, and what goes right in between. Two ranks; the keys of regions follow from
  * their order, and both have their buffers at the same addresses, so that nothing need be exchanged. */
+#include "connect.h"
+
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,22 +27,6 @@ static struct ibv_qp *queue_pair(enum ibv_qp_type type)
                                       .cap = {.max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1,
                                               .max_recv_sge = 1, .max_inline_data = 64}};
     return ibv_create_qp(pd, &wanted);
-}
-
-static int connect_to(struct ibv_qp *qp, unsigned to)
-{
-    struct ibv_qp_attr facts = {.qp_state = IBV_QPS_INIT, .port_num = 1,
-                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-    int error = ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
-                                              IBV_QP_ACCESS_FLAGS);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_4096,
-                                 .dest_qp_num = 1,
-                                 .ah_attr = {.dlid = (uint16_t)to, .port_num = 1}};
-    if (!error)
-        error = ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-                                              IBV_QP_DEST_QPN | IBV_QP_RQ_PSN);
-    facts = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
-    return error ? error : ibv_modify_qp(qp, &facts, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
 static struct ibv_qp *connected(void)
@@ -121,6 +106,13 @@ static void refused(void)
     say("register 64 MB", none ? 0 : errno);
     say("destroy a queue in use", ibv_destroy_cq(cq));
     ibv_destroy_qp(qp);
+    struct ibv_comp_channel *channels[65];
+    for (int i = 0; i < 65; i++)
+        channels[i] = ibv_create_comp_channel(context);
+    say("65 completion channels", channels[63] && !channels[64] ? errno : 0);
+    for (int i = 0; i < 64; i++)
+        ibv_destroy_comp_channel(channels[i]);
+    ibv_destroy_comp_channel(ibv_create_comp_channel(context)); /* there is room again */
 }
 
 static void in_error(const char *what, size_t from, uint32_t bytes, uint32_t lkey, uint32_t rkey,

@@ -240,7 +240,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let bench = Bench::new(options, common, nodes, faults)?;
     // What lanes spoil is missing, and everything behind it is in another place of its order.
     let raw = matches!(&options.program, Program::Native(work) if bringup::is_stage(work));
-    let lossless = !bench.faults.spoils() && !raw;
+    let spoils = bench.faults.spoils();
+    let lossless = !spoils && !raw;
     let judged = options.judge && lossless;
     let of_program = !matches!(options.program, Program::Native(_));
     let judge =
@@ -274,7 +275,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         report.exit.code = 1;
         report.exit.sentences.push(why);
     }
-    report.judged =
-        judge.map(|judge| Judged { messages: judge.spec().arrived(), ..Judged::default() });
+    let messages = judge.map_or(0, |judge| judge.spec().arrived());
+    let silent_nodes = if spoils { u64::from(nodes) } else { 0 };
+    report.judged = options.judge.then(|| Judged { messages, silent_nodes, ..Judged::default() });
     Ok(Outcome { report, ..Outcome::default() })
 }

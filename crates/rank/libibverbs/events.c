@@ -102,12 +102,15 @@ VERBS_EXPORT struct channel_base *ibv_create_comp_channel(struct context *contex
     if (!channel)
         return NULL;
     const int file = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-    if (file < 0) {
+    if (file < 0 || !rank_events(file, true, take_event)) {
+        if (file >= 0) {
+            close(file);
+            verbs_refuse(EMFILE, "ibv_create_comp_channel: a process has 64 of them at most");
+        }
         free(channel);
         return NULL;
     }
     *channel = (struct channel_base){.context = context, .file = file};
-    rank_events(file, true, take_event);
     return channel;
 }
 

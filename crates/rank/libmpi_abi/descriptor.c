@@ -176,14 +176,17 @@ static int event_files[EVENT_FILES];
 static unsigned event_files_used;
 static bool (*look_at_events)(uint64_t limit);
 
-void rank_events(int file, bool there, bool (*look)(uint64_t limit))
+bool rank_events(int file, bool there, bool (*look)(uint64_t limit))
 {
+    if (there && event_files_used == EVENT_FILES)
+        return false;
     look_at_events = look;
-    if (there && event_files_used < EVENT_FILES)
+    if (there)
         event_files[event_files_used++] = file;
     for (unsigned i = 0; !there && i < event_files_used; i++)
         if (event_files[i] == file)
             event_files[i--] = event_files[--event_files_used];
+    return true;
 }
 
 static bool is_event_file(int file)

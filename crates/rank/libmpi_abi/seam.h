@@ -31,8 +31,9 @@ void rank_guard(void *memory, size_t bytes) RANK_SHARED(rank_guard);
 /* Not any more. */
 void rank_unguard(void *memory, size_t bytes) RANK_SHARED(rank_unguard);
 /* This descriptor can be read when a card has an event (or not any more): poll(2) and select(2) ask by
- * `look`, which waits so many picoseconds at most, and is true if an event has come. */
-void rank_events(int file, bool there, bool (*look)(uint64_t limit)) RANK_SHARED(rank_events);
+ * `look`, which waits so many picoseconds at most, and is true if an event has come. False if there are too
+ * many of them. */
+bool rank_events(int file, bool there, bool (*look)(uint64_t limit)) RANK_SHARED(rank_events);
 /* True if a call can be made now: not so in a signal handler, or while another thread is in a call. */
 bool rank_may_call(void) RANK_SHARED(rank_may_call);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */

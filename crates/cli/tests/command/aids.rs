@@ -1,26 +1,11 @@
 //! The debugging aids of the RDMA NIC, read by the tools of examples/nic.
 
-use crate::runner::{command, ended, root, Ended};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-fn compiled(folder: &Path, name: &str) -> PathBuf {
-    let output = folder.join(name);
-    let cc = Command::new("gcc")
-        .current_dir(root())
-        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude"])
-        .arg(Path::new("examples/nic").join(name).with_extension("c"))
-        .args(["examples/nic/traffic.c", "-libverbs", "-o"])
-        .arg(&output)
-        .output()
-        .expect("there is gcc");
-    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
-    output
-}
+use crate::runner::{command, compiled_by_gcc, ended, Ended};
 
 fn forth(tool: &str, options: &[&str], words: &[&str]) -> Ended {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), tool);
+    let source = format!("examples/nic/{tool}.c");
+    let program = compiled_by_gcc(folder.path(), &[&source, "examples/nic/traffic.c"]);
     let run = ended(
         command()
             .args(["run", "-q", "-m", "forth", "-n", "2", "--label"])

@@ -1,26 +1,13 @@
 //! Programs with `forth.h`: the request queue mapped, posts by plain stores.
 
-use crate::runner::{command, ended, root, Ended};
+use crate::runner::{command, compiled_by_gcc, ended, root, Ended};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn compiled(folder: &Path, source: &str) -> PathBuf {
-    let output = folder.join(Path::new(source).file_stem().unwrap());
-    let cc = Command::new("gcc")
-        .current_dir(root())
-        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", source, "-o"])
-        .arg(&output)
-        .output()
-        .expect("there is gcc");
-    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
-    output
-}
 
 /// A program on two nodes, with options of `run` and its own words.
 fn forth(source: &str, options: &[&str], words: &[&str]) -> Ended {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), source);
+    let program = compiled_by_gcc(folder.path(), &[source]);
     ended(command().args(["run", "-m", "forth", "-n", "2"]).args(options).arg(program).args(words))
 }
 

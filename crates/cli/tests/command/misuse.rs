@@ -1,9 +1,8 @@
 //! Misuses of the RDMA NIC by programs: each has the result and the sentence of docs/misuse.md.
 
-use crate::runner::{command, ended, root, Ended};
+use crate::runner::{command, compiled_by_gcc, ended, root, Ended};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// Lines of the programs that tell what went well.
 const WELL: [&str; 7] = [
@@ -15,19 +14,6 @@ const WELL: [&str; 7] = [
     "whole words to a queue's owner: done",
     "",
 ];
-
-fn compiled(folder: &Path, source: &str) -> PathBuf {
-    let output = folder.join(Path::new(source).file_stem().unwrap());
-    let cc = Command::new("gcc")
-        .current_dir(root())
-        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude", source, "-o"])
-        .arg(&output)
-        .arg("-libverbs")
-        .output()
-        .expect("there is gcc");
-    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
-    output
-}
 
 /// Rows of a section's table: result and sentence by misuse.
 fn table<'a>(page: &'a str, section: &str) -> BTreeMap<&'a str, (&'a str, &'a str)> {
@@ -84,7 +70,7 @@ fn on_two_nodes(program: &Path, words: &[&str]) -> Ended {
 #[test]
 fn misuses_of_verbs_have_the_pages_results() {
     let folder = tempfile::tempdir().unwrap();
-    let run = on_two_nodes(&compiled(folder.path(), "tests/verbs/misuse.c"), &[]);
+    let run = on_two_nodes(&compiled_by_gcc(folder.path(), &["tests/verbs/misuse.c"]), &[]);
     assert!(run.stdout.contains("received: 0 bytes are wrong"), "{run:?}");
     let mut met = Met::default();
     met.told(&run);
@@ -94,8 +80,8 @@ fn misuses_of_verbs_have_the_pages_results() {
 #[test]
 fn misuses_of_the_request_queue_have_the_pages_results() {
     let folder = tempfile::tempdir().unwrap();
-    let stores = compiled(folder.path(), "tests/forth/stores.c");
-    let both = compiled(folder.path(), "tests/verbs/mapped.c");
+    let stores = compiled_by_gcc(folder.path(), &["tests/forth/stores.c"]);
+    let both = compiled_by_gcc(folder.path(), &["tests/verbs/mapped.c"]);
     let mut met = Met::default();
     met.told(&on_two_nodes(&stores, &["-", "errors"]));
     for what in ["descriptor", "nowhere", "add", "limits", "part"] {

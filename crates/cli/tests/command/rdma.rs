@@ -281,10 +281,11 @@ fn the_second_look_finds_what_came_before_the_interrupt_was_enabled() {
 #[test]
 fn a_lost_credit_costs_time_and_the_last_one_is_told() {
     let line = "-n 2 -m forth builtin:rdma-stream 4096 60";
-    let told = report(&format!("--fault lane.credit=0.2@0 {line}"));
+    let told = report(&format!("--judge --fault lane.credit=0.2@0 {line}"));
     let (lost, spoilt) =
         (counter(&told, 0, "rx.credit_errors"), counter(&told, 0, "rx.symbols_spoilt"));
     assert!(lost > 5 && lost == spoilt, "{lost} of {spoilt}");
+    assert_eq!(told["judged"]["silent_nodes"], 2, "the judge says that it has fallen silent");
     assert_eq!(counter(&told, 1, "rx.messages"), 62);
     let plain = report(line);
     assert!(told["simulated_ns"].as_f64() > plain["simulated_ns"].as_f64());

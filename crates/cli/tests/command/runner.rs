@@ -74,6 +74,15 @@ pub fn compiled(folder: &Path, source: &str) -> PathBuf {
     program
 }
 
+/// A program with verbs or `forth.h`, compiled in `folder` as a user would, of these sources.
+pub fn compiled_by_gcc(folder: &Path, sources: &[&str]) -> PathBuf {
+    let program = folder.join(Path::new(sources[0]).file_stem().unwrap());
+    let mut gcc = Command::new("gcc");
+    gcc.current_dir(root()).args(["-O1", "-Wall", "-Wextra", "-Werror", "-Iinclude"]);
+    ended(gcc.args(sources).args(["-libverbs", "-o"]).arg(&program)).went_well();
+    program
+}
+
 /// `sunstar run` with the words of `line`, split at blanks.
 pub fn run(line: &str) -> Ended {
     sunstar(["run"].into_iter().chain(line.split_whitespace()))

@@ -1,23 +1,8 @@
 //! Programs that use verbs on machine `forth`: Debian's own, and misuses.
 
-use crate::runner::{command, ended, root, Ended};
+use crate::runner::{command, compiled_by_gcc, ended, root, Ended};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn compiled(folder: &Path, source: &str) -> PathBuf {
-    let output = folder.join(Path::new(source).file_stem().unwrap());
-    let cc = Command::new("gcc")
-        .current_dir(root())
-        .args(["-O1", "-Wall", "-Wextra", "-Werror"])
-        .arg(source)
-        .arg("-o")
-        .arg(&output)
-        .arg("-libverbs")
-        .output()
-        .expect("there is gcc");
-    assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
-    output
-}
 
 fn forth(options: &[&str], words: &[&str]) -> Ended {
     ended(command().args(["run", "-m", "forth"]).args(options).args(words))
@@ -68,7 +53,7 @@ fn the_device_is_there() {
 #[test]
 fn misuses_are_the_same_on_threads() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "tests/verbs/misuse.c");
+    let program = compiled_by_gcc(folder.path(), &["tests/verbs/misuse.c"]);
     let program = program.to_str().unwrap();
     let one = forth(&["-n", "2"], &[program]);
     assert_eq!(hash(&forth(&["-n", "2", "-t", "2"], &[program])), hash(&one));
@@ -77,7 +62,7 @@ fn misuses_are_the_same_on_threads() {
 #[test]
 fn the_example_writes() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "examples/rdma/verbs_write.c");
+    let program = compiled_by_gcc(folder.path(), &["examples/rdma/verbs_write.c"]);
     let program = program.to_str().unwrap();
     for bytes in ["8", "4099"] {
         let words = [program, "20", bytes];
@@ -99,7 +84,7 @@ fn the_example_writes() {
 #[test]
 fn writes_of_any_length_arrive_between_any_addresses() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "tests/verbs/bytes.c");
+    let program = compiled_by_gcc(folder.path(), &["tests/verbs/bytes.c"]);
     let words = ["-n", "2", program.to_str().unwrap()];
     let on = |options: &[&str]| {
         let run = ended(command().arg("run").args(options).args(words));
@@ -123,7 +108,7 @@ fn writes_of_any_length_arrive_between_any_addresses() {
 #[test]
 fn completions_are_events() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "tests/verbs/events.c");
+    let program = compiled_by_gcc(folder.path(), &["tests/verbs/events.c"]);
     let program = program.to_str().unwrap();
     for words in [&[program, "4"][..], &[program, "4", "poll"]] {
         let model = forth(&["-n", "2"], words);
@@ -140,7 +125,7 @@ fn completions_are_events() {
 #[test]
 fn a_large_region_is_opened_where_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "tests/verbs/large.c");
+    let program = compiled_by_gcc(folder.path(), &["tests/verbs/large.c"]);
     let program = program.to_str().unwrap();
     // More runs of pages than the library has room for. 8 bytes are stored by the process itself.
     for words in [[program, "10", "8"], [program, "300", "8"], [program, "300", "4096"]] {
@@ -160,7 +145,7 @@ fn messages_of_programs_are_judged() {
         ("tests/verbs/events.c", ["4", "poll"], 4 * 16),
         ("examples/rdma/verbs_write.c", ["10", "4099"], 20),
     ] {
-        let program = compiled(folder.path(), source);
+        let program = compiled_by_gcc(folder.path(), &[source]);
         let words = [&[program.to_str().unwrap()][..], &words].concat();
         let judged = forth(&["-n", "2", "--judge"], &words);
         let (_, line) = judged.stdout.split_once("Judged").unwrap_or_else(|| panic!("{judged:?}"));
@@ -176,7 +161,7 @@ fn messages_of_programs_are_judged() {
 #[test]
 fn the_judge_finds_a_source_that_changed() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "tests/verbs/large.c");
+    let program = compiled_by_gcc(folder.path(), &["tests/verbs/large.c"]);
     let words = [program.to_str().unwrap(), "20", "4096", "change"];
     assert_eq!(forth(&["-n", "2"], &words).code, 0);
     let judged = forth(&["-n", "2", "--judge"], &words);
@@ -188,7 +173,7 @@ fn the_judge_finds_a_source_that_changed() {
 #[test]
 fn instruments_know_verbs() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "examples/rdma/verbs_write.c");
+    let program = compiled_by_gcc(folder.path(), &["examples/rdma/verbs_write.c"]);
     let [pcap, timeline] = ["verbs.pcapng", "verbs.pftrace"].map(|name| folder.path().join(name));
     let options =
         ["--full", "--pcap", pcap.to_str().unwrap(), "--trace", timeline.to_str().unwrap()];
@@ -230,7 +215,7 @@ fn packets(capture: &[u8]) -> usize {
 #[test]
 fn registered_memory_may_be_given_back() {
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), "tests/verbs/gone.c");
+    let program = compiled_by_gcc(folder.path(), &["tests/verbs/gone.c"]);
     let program = program.to_str().unwrap();
     for (what, said) in [
         ("nothing", "written: success\n"),

@@ -6,7 +6,7 @@
 //! SOAK_FIRST=17 SOAK_SEEDS=1 cargo test -p cli --test command alpu::random -- --ignored    one seed
 //! ```
 
-use crate::runner::{command, ended, root, Ended};
+use crate::runner::{command, compiled, ended, root, Ended};
 use crate::soak::quoted;
 use crate::units::MACHINE;
 use crate::usage_errors::installation;
@@ -124,10 +124,7 @@ impl Programs {
     fn new() -> Programs {
         let programs = Programs { folder: tempfile::tempdir().unwrap(), installation: root() };
         for source in ["tests/soak/queues.c", "tests/soak/random.c"] {
-            let mut cc = Command::new(env!("CARGO_BIN_EXE_sunstar"));
-            cc.current_dir(root()).env("SUNSTAR_ROOT", root());
-            let flags = ["cc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", source, "-o"];
-            ended(cc.args(flags).arg(programs.compiled(source))).went_well();
+            compiled(programs.folder.path(), source);
         }
         programs
     }
