@@ -17,7 +17,7 @@ use crate::types::{
 use std::collections::{BTreeMap, VecDeque};
 
 /// A match entry (s3.9).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     criteria: Criteria,
     unlink: bool,
@@ -26,7 +26,7 @@ struct Entry {
 }
 
 /// A memory descriptor and what has become of it (s3.10).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Memory {
     md: Md,
     unlink: bool,
@@ -91,7 +91,7 @@ impl Memory {
 }
 
 /// An event queue (s3.11).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Queue {
     waiting: VecDeque<Event>,
     slots: usize,
@@ -100,7 +100,7 @@ struct Queue {
 }
 
 /// An operation under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Operation {
     md: u32,
     /// The queue that gets END, if anyone does.
@@ -110,7 +110,7 @@ struct Operation {
 }
 
 /// The interface of one process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Process {
     id: Id,
     uid: u32,
@@ -191,6 +191,10 @@ impl Process {
     pub fn descriptor(&self, handle: u32) -> Option<Descriptor> {
         self.mds.get(&handle).map(|md| Descriptor { handle, number: md.number })
     }
+    /// The description of a handle's descriptor as it is now.
+    pub fn described(&self, handle: u32) -> Option<&Md> {
+        self.mds.get(&handle).map(|memory| &memory.md)
+    }
     /// True if a handle names a match entry, descriptor or event queue.
     pub fn has(&self, handle: u32) -> [bool; 3] {
         [
@@ -230,6 +234,11 @@ impl Process {
             queue.waiting.pop_front();
             queue.dropped = true;
         }
+    }
+
+    /// The next event of a queue, for a process that has no library (s3.11).
+    pub fn take_event(&mut self, eq: u32) -> Option<Event> {
+        self.eqs.get_mut(&eq)?.waiting.pop_front()
     }
 
     /// The process has asked for the next event (s3.11) and got this, and whether events before it were lost.

@@ -1,5 +1,5 @@
 /* Accelerated processes: dialogues of a user-level library, the engines and the firmware. Which entry takes a
- * message is held against the specification elsewhere (worlds.c). */
+ * message is held against the specification elsewhere (tests/matching). */
 #include <string.h>
 
 #include "accel.h"

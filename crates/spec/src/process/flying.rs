@@ -13,14 +13,14 @@ pub(super) enum Of {
     Neither,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Step {
     Post(Option<u32>, Event, Of),
     Count(Register, u64),
 }
 
 /// Contents of one word.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Word {
     steps: Vec<Step>,
     ended: Vec<(Key, bool)>,
@@ -29,7 +29,7 @@ struct Word {
 }
 
 /// Words on their way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flying {
     /// Acts of the firmware are kept for the next word.
     keeping: bool,
