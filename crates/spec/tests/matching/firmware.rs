@@ -251,7 +251,7 @@ pub fn built() -> &'static Path {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let build = root.join("build/firmware");
         let mut make = Command::new("make");
-        make.args(["--silent", "matching", "-C"]).arg(root.join("firmware/seastar"));
+        make.args(["--silent", "-C"]).arg(root.join("firmware/seastar/tests/matching"));
         make.arg(format!("BUILD={}", build.display()));
         assert!(make.env_remove("MAKEFLAGS").status().expect("there is make").success());
         build.join("native")
