@@ -3,7 +3,6 @@
 
 use crate::collective::parts::Parts;
 use crate::collective::{allgather, allreduce, alltoall, barrier, bcast};
-use crate::comm::numbering::none_left;
 use crate::comm::{CommId, Comms, OnError, ENDING};
 use crate::constant;
 use crate::datatype::items::Items;
@@ -237,7 +236,7 @@ impl Process {
         let mut agreed = vec![0; free.len()];
         self.read(buffer.va, &mut agreed)?;
         self.p2p.local.give_buffer(buffer);
-        let number = Comms::lowest(&agreed).ok_or_else(none_left)?;
+        let number = Comms::lowest(&agreed).ok_or_else(Comms::none_left)?;
         Ok(members.map(|(rank, members)| self.p2p.comms.add(parent, number, rank, members)))
     }
 

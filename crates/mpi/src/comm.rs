@@ -14,7 +14,6 @@ use topology::Cartesian;
 pub(crate) mod attributes;
 pub(crate) mod graph;
 pub(crate) mod group;
-pub(crate) mod numbering;
 pub(crate) mod topology;
 
 /// Names a communicator of one process.
@@ -237,6 +236,10 @@ impl Comms {
     /// The same, to be changed.
     pub fn get_mut(&mut self, id: CommId) -> Result<&mut Comm> {
         self.table.get_mut(id.0.into()).ok_or_else(Self::invalid)
+    }
+    /// Error where all numbers are in use.
+    pub fn none_left() -> Error {
+        Error::new(constant::ERR_OTHER, "no communicator is left; free some (MPI_Comm_free)")
     }
     fn invalid() -> Error {
         Error::new(constant::ERR_COMM, "the communicator was freed or never existed")

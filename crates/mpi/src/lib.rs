@@ -18,8 +18,8 @@
 //! | `datatype`, `reduction` | where an item's bytes lie, how types are made; what operations make of items |
 //! | `local` | its time, its memory (`scratch`), its place in the world |
 //!
-//! A part knows only those in the lines below it (decision 0112), but `comm::numbering`, which is a
-//! collective operation; `completion`, `callback` and the facade take the whole process.
+//! A part knows only those in the lines below it (decision 0112); `completion`, `callback` and the facade
+//! take the whole process.
 
 mod api;
 mod call;

@@ -23,7 +23,7 @@ impl Core {
         if self.pipeline.next() < self.limit {
             return None;
         }
-        self.forget_record();
+        self.idle_loop.forget_record();
         if self.registers.msr & MSR_WE != 0 {
             let wake = self.wake_cycle();
             if wake >= self.until {

@@ -15,7 +15,12 @@ use crate::timing::predictor::Predictor;
 use crate::timing::{IssueSlot, Pipeline};
 use crate::translate::HOT;
 use crate::{Fault, FaultKind, Timing};
+use blocks::LastExit;
 use des::{Clock, Time};
+
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+pub(crate) mod blocks;
+pub(crate) mod loops;
 
 /// Configuration of a core.
 #[derive(Clone, Debug)]
@@ -130,7 +135,7 @@ pub struct Core {
     /// Executions of an address before it is translated; 0: never.
     pub(crate) hot: u32,
     /// Last exit from translated code.
-    pub(crate) left: crate::translate::Stop,
+    pub(crate) last_exit: LastExit,
     pub(crate) idle_loop: IdleLoop,
     pub(crate) unit: Unit,
     pub(crate) tlb: Tlb,
@@ -177,7 +182,7 @@ impl Core {
             calm_limit: IssueSlot::first_of(0),
             started: 0,
             hot: HOT,
-            left: Default::default(),
+            last_exit: LastExit::default(),
             idle_loop: IdleLoop::new(false),
             account: Account::new(),
         }

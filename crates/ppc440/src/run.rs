@@ -43,7 +43,7 @@ impl Core {
         // The code is kept beside the core, which changes.
         let Some(text) = self.icache.text.take() else { unreachable!("only one call at a time") };
         let watched = P::ON || P::STEPS;
-        let mut pieces = if watched { None } else { Translator::take(self, &text) };
+        let mut pieces = if watched { None } else { Translator::take(&mut self.blocks(), &text) };
         let gone_on = pieces.as_deref_mut().and_then(|own| self.go_on(bus, own, &text, probe));
         let stop = match gone_on {
             Some(stop) => stop,
@@ -60,7 +60,7 @@ impl Core {
             self.write_last(bus);
         }
         // Whatever happens before the next call may disturb an iteration.
-        self.forget_record();
+        self.idle_loop.forget_record();
         stop
     }
 
@@ -78,8 +78,8 @@ impl Core {
             || self.pipeline.next() >= self.limit
             || self.idle_loop.recording()
             || self.fetched(text).is_none();
-        let code = if up { None } else { self.left_at(own) };
-        match self.go_through(bus, own, text, code?) {
+        let code = if up { None } else { own.goes_on(&self.blocks()) };
+        match own.go_through(&mut self.blocks(), bus, text, code?) {
             Ran::With(_, Flow::Retry) => Some(Stop::Until),
             Ran::With(op, flow) => {
                 // SAFETY: it lies in the text, which is held here.
@@ -175,7 +175,7 @@ impl Core {
         };
         loop {
             let mut one = false;
-            let ran = self.run_blocks(bus, pieces, text);
+            let ran = pieces.run(&mut self.blocks(), bus, text);
             self.pipeline.settle();
             match ran {
                 Ran::Enough => return None,

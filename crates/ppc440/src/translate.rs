@@ -17,7 +17,8 @@
 //! blocks for hosts of the architecture x86-64 that run Linux; elsewhere everything is interpreted.
 
 use crate::code::Text;
-use crate::core::{Core, Flow};
+use crate::core::blocks::{self, Address, View};
+use crate::core::Flow;
 use crate::decode::Op;
 use crate::timing::pipeline_state::PipelineState;
 use access::Visit;
@@ -56,7 +57,7 @@ const MOST: usize = 1 << 16;
 
 /// Enters a block, with so many slots left to the limit.
 type Enter = extern "sysv64" fn(
-    core: *mut Core,
+    core: Address,
     code: *const u8,
     slots: u64,
     history: *const u8,
@@ -139,16 +140,6 @@ impl Numbers {
     }
 }
 
-/// Last exit of a core from blocks, and the core's state then.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Stop {
-    /// The translator's serial number.
-    of: u64,
-    exit: usize,
-    pc: u32,
-    slot: u64,
-}
-
 fn next_serial() -> u64 {
     static SERIAL: AtomicU64 = AtomicU64::new(1);
     SERIAL.fetch_add(1, Ordering::Relaxed) // it only has to differ
@@ -204,8 +195,8 @@ impl Translator {
     /// This thread's for a core; `None` if the core is not to be translated, or if the system gives no
     /// memory for code.
     #[inline]
-    pub fn take(core: &mut Core, text: &Arc<Text>) -> Option<Box<Translator>> {
-        if core.hot == 0 {
+    pub fn take(core: &mut View<'_>, text: &Arc<Text>) -> Option<Box<Translator>> {
+        if core.hot() == 0 {
             return None;
         }
         match LAST.take() {
@@ -215,7 +206,7 @@ impl Translator {
     }
     #[cold]
     fn look(
-        core: &mut Core,
+        core: &mut View<'_>,
         text: &Arc<Text>,
         last: Option<Box<Translator>>,
     ) -> Option<Box<Translator>> {
@@ -229,7 +220,7 @@ impl Translator {
             }
             let translator = Translator::new(core, text);
             if translator.is_none() {
-                core.hot = 0;
+                core.never_translate();
             }
             translator.map(Box::new)
         })
@@ -242,13 +233,13 @@ impl Translator {
         }
         LAST.set(Some(self));
     }
-    fn new(core: &Core, text: &Arc<Text>) -> Option<Translator> {
+    fn new(core: &View<'_>, text: &Arc<Text>) -> Option<Translator> {
         let mut arena = Arena::new(ROOM.get())?;
-        let thunk = thunk::thunk(arena.next(), core.tlb.block_bits);
+        let thunk = thunk::thunk(arena.next(), core.block_bits());
         let enter = arena.put(&thunk.code)?;
         Some(Translator {
             text: text.clone(),
-            block_bits: core.tlb.block_bits,
+            block_bits: core.block_bits(),
             serial: next_serial(),
             full: false,
             begin: arena.next(),
@@ -265,12 +256,12 @@ impl Translator {
             lately: Box::new([Lately::NONE; LATELY]),
         })
     }
-    fn serves(&self, core: &Core, text: &Arc<Text>) -> bool {
-        Arc::ptr_eq(&self.text, text) && self.block_bits == core.tlb.block_bits
+    fn serves(&self, core: &View<'_>, text: &Arc<Text>) -> bool {
+        Arc::ptr_eq(&self.text, text) && self.block_bits == core.block_bits()
     }
     /// Code that begins at `pc`; made if it is often requested.
     #[inline]
-    fn start(&mut self, core: &Core, pc: u32, pipeline_state: PipelineState) -> Start {
+    fn start(&mut self, core: &View<'_>, pc: u32, pipeline_state: PipelineState) -> Start {
         let lately = &self.lately[Lately::place(pc, pipeline_state)];
         if lately.pc == pc && lately.pipeline_state == pipeline_state {
             return lately.start;
@@ -278,7 +269,7 @@ impl Translator {
         self.find(core, pc, pipeline_state)
     }
     #[inline(never)]
-    fn find(&mut self, core: &Core, pc: u32, pipeline_state: PipelineState) -> Start {
+    fn find(&mut self, core: &View<'_>, pc: u32, pipeline_state: PipelineState) -> Start {
         self.full |= self.starts.len() > MOST || self.numbers.0.len() > MOST;
         if self.full {
             return Start::Asked(0);
@@ -288,7 +279,7 @@ impl Translator {
         let start = self.starts.entry(key).or_insert(Start::Asked(0));
         if let Start::Asked(times) = start {
             *times += 1;
-            if *times < core.hot {
+            if *times < core.hot() {
                 return *start;
             }
             self.make(core, pc, pipeline_state, number);
@@ -303,7 +294,7 @@ impl Translator {
         start
     }
     #[cold]
-    fn make(&mut self, core: &Core, pc: u32, pipeline_state: PipelineState, number: u32) {
+    fn make(&mut self, core: &View<'_>, pc: u32, pipeline_state: PipelineState, number: u32) {
         let site = Site {
             at: self.arena.next(),
             thunk: self.thunk,
@@ -333,122 +324,86 @@ impl Translator {
         self.quick.fill(Quick::NONE);
         self.lately.fill(Lately::NONE);
     }
-    /// The block that follows an exit by which a core has left.
-    #[cold]
-    fn know(&mut self, left: Stop, code: *const u8) {
-        if let Some(exit) = self.exits.get_mut(left.exit).filter(|_| left.of == self.serial) {
-            // A return does not always have the same target.
-            if exit.pc.is_some() {
-                exit.code = code;
-            }
-        }
-    }
     /// Lets an exit that was taken lead to the block that begins there, if there is one.
     #[inline(never)]
-    fn link(&mut self, core: &Core, exit: usize, jump: *const u8) {
-        let (pc, pipeline_state) = (core.registers.pc, self.exits[exit].pipeline_state);
-        if let Start::Block(code) = self.start(core, pc, pipeline_state) {
+    fn link(&mut self, core: &View<'_>, exit: usize, jump: *const u8) {
+        let pipeline_state = self.exits[exit].pipeline_state;
+        if let Start::Block(code) = self.start(core, core.pc(), pipeline_state) {
             if let Some(Exit { then: then @ Then::Next(Some(_)), .. }) = self.exits.get_mut(exit) {
                 *then = Then::Next(None);
                 self.arena.link(jump, code);
             }
         }
     }
-}
 
-impl Core {
-    /// Sets the number of executions after which code is translated; 0: never. It changes only the speed of
-    /// the simulation.
-    pub fn set_translation(&mut self, times: u32) {
-        self.hot = times;
-    }
-
-    /// Runs blocks from the next instruction on, whose line is in the text and the cache.
-    pub(crate) fn run_blocks<B: Bus>(
-        &mut self,
-        bus: &mut B,
-        own: &mut Translator,
-        text: &Text,
-    ) -> Ran {
-        let quiet = self.unit.replay.count == 0 && self.unit.filled <= self.pipeline.cycle();
-        if !quiet || own.block_bits != self.tlb.block_bits {
+    /// Runs blocks from the core's next instruction on, whose line is in the text and the cache.
+    pub fn run<B: Bus>(&mut self, core: &mut View<'_>, bus: &mut B, text: &Text) -> Ran {
+        if !core.is_quiet() || self.block_bits != core.block_bits() {
             return Ran::Cold;
         }
-        if let Some(code) = self.left_at(own) {
-            return self.go_through(bus, own, text, code);
+        if let Some(code) = self.goes_on(core) {
+            return self.go_through(core, bus, text, code);
         }
-        self.pipeline.settle();
-        let Some(pipeline_state) = self.pipeline.pipeline_state() else { return Ran::Cold };
-        match own.start(self, self.registers.pc, pipeline_state) {
+        let Some(pipeline_state) = core.pipeline_state() else { return Ran::Cold };
+        match self.start(core, core.pc(), pipeline_state) {
             Start::Asked(_) => Ran::Cold,
             Start::Interpret => Ran::Up,
             Start::Block(code) => {
-                if self.stands(own) {
-                    own.know(self.left, code);
+                if let Some(exit) = core.last_exit(self.serial) {
+                    self.know(exit, code);
                 }
-                self.go_through(bus, own, text, code)
+                self.go_through(core, bus, text, code)
             }
         }
     }
-    /// True if it has left blocks where a line begins, because an observer needs to know of it.
-    pub(crate) fn has_come_to_line(&self) -> bool {
-        let Stop { pc, slot, .. } = self.left;
-        let left = slot == self.pipeline.slot && pc == self.registers.pc;
-        left && self.pipeline.next() < self.limit
-    }
-    /// True if the core is where it left this translator's blocks.
-    #[inline]
-    fn stands(&self, own: &Translator) -> bool {
-        let Stop { of, pc, slot, .. } = self.left;
-        slot == self.pipeline.slot && pc == self.registers.pc && of == own.serial
+    /// The block that follows an exit by which a core has left.
+    #[cold]
+    fn know(&mut self, exit: usize, code: *const u8) {
+        if let Some(exit) = self.exits.get_mut(exit) {
+            // A return does not always have the same target.
+            if exit.pc.is_some() {
+                exit.code = code;
+            }
+        }
     }
     /// The block that goes on where the core is, if it has left blocks there and that is known.
     #[inline]
-    pub(crate) fn left_at(&self, own: &Translator) -> Option<*const u8> {
-        let quiet = self.unit.replay.count == 0 && self.unit.filled <= self.pipeline.cycle();
-        if !quiet || !self.stands(own) || own.block_bits != self.tlb.block_bits {
+    pub fn goes_on(&self, core: &View<'_>) -> Option<*const u8> {
+        if !core.is_quiet() || self.block_bits != core.block_bits() {
             return None;
         }
-        let code = own.exits[self.left.exit].code;
+        let code = self.exits[core.last_exit(self.serial)?].code;
         (!code.is_null()).then_some(code)
     }
-    /// Runs blocks from `code` on, and what they leave to the load and store unit (`access`). The pipeline
-    /// is not updated meanwhile: it gets its state at the end.
+    /// Runs blocks from `code` on, and what they leave to the load and store unit (`access`).
     #[inline]
-    pub(crate) fn go_through<B: Bus>(
+    pub fn go_through<B: Bus>(
         &mut self,
+        core: &mut View<'_>,
         bus: &mut B,
-        own: &mut Translator,
         text: &Text,
         code: *const u8,
     ) -> Ran {
-        let base = self.pipeline.cycle();
-        self.pipeline.forget();
-        let (enter, core): (_, *mut Core) = (own.enter, self);
-        let history = self.predictor.history.as_ptr();
-        let slots = self.limit.0.wrapping_sub(base << 3);
-        let table = Visit::<B>::TABLE;
-        let mut visit = Visit { table, core, bus, own, text, ran: None, panic: None };
-        let Left { exit, slots } = enter(core, code, slots, history, (&raw mut visit).cast());
-        let Visit { own, ran, panic, .. } = visit;
+        let (address, slots, history) = core.begin();
+        let (enter, table) = (self.enter, Visit::<B>::TABLE);
+        let mut visit =
+            Visit { table, core: address, bus, own: self, text, ran: None, panic: None };
+        let Left { exit, slots } = enter(address, code, slots, history, (&raw mut visit).cast());
+        let Visit { ran, panic, .. } = visit;
         if let Some(ended) = ran {
             if let Some(panic) = panic {
                 resume_unwind(panic);
             }
             return ended;
         }
-        let (number, base) = (exit as usize, self.limit.0.wrapping_sub(slots) >> 3);
-        let exit = &own.exits[number];
-        self.counters.instructions += u64::from(exit.instructions);
-        if let Some(pc) = exit.pc {
-            self.registers.pc = pc;
-        }
-        self.pipeline.assume_later(base + u64::from(exit.cycles), exit.pipeline_state);
-        let (pc, slot) = (self.registers.pc, self.pipeline.slot);
-        self.left = Stop { of: own.serial, exit: number, pc, slot };
-        match exit.then {
+        let (number, base) = (exit as usize, core.cycle_before_limit(slots));
+        let Exit { pc, cycles, pipeline_state, instructions, ref then, .. } = self.exits[number];
+        let cycle = base + u64::from(cycles);
+        let exit = blocks::Exit { pc, cycle, pipeline_state, instructions };
+        core.end(exit, self.serial, number);
+        match *then {
             Then::Next(None) => {}
-            Then::Next(Some(jump)) => own.link(self, number, jump),
+            Then::Next(Some(jump)) => self.link(core, number, jump),
             Then::Interpret | Then::Access { .. } => return Ran::Up,
         }
         Ran::Enough

@@ -1,7 +1,8 @@
 //! Substitute for `translate` without pieces: for hosts other than x86-64 with Linux.
 
 use crate::code::Text;
-use crate::core::{Core, Flow};
+use crate::core::blocks::View;
+use crate::core::Flow;
 use crate::decode::Op;
 use bus::Bus;
 use std::sync::Arc;
@@ -18,45 +19,32 @@ pub(crate) enum Ran {
     Cold,
 }
 
-/// See `translate`.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Stop;
-
 /// There is none.
 pub(crate) enum Translator {}
 
 impl Translator {
-    pub fn take(_: &mut Core, _: &Arc<Text>) -> Option<Box<Translator>> {
+    pub fn take(_: &mut View<'_>, _: &Arc<Text>) -> Option<Box<Translator>> {
         None
     }
     pub fn give_back(self: Box<Translator>) {
+        match *self {}
+    }
+    pub fn run<B: Bus>(&mut self, _: &mut View<'_>, _: &mut B, _: &Text) -> Ran {
+        match *self {}
+    }
+    pub fn goes_on(&self, _: &View<'_>) -> Option<*const u8> {
+        match *self {}
+    }
+    pub fn go_through<B: Bus>(
+        &mut self,
+        _: &mut View<'_>,
+        _: &mut B,
+        _: &Text,
+        _: *const u8,
+    ) -> Ran {
         match *self {}
     }
 }
 
 /// Does nothing: on this host nothing is ever translated.
 pub fn set_room_for_translations(_bytes: usize) {}
-
-impl Core {
-    /// Does nothing: on this host nothing is ever translated.
-    pub fn set_translation(&mut self, _times: u32) {}
-
-    pub(crate) fn has_come_to_line(&self) -> bool {
-        true
-    }
-    pub(crate) fn run_blocks<B: Bus>(&mut self, _: &mut B, own: &mut Translator, _: &Text) -> Ran {
-        match *own {}
-    }
-    pub(crate) fn left_at(&self, own: &Translator) -> Option<*const u8> {
-        match *own {}
-    }
-    pub(crate) fn go_through<B: Bus>(
-        &mut self,
-        _: &mut B,
-        own: &mut Translator,
-        _: &Text,
-        _: *const u8,
-    ) -> Ran {
-        match *own {}
-    }
-}

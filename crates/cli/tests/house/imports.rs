@@ -162,6 +162,28 @@ fn circles_of_imports_stay_small() {
     }
 }
 
+/// Rooms that reach a core by a view alone.
+const VIEWERS: &[&str] = &["translate", "untranslated", "idle_loop"];
+
+#[test]
+fn translation_and_fast_forward_reach_a_core_by_their_views() {
+    let modules = modules("ppc440");
+    let is_viewer =
+        |module: &Module| module.first().is_some_and(|name| VIEWERS.contains(&name.as_str()));
+    let rooms: Vec<_> = modules.iter().filter(|(module, _)| is_viewer(module)).collect();
+    assert!(rooms.len() > 8, "ppc440 has moved: {} files", rooms.len());
+    let words = |code: &str| {
+        code.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "Core")
+    };
+    for (module, code) in rooms {
+        assert!(
+            !words(code),
+            "{} names Core; core::blocks and core::loops have views",
+            module.join("/")
+        );
+    }
+}
+
 #[test]
 fn imports_are_read() {
     let joined = |tree: &str| paths(tree).iter().map(|path| path.join("::")).collect::<Vec<_>>();

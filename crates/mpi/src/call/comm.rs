@@ -2,7 +2,7 @@
 
 use super::arguments::int;
 use super::handler::{Answer, Begun};
-use crate::comm::numbering;
+use crate::collective::numbering;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};

@@ -1,9 +1,9 @@
 //! Execution of the steps that were planned.
 
-use super::on_nic;
 use super::plan::{Collectives, Plan};
 use super::schedule::{Schedule, Step};
-use crate::comm::{numbering, CommId};
+use super::{numbering, on_nic};
+use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::objects::Objects;

@@ -14,6 +14,7 @@ pub(crate) mod barrier;
 pub(crate) mod bcast;
 pub(crate) mod execute;
 pub(crate) mod gather;
+pub(crate) mod numbering;
 mod on_nic;
 pub(crate) mod parts;
 pub(crate) mod plan;

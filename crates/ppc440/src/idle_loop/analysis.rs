@@ -1,7 +1,7 @@
 //! Data flow through a recorded iteration of a polling loop (`iteration` says why it is needed).
 
 use super::Record;
-use crate::core::Core;
+use crate::core::loops::View;
 use crate::decode::{Op, OE, RC};
 use crate::instructions::Kind;
 use crate::storage::arrays::LINE;
@@ -157,7 +157,7 @@ pub(crate) struct Analysis {
 
 impl Analysis {
     /// Begins with the differences at the end of the iteration.
-    pub fn new(core: &Core, record: &Record) -> Analysis {
+    pub fn new(core: &View<'_>, record: &Record) -> Analysis {
         let mut all = Analysis {
             registers: [Value::Same; 33],
             items: Vec::new(),
@@ -167,7 +167,7 @@ impl Analysis {
             written: 0,
         };
         for register in 0..32u8 {
-            if record.start.registers.gpr(register) != core.registers.get(register) {
+            if record.start.registers.gpr(register) != core.registers().get(register) {
                 all.registers[usize::from(register)] = all.item(Item::Register(register));
             }
         }
@@ -178,7 +178,7 @@ impl Analysis {
                 continue;
             }
             let before = step.before;
-            let value = if before == core.dcache.word(offset) {
+            let value = if before == core.data_cache().word(offset) {
                 Value::Same
             } else {
                 all.item(Item::Word(offset, little))
@@ -318,24 +318,24 @@ impl Analysis {
     }
 }
 
-impl Core {
+impl View<'_> {
     /// Destination of a load or store of that form, on the simple paths; `None` on any other path.
-    pub(crate) fn place_of(&self, addr: u32, form: Form) -> Option<Location> {
-        let mapped = self.tlb.mapped(addr)?;
+    pub fn place_of(&self, addr: u32, form: Form) -> Option<Location> {
+        let mapped = self.tlb().mapped(addr)?;
         let need = if form.write { page::WRITE } else { page::READ };
         if mapped.flags() & need == 0 || !is_single(addr, form.len.into()) {
             return None;
         }
         let little = mapped.flags() & page::LITTLE != 0;
         if mapped.flags() & page::INHIBITED != 0 {
-            let real = self.tlb.real(mapped, addr);
+            let real = self.tlb().real(mapped, addr);
             let gathers = self.gathers(mapped.flags());
             return Some(Location::Uncached { real, little, gathers });
         }
         if form.write && mapped.flags() & page::THROUGH != 0 {
             return None;
         }
-        let index = self.dcache.hinted(self.tlb.line(mapped, addr))?;
+        let index = self.data_cache().hinted(self.tlb().line(mapped, addr))?;
         Some(Location::Cached { offset: index * LINE + addr as usize % 32, little })
     }
 }

@@ -18,7 +18,8 @@ mod path;
 use super::analysis::{self, memory_access, Analysis, Item, Location, Step, Value};
 use super::Record;
 use crate::code::Text;
-use crate::core::{Core, Counters};
+use crate::core::loops::{Last, View};
+use crate::core::Counters;
 use crate::outside::probe::Observation;
 use crate::registers::Snapshot;
 use crate::semantics::memory::doublewords;
@@ -67,10 +68,7 @@ pub(crate) struct Iteration {
     free: [Time; 2],
     free_start: [Time; 2],
     registers: Snapshot,
-    /// Distance of the last issue from the end.
-    issue: u64,
-    next: u32,
-    bubble: u64,
+    ended: Last,
     /// Increments of the counters in one iteration.
     counts: Counters,
     epoch: u64,
@@ -104,12 +102,12 @@ pub(crate) struct Iteration {
 
 impl Iteration {
     /// The iteration that was recorded and ends now; `None` if it is not repeatable.
-    pub fn new<B: Bus>(core: &Core, bus: &mut B, record: &Record) -> Option<Iteration> {
+    pub fn new<B: Bus>(core: &View<'_>, bus: &mut B, record: &Record) -> Option<Iteration> {
         let start = &record.start;
         let free = bus.free()?;
-        let counts = difference(&core.counters, &start.counters);
+        let counts = difference(core.counters(), &start.counters);
         let rare = [counts.icache_misses, counts.dcache_misses, counts.writebacks];
-        let (was, is) = (start.pipeline.cycle(), core.pipeline.cycle());
+        let (was, is) = (start.pipeline.cycle(), core.pipeline().cycle());
         let branches = record
             .steps
             .iter()
@@ -118,44 +116,42 @@ impl Iteration {
             || rare != [0; 3]
             || counts.exceptions != 0
             || counts.gathered_stores != 0
-            || !core.registers.equal_others(&start.registers)
-            || !core.unit.same_phase(is, &start.unit, was)
+            || !core.registers().equal_others(&start.registers)
+            || !core.unit().same_phase(is, &start.unit, was)
             || wait(start.free, core.edge(was)) != wait(free, core.edge(is))
-            || branches.clone().any(|branch| !core.predictor.is_in(branch.pc, branch.state))
+            || branches.clone().any(|branch| !core.predictor().is_in(branch.pc, branch.state))
         {
             return None;
         }
         let mut all = Analysis::new(core, record);
         record.steps.iter().try_for_each(|step| all.step(step))?;
         all.finish()?;
-        if !core.pipeline.same_phase(&start.pipeline, all.awaited) {
+        if !core.pipeline().same_phase(&start.pipeline, all.awaited) {
             return None;
         }
         settle_accesses(bus, &mut all.accesses)?;
         let word = |word: &analysis::Word| {
-            let (offset, value) = (word.offset, core.dcache.word(word.offset));
+            let (offset, value) = (word.offset, core.data_cache().word(word.offset));
             Word { offset, value, same: word.before == value }
         };
         let mut iteration = Iteration {
-            loop_head: core.registers.pc,
+            loop_head: core.pc(),
             period: is - was,
-            pipeline: core.pipeline.phase(),
-            unit: core.unit.under(is),
+            pipeline: core.pipeline().phase(),
+            unit: core.unit().under(is),
             start: start.unit.clone(),
             free,
             free_start: start.free,
-            registers: core.registers.snapshot(),
-            issue: is.wrapping_sub(core.issue),
-            next: core.next,
-            bubble: core.bubble,
+            registers: core.registers().snapshot(),
+            ended: core.last(),
             counts,
-            epoch: core.icache.epoch,
+            epoch: core.fetch_epoch(),
             lines: lines_of(&record.steps),
             branches: branches.collect(),
             path: Path::new(&record.steps, &all.words),
             pages: Vec::new(),
             cached: Vec::new(),
-            ccr0: core.special.ccr0,
+            ccr0: core.ccr0(),
             settled: true,
             words: all.words.iter().map(word).collect(),
             awaited: all.awaited,
@@ -177,17 +173,17 @@ impl Iteration {
     }
 
     /// Keeps where a load or store went.
-    fn keep_place(&mut self, core: &Core, step: &Step) -> Option<()> {
+    fn keep_place(&mut self, core: &View<'_>, step: &Step) -> Option<()> {
         let (Some(form), Some(place)) = (memory_access(step.op.kind), step.place) else {
             return Some(());
         };
-        let page = core.tlb.mapped(step.addr)?;
+        let page = core.tlb().mapped(step.addr)?;
         if self.pages.iter().all(|(_, known)| *known != page) {
             self.pages.push((step.addr, page));
         }
         if let Location::Cached { offset, .. } = place {
             let dirty = if form.write { doublewords(step.addr, form.len.into()) } else { 0 };
-            let line = core.tlb.line(page, step.addr);
+            let line = core.tlb().line(page, step.addr);
             match self.cached.iter_mut().find(|known| known.line == line) {
                 Some(known) => known.dirty |= dirty,
                 None => self.cached.push(Cached { line, index: offset / LINE, dirty }),
@@ -217,7 +213,7 @@ impl Iteration {
 
     /// True if the core, which has arrived at an address, would now execute this iteration, and then again
     /// and again. False where it is likely not to: finding out takes as long as executing an iteration.
-    pub fn is_next<B: Bus>(&mut self, core: &mut Core, bus: &mut B, text: &Text) -> bool {
+    pub fn is_next<B: Bus>(&mut self, core: &mut View<'_>, bus: &mut B, text: &Text) -> bool {
         !self.has_news(bus)
             && self.stands(core, bus)
             && (self.has_values(core, bus) || self.follow(core, bus, text))
@@ -238,35 +234,35 @@ impl Iteration {
     }
 
     /// True if the core would now execute this iteration unless values make it go another way.
-    fn stands<B: Bus>(&self, core: &mut Core, bus: &mut B) -> bool {
-        let cycle = core.pipeline.cycle();
+    fn stands<B: Bus>(&self, core: &mut View<'_>, bus: &mut B) -> bool {
+        let cycle = core.pipeline().cycle();
         let Some(free) = bus.free() else { return false };
-        let predicted = |branch: &Branch| core.predictor.predicts_as(branch.pc, branch.state);
-        core.registers.pc == self.loop_head
-            && core.icache.epoch == self.epoch
+        let predicted = |branch: &Branch| core.predictor().predicts_as(branch.pc, branch.state);
+        core.pc() == self.loop_head
+            && core.fetch_epoch() == self.epoch
             && self.branches.iter().all(predicted)
-            && core.pipeline.same_phase(&self.pipeline, self.awaited)
-            && core.unit.same_phase(cycle, &self.unit, self.pipeline.cycle())
+            && core.pipeline().same_phase(&self.pipeline, self.awaited)
+            && core.unit().same_phase(cycle, &self.unit, self.pipeline.cycle())
             && wait(free, core.edge(cycle)) == wait(self.free, core.edge(self.pipeline.cycle()))
-            && core.icache.holds(core.tlb.fetch_generation, &self.lines)
-            && core.special.ccr0 == self.ccr0
-            && self.pages.iter().all(|&(addr, page)| core.tlb.mapped(addr) == Some(page))
+            && core.holds(&self.lines)
+            && core.ccr0() == self.ccr0
+            && self.pages.iter().all(|&(addr, page)| core.tlb().mapped(addr) == Some(page))
             && self.cached.iter().all(|cached| {
-                core.dcache.hinted_dirty(cached.line, cached.dirty) == Some(cached.index)
+                core.data_cache().hinted_dirty(cached.line, cached.dirty) == Some(cached.index)
             })
     }
 
     /// All values are those with which it can be repeated.
-    fn has_values<B: Bus>(&self, core: &Core, bus: &mut B) -> bool {
+    fn has_values<B: Bus>(&self, core: &View<'_>, bus: &mut B) -> bool {
         let named = (self.awaited | self.written) as u32 & !self.moving;
         let mut registers = (0..32).filter(|register| named >> register & 1 != 0);
         self.settled
-            && core.registers.equal_others(&self.registers)
-            && registers.all(|r| core.registers.get(r) == self.registers.gpr(r))
+            && core.registers().equal_others(&self.registers)
+            && registers.all(|r| core.registers().get(r) == self.registers.gpr(r))
             && self
                 .words
                 .iter()
-                .all(|word| !word.same || core.dcache.word(word.offset) == word.value)
+                .all(|word| !word.same || core.data_cache().word(word.offset) == word.value)
             && self.accesses.iter().all(|(access, _, _)| access.write || answers(bus, access))
     }
 
@@ -291,9 +287,9 @@ impl Iteration {
     }
 
     /// Leaves core and bus as if the iteration had been executed `iterations` times, at least once.
-    pub fn repeat<B: Bus>(&mut self, core: &mut Core, bus: &mut B, iterations: u64) {
+    pub fn repeat<B: Bus>(&mut self, core: &mut View<'_>, bus: &mut B, iterations: u64) {
         let end_cycle = self.pipeline.cycle();
-        let cycle = core.pipeline.cycle() + iterations * self.period;
+        let cycle = core.pipeline().cycle() + iterations * self.period;
         let mut firsts = std::mem::take(&mut self.firsts);
         let mut accesses = std::mem::take(&mut self.last);
         firsts.clear();
@@ -326,19 +322,11 @@ impl Iteration {
         bus.repeat(iterations, &accesses, free);
         (self.firsts, self.last) = (firsts, accesses);
         for branch in &self.branches {
-            core.predictor.leave(branch.pc, branch.state);
+            core.leave_branch(branch.pc, branch.state);
         }
-        core.unit.repeat(cycle, &self.start, &self.unit, end_cycle);
-        core.pipeline.repeat(&self.pipeline, self.written, cycle);
-        core.issue = cycle.wrapping_sub(self.issue);
-        core.next = self.next;
-        core.bubble = self.bubble;
-        let (c, n) = (&mut core.counters, &self.counts);
-        c.instructions += iterations * n.instructions;
-        c.uncached_reads += iterations * n.uncached_reads;
-        c.uncached_writes += iterations * n.uncached_writes;
-        c.branches += iterations * n.branches;
-        c.mispredicts += iterations * n.mispredicts;
+        core.repeat_unit(cycle, &self.start, (&self.unit, end_cycle));
+        core.repeat_pipeline(cycle, &self.pipeline, self.written, self.ended);
+        core.count(iterations, &self.counts);
     }
 }
 
@@ -390,19 +378,19 @@ fn settle_accesses<B: Bus>(bus: &mut B, accesses: &mut [(Access, bool, Value)]) 
     Some(())
 }
 
-fn read(core: &Core, item: Item) -> u32 {
+fn read(core: &View<'_>, item: Item) -> u32 {
     match item {
-        Item::Register(register) => core.registers.get(register),
-        Item::Word(offset, true) => u32::from_le_bytes(core.dcache.word(offset)),
-        Item::Word(offset, false) => u32::from_be_bytes(core.dcache.word(offset)),
+        Item::Register(register) => core.registers().get(register),
+        Item::Word(offset, true) => u32::from_le_bytes(core.data_cache().word(offset)),
+        Item::Word(offset, false) => u32::from_be_bytes(core.data_cache().word(offset)),
     }
 }
 
-fn write(core: &mut Core, item: Item, value: u32) {
+fn write(core: &mut View<'_>, item: Item, value: u32) {
     match item {
-        Item::Register(register) => core.registers.set(register, value),
-        Item::Word(offset, true) => core.dcache.set_word(offset, value.to_le_bytes()),
-        Item::Word(offset, false) => core.dcache.set_word(offset, value.to_be_bytes()),
+        Item::Register(register) => core.set_register(register, value),
+        Item::Word(offset, true) => core.set_word(offset, value.to_le_bytes()),
+        Item::Word(offset, false) => core.set_word(offset, value.to_be_bytes()),
     }
 }
 

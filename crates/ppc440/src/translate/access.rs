@@ -5,7 +5,8 @@
 use super::emit::{Exit, Then};
 use super::{Ran, Start, Translator};
 use crate::code::Text;
-use crate::core::{Core, Flow};
+use crate::core::blocks::{Address, View};
+use crate::core::Flow;
 use crate::decode::Op;
 use crate::instructions::Kind;
 use crate::semantics::caches::storage_synchronise;
@@ -37,7 +38,7 @@ impl After {
 #[repr(C)]
 pub(super) struct Visit<'a, B> {
     pub table: &'static [Function; COUNT],
-    pub core: *mut Core,
+    pub core: Address,
     pub bus: &'a mut B,
     pub own: &'a mut Translator,
     pub text: &'a Text,
@@ -69,7 +70,7 @@ macro_rules! accesses {
                 extern "sysv64" fn function<B: Bus>(visit: *mut (), exit: u64, slots: u64) -> GoOn {
                     // SAFETY: blocks are entered with such a visit, which nobody else uses meanwhile.
                     let visit = unsafe { &mut *visit.cast::<Visit<'_, B>>() };
-                    visit.access(exit as usize, slots, $function)
+                    visit.access(exit as usize, slots, |core, with, at| core.execute(with, at, $function))
                 }
                 function::<B>
             },)*];
@@ -119,9 +120,9 @@ impl<B: Bus> Visit<'_, B> {
         &mut self,
         exit: usize,
         slots: u64,
-        function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
+        execute: impl FnOnce(&mut View<'_>, (&mut B, &Op), (u32, u64, u32)) -> Flow,
     ) -> GoOn {
-        let done = catch_unwind(AssertUnwindSafe(|| self.carry_out(exit, slots, function)));
+        let done = catch_unwind(AssertUnwindSafe(|| self.carry_out(exit, slots, execute)));
         done.unwrap_or_else(|panic| {
             self.panic = Some(panic);
             self.end(Ran::Cold)
@@ -132,55 +133,39 @@ impl<B: Bus> Visit<'_, B> {
         &mut self,
         number: usize,
         slots: u64,
-        function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
+        execute: impl FnOnce(&mut View<'_>, (&mut B, &Op), (u32, u64, u32)) -> Flow,
     ) -> GoOn {
         // SAFETY: the core is this call's: it does not run on in its block.
-        let core = unsafe { &mut *self.core };
+        let mut core = unsafe { self.core.view() };
         let exit = &self.own.exits[number];
         let Then::Access { op, issues, first, .. } = &exit.then else {
             unreachable!("an access has an exit of its own")
         };
-        let base = core.limit.0.wrapping_sub(slots) >> 3;
-        let pc = exit.pc.unwrap_or_default();
-        core.registers.pc = pc;
-        core.counters.instructions += u64::from(exit.instructions);
+        let base = core.cycle_before_limit(slots);
         // SAFETY: it lies in the text, which the translator holds.
         let op = unsafe { &**op };
         let issue = base + u64::from(*issues);
-        core.issue = issue;
-        let flow = function(core, self.bus, op);
-        let mut took = (0, 0);
-        if flow == Flow::Late {
-            took.0 = core.unit.data_at.saturating_sub(issue);
-            took.1 = core.unit.stall.saturating_sub(issue);
-            if core.unit.replay.count != 0 {
-                core.unit.replay_forgotten();
-                core.refresh_limit();
-            }
-        } else if flow != Flow::Next {
-            core.pipeline.assume(base + u64::from(exit.cycles), exit.pipeline_state);
+        let at = (exit.pc.unwrap_or_default(), issue, exit.instructions);
+        let flow = execute(&mut core, (self.bus, op), at);
+        if flow != Flow::Next && flow != Flow::Late {
+            core.assume(base + u64::from(exit.cycles), exit.pipeline_state);
             return self.end(Ran::With(op, flow));
         }
-        core.counters.instructions += 1;
-        let pc = pc.wrapping_add(4);
-        core.registers.pc = pc;
+        let took = core.complete(flow);
         let cycle = issue + took.1;
-        // While a line is filled loads are not quick.
-        let next = if first.took == took && core.unit.filled <= cycle {
+        let next = if first.took == took && core.is_filled(cycle) {
             *first
         } else {
-            match after(core, self.own, number, op, took, base) {
+            match after(&mut core, self.own, number, op, took, base) {
                 Some(next) => next,
                 None => return self.end(Ran::Enough),
             }
         };
-        // The checks of the interpreter before it goes on.
-        let up = cycle << 3 | next.pipeline_state.pipes() >= core.limit.0;
-        if up || pc % 32 == 0 && core.is_up_at_line(self.text) {
-            core.pipeline.assume(cycle, next.pipeline_state);
+        if core.is_up(cycle, next.pipeline_state, self.text) {
+            core.assume(cycle, next.pipeline_state);
             return self.end(Ran::Enough);
         }
-        GoOn { code: next.code, slots: core.limit.0.wrapping_sub(cycle << 3) }
+        GoOn { code: next.code, slots: core.slots_from(cycle) }
     }
     /// The blocks end here.
     fn end(&mut self, ran: Ran) -> GoOn {
@@ -193,30 +178,26 @@ impl<B: Bus> Visit<'_, B> {
 /// the pipeline itself is in that state.
 #[inline(never)]
 fn after(
-    core: &mut Core,
+    core: &mut View<'_>,
     own: &mut Translator,
     exit: usize,
     op: &Op,
     took: (u64, u64),
     base: u64,
 ) -> Option<After> {
-    let filled = core.unit.filled <= core.issue + took.1;
+    let filled = core.is_filled(core.issue() + took.1);
     let Exit { then, cycles, pipeline_state, .. } = &own.exits[exit];
     if let Then::Access { others, .. } = then {
         if let Some(after) = others.iter().find(|after| filled && after.took == took) {
             return Some(*after);
         }
     }
-    core.pipeline.assume(base + u64::from(*cycles), *pipeline_state);
-    let place = core.pipeline.place(op, core.pipeline.next());
-    core.pipeline.issue(op, place);
-    core.pipeline.late(op, core.issue + took.0);
-    core.pipeline.hold(core.issue + took.1);
-    let pipeline_state = core.pipeline.pipeline_state()?;
+    let before = (base + u64::from(*cycles), *pipeline_state);
+    let pipeline_state = core.assume_access(before, op, took)?;
     if !filled {
         return None;
     }
-    let Start::Block(code) = own.start(core, core.registers.pc, pipeline_state) else {
+    let Start::Block(code) = own.start(core, core.pc(), pipeline_state) else {
         return None;
     };
     let next = After { took, pipeline_state, code };
@@ -227,15 +208,6 @@ fn after(
             others.push(next);
         }
     }
-    core.pipeline.forget();
+    core.forget_pipeline();
     Some(next)
-}
-
-impl Core {
-    /// A line begins with the next instruction: true if there is something to do before.
-    fn is_up_at_line(&mut self, text: &Text) -> bool {
-        let up = self.is_looked_for_loop_head() || self.fetched(text).is_none();
-        self.idle_loop.lines -= u32::from(!up);
-        up
-    }
 }

@@ -22,7 +22,7 @@ use super::access::{self, After};
 use super::thunk::{Places, BTAC, CR, CTR, LR, MIDDLE, PC};
 use super::Numbers;
 use crate::code::{Line, Text};
-use crate::core::Core;
+use crate::core::blocks::{Address, View};
 use crate::decode::{Op, GUESS, LK};
 use crate::instructions::Kind;
 use crate::semantics::flow;
@@ -76,10 +76,9 @@ const MOST: u64 = 64;
 const BASE: u64 = 1 << 32;
 
 /// A branch at `pc` went as the static prediction says, or not. True if it was predicted.
-extern "sysv64" fn learn(core: &mut Core, pc: u32, agrees: bool) -> bool {
-    let right = core.predictor.learn(pc, agrees);
-    core.counters.mispredicts += u64::from(!right);
-    right
+extern "sysv64" fn learn(core: Address, pc: u32, agrees: bool) -> bool {
+    // SAFETY: the core waits for the answer in its block.
+    unsafe { core.view() }.learn(pc, agrees)
 }
 
 macro_rules! emit {
@@ -91,7 +90,7 @@ mod instruction;
 /// A block that is being made.
 struct Block<'a> {
     asm: VecAssembler<X64Relocation>,
-    core: &'a Core,
+    core: &'a View<'a>,
     site: Site<'a>,
     /// State of the stream of issue when execution is here.
     pipeline: Pipeline,
@@ -119,13 +118,13 @@ struct Unsure {
 
 /// Makes the block from `pc` on. `None` if its first instruction is none that blocks do.
 pub(super) fn translate(
-    core: &Core,
+    core: &View<'_>,
     text: &Text,
     pc: u32,
     pipeline_state: PipelineState,
     site: Site<'_>,
 ) -> Option<Vec<u8>> {
-    let mut pipeline = core.pipeline.empty();
+    let mut pipeline = core.empty_pipeline();
     pipeline.assume(BASE, pipeline_state);
     let asm = VecAssembler::new(site.at as usize);
     let (pending, unsure, jumps) = (Vec::new(), Vec::new(), Vec::new());
@@ -332,7 +331,7 @@ impl Block<'_> {
     }
     /// A branch that issues in `cycle`.
     fn branch(&mut self, op: &Op, cycle: u64) {
-        let predictor = &self.core.predictor;
+        let predictor = self.core.predictor();
         let (taken, btac, register) = (predictor.taken, predictor.taken_btac, predictor.register());
         let to_register = matches!(op.kind, Kind::Bclr | Kind::Bcctr);
         let always = op.kind == Kind::B || op.rt & 20 == 20;
@@ -394,7 +393,7 @@ impl Block<'_> {
     /// prediction learns nothing from it, goes on here; for others the predictor is asked, which may send
     /// them on as mispredicted.
     fn predict(&mut self, op: &Op, taken: bool, cycle: u64) {
-        let (byte, shift) = self.core.predictor.index(self.pc);
+        let (byte, shift) = self.core.predictor().index(self.pc);
         let guess = op.flags & GUESS != 0;
         let wanted = if taken == guess { 3 << shift } else { 0 };
         let (sure, unsure) = (self.asm.new_dynamic_label(), self.asm.new_dynamic_label());
@@ -409,7 +408,7 @@ impl Block<'_> {
     /// Asks the predictor.
     fn ask(&mut self, branch: Unsure, before: &Pipeline) {
         let Unsure { op, taken, cycle, sure, unsure } = branch;
-        let function: extern "sysv64" fn(&mut Core, u32, bool) -> bool = learn;
+        let function: extern "sysv64" fn(Address, u32, bool) -> bool = learn;
         let agrees = taken == (op.flags & GUESS != 0);
         emit!(self
             ; =>unsure
@@ -421,7 +420,7 @@ impl Block<'_> {
             ; test al, al
             ; jnz =>sure);
         self.pipeline = before.clone();
-        self.pipeline.stall(cycle + self.core.predictor.mispredict);
+        self.pipeline.stall(cycle + self.core.predictor().mispredict);
         match (taken, op.kind) {
             (false, _) => {
                 self.link(&op);

@@ -2,7 +2,7 @@
 //! from them.
 
 use crate::code::Text;
-use crate::core::Core;
+use crate::core::blocks::offsets;
 use crate::storage::arrays::{self, Hint};
 use crate::storage::tlb::{page, Mapped, PIECES};
 use dynasmrt::x64::X64Relocation;
@@ -20,22 +20,22 @@ pub(super) const fn near(offset: usize) -> i8 {
     assert!(distance as i8 as i32 == distance);
     distance as i8
 }
-pub(super) const LR: i8 = near(offset_of!(Core, registers.lr));
-pub(super) const CTR: i8 = near(offset_of!(Core, registers.ctr));
-pub(super) const PC: i8 = near(offset_of!(Core, registers.pc));
-pub(super) const SO: i8 = near(offset_of!(Core, registers.so));
-pub(super) const CR: i8 = near(offset_of!(Core, registers.cr));
-pub(super) const GPR: i8 = near(offset_of!(Core, registers.gpr));
-pub(super) const REGISTERS: i8 = near(offset_of!(Core, registers));
-pub(super) const HEAD: i32 = at(offset_of!(Core, idle_loop.loop_head));
-pub(super) const LINES: i32 = at(offset_of!(Core, idle_loop.lines));
-pub(super) const HELD: i32 = at(offset_of!(Core, icache.held));
-pub(super) const BTAC: i32 = at(offset_of!(Core, predictor.btac));
-pub(super) const INSTRUCTIONS: i32 = at(offset_of!(Core, counters.instructions));
-pub(super) const BRANCHES: i32 = at(offset_of!(Core, counters.branches));
-pub(super) const DATA: i32 = at(offset_of!(Core, dcache.data));
-pub(super) const HINTS: i32 = at(offset_of!(Core, dcache.hints));
-pub(super) const MAP: i32 = at(offset_of!(Core, tlb.map));
+pub(super) const LR: i8 = near(offsets::LR);
+pub(super) const CTR: i8 = near(offsets::CTR);
+pub(super) const PC: i8 = near(offsets::PC);
+pub(super) const SO: i8 = near(offsets::SO);
+pub(super) const CR: i8 = near(offsets::CR);
+pub(super) const GPR: i8 = near(offsets::GPR);
+pub(super) const REGISTERS: i8 = near(offsets::REGISTERS);
+pub(super) const HEAD: i32 = at(offsets::LOOP_HEAD);
+pub(super) const LINES: i32 = at(offsets::LINES);
+pub(super) const HELD: i32 = at(offsets::LINES_HELD);
+pub(super) const BTAC: i32 = at(offsets::BTAC);
+pub(super) const INSTRUCTIONS: i32 = at(offsets::INSTRUCTIONS);
+pub(super) const BRANCHES: i32 = at(offsets::BRANCHES);
+pub(super) const DATA: i32 = at(offsets::DATA);
+pub(super) const HINTS: i32 = at(offsets::HINTS);
+pub(super) const MAP: i32 = at(offsets::MAP);
 pub(super) const HINT: [i8; 3] =
     [offset_of!(Hint, line) as i8, offset_of!(Hint, index) as i8, offset_of!(Hint, dirty) as i8];
 

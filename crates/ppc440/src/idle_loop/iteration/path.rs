@@ -9,7 +9,7 @@
 
 use super::Iteration;
 use crate::code::Text;
-use crate::core::Core;
+use crate::core::loops::View;
 use crate::idle_loop::analysis::{is_branch, memory_access, Location, Step, Word};
 use crate::instructions::{execute_plain, Kind};
 use crate::registers::{Registers, Snapshot};
@@ -72,16 +72,16 @@ type Words = [[u8; 4]; MOST];
 impl Iteration {
     /// True if the core, for which the iteration still holds, would now repeat it over and over: then it
     /// can be repeated, and what its first time changes for good is already there.
-    pub fn follow<B: Bus>(&mut self, core: &mut Core, bus: &mut B, text: &Text) -> bool {
+    pub fn follow<B: Bus>(&mut self, core: &mut View<'_>, bus: &mut B, text: &Text) -> bool {
         self.settled = false;
-        let start = core.registers.snapshot();
+        let start = core.registers().snapshot();
         let mut words = [[0; 4]; MOST];
         for (value, word) in words.iter_mut().zip(&self.words) {
-            *value = core.dcache.word(word.offset);
+            *value = core.data_cache().word(word.offset);
         }
         let held = words;
         // It is tried on the core's own registers.
-        let r = &mut core.registers;
+        let r = core.registers_mut();
         let mut goes = self.goes(bus, text, r, &mut words);
         if goes && !self.stays((&start, &held), (r, &words)) {
             let (first, left) = (r.snapshot(), words);
@@ -95,9 +95,9 @@ impl Iteration {
         }
         self.leave(core, &start, &words);
         self.settled = true;
-        self.registers = core.registers.snapshot();
+        self.registers = core.registers().snapshot();
         for word in &mut self.words {
-            word.value = core.dcache.word(word.offset);
+            word.value = core.data_cache().word(word.offset);
         }
         true
     }
@@ -170,13 +170,13 @@ impl Iteration {
     }
 
     /// Leaves everything except items as it is after an iteration. Items are as they were at its start.
-    fn leave(&self, core: &mut Core, start: &Snapshot, after: &Words) {
+    fn leave(&self, core: &mut View<'_>, start: &Snapshot, after: &Words) {
         for register in (0..32).filter(|r| self.moving >> r & 1 != 0) {
-            core.registers.set(register, start.gpr(register));
+            core.set_register(register, start.gpr(register));
         }
         for (word, value) in self.words.iter().zip(after) {
             if word.same {
-                core.dcache.set_word(word.offset, *value);
+                core.set_word(word.offset, *value);
             }
         }
     }

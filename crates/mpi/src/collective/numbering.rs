@@ -6,11 +6,11 @@
 //! the same on all members; while a window is offered for one, nothing in it is offered for another. Where
 //! the members find none in common, which is rare, they go on to the next window.
 
-use super::{CommId, Comms};
-use crate::collective::plan::Plan;
-use crate::collective::schedule::{Accumulator, Numbering};
+use super::plan::Plan;
+use super::schedule::{Accumulator, Numbering};
+use crate::comm::{CommId, Comms};
 use crate::constant;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
 use std::rc::Rc;
@@ -66,15 +66,10 @@ pub(crate) fn settle(plan: &mut Plan<'_>, numbering: Numbering, turn: i32) -> Re
     let round = numbering.round + 1;
     if round as usize == Comms::WINDOWS {
         numbering.new.map_or(Ok(()), |new| comms.remove(new))?;
-        return Err(none_left());
+        return Err(Comms::none_left());
     }
     plan.offer(Numbering { round, ..numbering });
     Ok(())
-}
-
-/// The error where all numbers are in use.
-pub(crate) fn none_left() -> Error {
-    Error::new(constant::ERR_OTHER, "no communicator is left; free some (MPI_Comm_free)")
 }
 
 #[cfg(test)]
