@@ -21,7 +21,7 @@ mod value;
 use crate::{run, terminal};
 pub use bench::{
     BenchCommand, DpOptions, LadderOptions, LatencyOptions, MeasureOptions, RdmaOptions,
-    LARGEST_MAX,
+    SuiteOptions, LARGEST_MAX,
 };
 pub use explain::ExplainOptions;
 pub use guest::GuestOptions;

@@ -6,7 +6,7 @@
 //!                     ├─► measure (jobs) ────┤
 //!            latency ─┤                      └─ sunstar trace ...
 //!      writes, cards ─┤
-//!         queues, dp ─┘
+//!  queues, dp, suite ─┘
 //!    ├─► published: what papers say
 //!    └─► table, JSON
 //! ```
@@ -19,6 +19,7 @@ pub mod measure;
 pub mod published;
 pub mod queues;
 pub mod rungs;
+mod suite;
 mod table;
 mod validate;
 mod writes;
@@ -44,6 +45,7 @@ pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, UsageError> {
         BenchCommand::Rdma(options) => writes::writes(root, options),
         BenchCommand::Dp(options) => dp::table(root, options),
         BenchCommand::Queues(options) => queues::queues(root, options),
+        BenchCommand::Suite(options) => suite::suite(root, options),
     }
 }
 

@@ -24,7 +24,7 @@
 //! | `translate` | frequent code, translated to the host's; `untranslated` where there is none |
 //! | `idle_loop` | polling loops that are skipped instead of executed, exactly (`iteration`, `analysis`) |
 //! | `core`, `run`, `attend`, `clock` | state; main loop; events between instructions; cycles and time |
-//! | `core::blocks`, `core::loops` | the core as `translate` and `idle_loop` see it: their only way to its state |
+//! | `core::blocks`, `core::loops` | the core as `translate` and `idle_loop` see it, their only way |
 //! | `outside::probe` | observers: the cause of every cycle |
 //! | `outside::debug` | what a debugger stops before, and how it sees memory |
 //! | `outside::inspect`, `twin` | what the bench, debuggers and tests see; cores that have booted alike |

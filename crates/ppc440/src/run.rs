@@ -43,17 +43,18 @@ impl Core {
         // The code is kept beside the core, which changes.
         let Some(text) = self.icache.text.take() else { unreachable!("only one call at a time") };
         let watched = P::ON || P::STEPS;
-        let mut pieces = if watched { None } else { Translator::take(&mut self.blocks(), &text) };
-        let gone_on = pieces.as_deref_mut().and_then(|own| self.go_on(bus, own, &text, probe));
+        let mut translator =
+            if watched { None } else { Translator::take(&mut self.blocks(), &text) };
+        let gone_on = translator.as_deref_mut().and_then(|own| self.go_on(bus, own, &text, probe));
         let stop = match gone_on {
             Some(stop) => stop,
             None => {
                 self.pipeline.settle();
-                self.execute_until(bus, &text, pieces.as_deref_mut(), probe)
+                self.execute_until(bus, &text, translator.as_deref_mut(), probe)
             }
         };
-        if let Some(pieces) = pieces {
-            pieces.give_back();
+        if let Some(translator) = translator {
+            translator.give_back();
         }
         self.icache.text = Some(text);
         if stop == Stop::Fault {
@@ -99,7 +100,7 @@ impl Core {
         &mut self,
         bus: &mut B,
         text: &Text,
-        mut pieces: Option<&mut Translator>,
+        mut translator: Option<&mut Translator>,
         probe: &mut P,
     ) -> Stop {
         loop {
@@ -119,7 +120,7 @@ impl Core {
             let mut at_hand = None;
             let line = match self.fetched(text) {
                 Some(line) => {
-                    at_hand = pieces.as_deref_mut();
+                    at_hand = translator.as_deref_mut();
                     line
                 }
                 None => match self.fetch(bus, text) {
@@ -159,23 +160,23 @@ impl Core {
         }
     }
 
-    /// The same as `run_lines`, by pieces where there are any: only of lines of the text that are in
+    /// The same as `run_lines`, by blocks where there are any: only of lines of the text that are in
     /// the cache.
     #[inline(always)]
     fn run_quickly<'a, B: Bus, P: Probe>(
         &mut self,
         bus: &mut B,
         text: &'a Text,
-        pieces: Option<&mut Translator>,
+        translator: Option<&mut Translator>,
         mut line: &'a Line,
         probe: &mut P,
     ) -> Option<Stop> {
-        let Some(pieces) = pieces else {
+        let Some(translator) = translator else {
             return self.run_lines::<B, P, false>(bus, text, line, false, probe);
         };
         loop {
             let mut one = false;
-            let ran = pieces.run(&mut self.blocks(), bus, text);
+            let ran = translator.run(&mut self.blocks(), bus, text);
             self.pipeline.settle();
             match ran {
                 Ran::Enough => return None,

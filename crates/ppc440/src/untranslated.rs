@@ -1,4 +1,4 @@
-//! Substitute for `translate` without pieces: for hosts other than x86-64 with Linux.
+//! Substitute for `translate` without blocks: for hosts other than x86-64 with Linux.
 
 use crate::code::Text;
 use crate::core::blocks::View;

@@ -32,6 +32,12 @@ pub enum BenchCommand {
     /// messages by length (examples/studies/unexpected.c); on a machine with matching units without them and
     /// with units of 128 and 256 cells.
     Queues(BenchQueuesOptions),
+    /// Benchmarks of brightwell2007's slides, matching by the kernel beside matching on the NIC
+    ///
+    /// Ping-pong, Sendrecv, streaming, message rate, availability, rotate latency, all pairs, RandomAccess,
+    /// Partisn's pattern, put and get, atomic operations, barriers and the flood of unexpected messages
+    /// (examples/studies/suite).
+    Suite(SuiteOptions),
 }
 
 /// Largest message that the ping-pong sends, in bytes (`sizes` in examples/studies/latency.c).
@@ -46,6 +52,11 @@ fn largest_of_words(text: &str) -> Result<u64, String> {
     let whole = |bytes: &u64| (8..=LARGEST_MAX).contains(bytes) && bytes % 8 == 0;
     let bytes = text.parse().ok().filter(whole);
     bytes.ok_or_else(|| format!("allowed is 8 to {LARGEST_MAX}, in steps of 8"))
+}
+
+fn even(text: &str) -> Result<u32, String> {
+    let ranks = text.parse().ok().filter(|ranks| (2..=1024).contains(ranks) && ranks % 2 == 0);
+    ranks.ok_or_else(|| "allowed is an even number from 2 to 1024".to_owned())
 }
 
 /// Options of everything that measures.
@@ -94,6 +105,39 @@ pub struct LatencyOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub measure: MeasureOptions,
+}
+
+/// Options of `sunstar bench suite`.
+#[derive(Args, Clone, Debug)]
+pub struct SuiteOptions {
+    /// Machine: a name (see `sunstar machines`) or a file; may be repeated
+    #[arg(short, long = "machine", value_name = "NAME|FILE")]
+    #[arg(default_values = ["redstorm", "redstorm-accelerated"])]
+    pub machines: Vec<String>,
+    /// Override a parameter of all machines; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Run this study; may be repeated; all if not given
+    #[arg(long, value_name = "STUDY")]
+    pub only: Vec<String>,
+    /// Run a program instead of a study, e.g. streaming=./osu_bw, and show what it prints; may be repeated
+    #[arg(long = "original", value_name = "STUDY=PROGRAM")]
+    pub originals: Vec<String>,
+    /// Ranks of the studies that have more than two
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 16, value_parser = even)]
+    pub ranks: u32,
+    /// Largest message, 4 MiB at most
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = whole(1024..=4_u64 << 20))]
+    pub largest: u64,
+    /// Messages of the flood; the slides have 10000000
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole(20..=10_000_000_u64))]
+    pub flood: u64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub measure: MeasureOptions,
+    /// Draw the curves into FILE, a page for a browser
+    #[arg(long, value_name = "FILE.html")]
+    pub page: Option<PathBuf>,
 }
 
 /// Options of `sunstar bench dp`.

@@ -15,6 +15,7 @@ use machine::parameters::Parameters;
 use models::seastar::firmware::image::FirmwareImage;
 use models::seastar::probe;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Size of the messages whose rate counts as the asymptote, in bytes.
@@ -79,6 +80,9 @@ pub struct Ladder {
     pub sram_read_ns: f64,
     /// Time to read a word of host memory, in nanoseconds.
     pub host_read_ns: f64,
+    /// Processor time that an interrupt takes from its host, its handler included, in microseconds; absent if
+    /// the full firmware raised none.
+    pub interrupt_us: Option<f64>,
     /// Sizes of the full firmware.
     pub sizes: Sizes,
     /// Each published result that the ladder measures.
@@ -156,6 +160,7 @@ impl Plan {
             trace_point: trace_point(&traces[0], &traces[1], cycle_ns),
             sram_read_ns: reads.sram.as_ns(),
             host_read_ns: reads.host.as_ns(),
+            interrupt_us: interrupt_us(&runs[0]),
             sizes: sizes(&images[0])?,
             published: Vec::new(),
         })
@@ -192,6 +197,15 @@ fn jobs(options: &LadderOptions, rungs: &[Rung]) -> Vec<Job> {
     jobs.push(job(&FULL, 0, false));
     jobs.push(job(&Rung { trace: true, title: "trace points", ..FULL }, 0, true));
     jobs
+}
+
+/// Processor time of an interrupt: what the hosts spent in interrupts, by the number that the NICs raised.
+fn interrupt_us(run: &Measured) -> Option<f64> {
+    let nodes = run.report["nodes"].as_array()?;
+    let sum = |of: &dyn Fn(&Value) -> Option<f64>| nodes.iter().filter_map(of).sum::<f64>();
+    let ns = sum(&|node| node["host_ns"]["interrupt"].as_f64());
+    let count = sum(&|node| node["counters"]["nic.interrupts"].as_f64());
+    (count > 0.0).then_some(ns / count / 1e3)
 }
 
 /// Time of a trace point: the difference of the firmware's busy time with and without them, divided by the
@@ -269,6 +283,9 @@ pub fn measurements(ladder: &Ladder) -> BTreeMap<String, f64> {
     if let Some(limit) = inline_limit(full) {
         named.insert("inline.limit".into(), limit);
     }
+    if let Some(us) = ladder.interrupt_us {
+        named.insert("interrupt.processor".into(), us);
+    }
     named.insert("reads.ratio".into(), ladder.host_read_ns / ladder.sram_read_ns);
     named.insert("size.elf".into(), ladder.sizes.elf_bytes as f64 / 1e3);
     named.insert("size.image".into(), f64::from(ladder.sizes.image_bytes) / 1e3);
@@ -305,6 +322,7 @@ pub mod tests {
             trace_point: Some(TracePoint { ns: 12.0, a_message: 6.0, between_ns: 80.0 }),
             sram_read_ns: 30.0,
             host_read_ns: 300.0,
+            interrupt_us: Some(1.7),
             sizes: Sizes {
                 elf_bytes: 166_000,
                 image_bytes: 10_000,
@@ -332,6 +350,7 @@ pub mod tests {
                 }
                 ["bandwidth", key] => keys.contains(&key),
                 ["trace", "point" | "between"] | ["inline", "limit"] | ["reads", "ratio"] => true,
+                ["interrupt", "processor"] => true,
                 ["size", "elf" | "image"] | ["accelerated", "latency" | "getadd"] => true,
                 _ => false,
             };
@@ -355,6 +374,22 @@ pub mod tests {
         near("reads.ratio", 10.0);
         near("bandwidth.full", 1.048576e6 / 640.0 / 1e3);
         near("trace.point", 12.0);
+        near("interrupt.processor", 1.7);
+    }
+
+    #[test]
+    fn an_interrupt_is_what_hosts_spent_by_what_was_raised() {
+        let node = |ns: f64, count: u32| {
+            let counters = serde_json::json!({ "nic.interrupts": count });
+            serde_json::json!({ "host_ns": { "interrupt": ns }, "counters": counters })
+        };
+        let run = |nodes: [serde_json::Value; 2]| Measured {
+            report: serde_json::json!({ "nodes": nodes }),
+            ..Measured::default()
+        };
+        assert_eq!(interrupt_us(&run([node(6000.0, 2), node(2000.0, 2)])), Some(2.0));
+        assert_eq!(interrupt_us(&run([node(0.0, 0), node(0.0, 0)])), None);
+        assert_eq!(interrupt_us(&Measured::default()), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use machine::console;
 use serde::Serialize;
 use serde_json::Value;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 /// Memory for a run of two nodes with its ranks, in KiB: several times what it takes.
 pub const RUN_KIB: u64 = 256 << 10;
 
-/// A program that is measured, on two nodes.
-#[derive(Clone, Copy, Debug)]
+/// A program that is measured.
+#[derive(Clone, Debug)]
 pub enum Program {
     /// The ping-pong.
     Latency {
@@ -68,11 +68,22 @@ pub enum Program {
         /// Number of messages.
         times: u32,
     },
+    /// Any program, whose output is taken as it is; so many ranks, and of these on each node.
+    Other {
+        /// Its file, relative to the root or absolute.
+        file: PathBuf,
+        /// Arguments.
+        arguments: Vec<String>,
+        /// Ranks in all.
+        ranks: u32,
+        /// Ranks of a node.
+        ranks_per_node: u32,
+    },
 }
 
 impl Program {
     /// The program and its arguments; a file's name is relative to `root`.
-    pub fn words(self, root: &Path) -> Vec<String> {
+    pub fn words(&self, root: &Path) -> Vec<String> {
         let file = |name: &str| root.join("examples").join(name).to_string_lossy().into_owned();
         match self {
             Program::Latency { largest } => vec![file("studies/latency.c"), largest.to_string()],
@@ -90,7 +101,23 @@ impl Program {
             Program::Rdma { workload, bytes, times } => {
                 vec![format!("builtin:rdma-{workload}"), bytes.to_string(), times.to_string()]
             }
+            Program::Other { file, arguments, .. } => {
+                let file = root.join(file).to_string_lossy().into_owned();
+                [vec![file], arguments.clone()].concat()
+            }
         }
+    }
+
+    /// Options that give it its ranks: two on two nodes, if it does not want others.
+    fn world(&self) -> Vec<String> {
+        let Program::Other { ranks, ranks_per_node, .. } = self else {
+            return ["-n", "2"].map(String::from).into();
+        };
+        let mut words = vec!["-n".to_owned(), ranks.to_string()];
+        if *ranks_per_node > 1 {
+            words.extend(["--ranks-per-node".to_owned(), ranks_per_node.to_string()]);
+        }
+        words
     }
 }
 
@@ -113,7 +140,8 @@ impl Job {
     /// Command line that repeats it in the repository.
     pub fn command(&self) -> String {
         let mut words = vec![if self.trace { "trace" } else { "run" }.to_owned()];
-        words.extend(["-n", "2", "--machine", &self.machine].map(String::from));
+        words.extend(self.program.world());
+        words.extend(["--machine", &self.machine].map(String::from));
         words.extend(self.settings.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
         words.extend(self.program.words(Path::new("")));
         let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
@@ -188,6 +216,8 @@ pub struct Measured {
     /// The trace ring's records, oldest first: time from each to the next, in nanoseconds, absent for the
     /// last; empty without tracing.
     pub trace: Vec<Option<f64>>,
+    /// Output of the program.
+    pub text: String,
     /// JSON report of the run.
     pub report: Value,
 }
@@ -309,7 +339,8 @@ pub fn side_by_side(run_kib: u64) -> usize {
 fn words(root: &Root, job: &Job) -> Vec<String> {
     let verb: &[&str] = if job.trace { &["trace", "--node", "0"] } else { &["run"] };
     let mut words: Vec<String> = verb.iter().map(ToString::to_string).collect();
-    words.extend(["-n", "2", "--machine", &job.machine].map(String::from));
+    words.extend(job.program.world());
+    words.extend(["--machine", &job.machine].map(String::from));
     for setting in &job.settings {
         words.extend(["--set".into(), setting.clone()]);
     }
@@ -339,12 +370,14 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
     }
     console::pass_on(&said);
     let json = std::fs::read(&json).unwrap_or_default();
-    read(&String::from_utf8_lossy(&output.stdout), &json)
+    let text = String::from_utf8_lossy(&output.stdout);
+    read(&text, &json, matches!(job.program, Program::Other { .. }))
         .ok_or_else(|| broken("sunstar: a run printed something else than expected\n", 1))
 }
 
-/// Parses the output of a run: the program's table or line, the trace records, and the JSON.
-fn read(text: &str, json: &[u8]) -> Option<Measured> {
+/// Parses the output of a run: the program's table or line, the trace records, and the JSON. `None` if there
+/// is none of these, and not just any output is wanted.
+fn read(text: &str, json: &[u8], any: bool) -> Option<Measured> {
     let report = serde_json::from_slice(json).ok()?;
     let curve: Vec<Point> = text.lines().filter_map(point).collect();
     let add_us = text.lines().find_map(add);
@@ -352,7 +385,8 @@ fn read(text: &str, json: &[u8]) -> Option<Measured> {
     let trace = text.lines().filter_map(record).collect();
     let queued: Vec<Queued> = text.lines().filter_map(queued).collect();
     let tells = add_us.is_some() || message.is_some() || !curve.is_empty() || !queued.is_empty();
-    tells.then_some(Measured { curve, add_us, message, queued, trace, report })
+    let text = text.to_owned();
+    (any || tells).then_some(Measured { curve, add_us, message, queued, trace, text, report })
 }
 
 /// `        12          4.418         2.72`
@@ -408,20 +442,22 @@ mod tests {
              \u{20}       12          4.418         2.72\n\
              e4681e8b: 24: 18ff0c4c mainloop+0014 (178 ns)\n\
              e4681ee4: 99: 63ff313c rx_complete+001c (last)\n";
-        let measured = read(text, br#"{ "firmware": { "cycles_per_message": 532.5 } }"#).unwrap();
+        let measured =
+            read(text, br#"{ "firmware": { "cycles_per_message": 532.5 } }"#, false).unwrap();
         let point = |bytes, latency_us, rate| Point { bytes, latency_us, rate };
         assert_eq!(measured.curve, [point(0, 4.266, None), point(12, 4.418, Some(2.72))]);
         assert_eq!(measured.trace, [Some(178.0), None]);
         assert_eq!(measured.firmware_cycles(), Some(532.5));
-        assert_eq!(read("100 adds, 8.740 us each\n", b"{}").unwrap().add_us, Some(8.74));
-        let message = read("rank 1: 8 bytes, half of a round trip 1500.5 ns, 5.1 MiB/s\n", b"{}");
+        assert_eq!(read("100 adds, 8.740 us each\n", b"{}", false).unwrap().add_us, Some(8.74));
+        let message =
+            read("rank 1: 8 bytes, half of a round trip 1500.5 ns, 5.1 MiB/s\n", b"{}", false);
         let numbers = Message { ns: 1500.5, mib_per_s: 5.1 };
         assert_eq!(message.unwrap().message, Some(numbers));
         let lines = "posted 40 walked 20: 8 bytes, 9000.5 ns\nunexpected 7: 0 bytes, 81.0 ns\n";
         let queued = |length, walked, ns| Queued { length, walked, ns };
         let own = [queued(40, 20, 9000.5), queued(7, 7, 81.0)];
-        assert_eq!(read(lines, b"{}").unwrap().queued, own);
-        assert!(read("nothing\n", b"{}").is_none());
-        assert!(read("100 adds, 8.740 us each\n", b"").is_none());
+        assert_eq!(read(lines, b"{}", false).unwrap().queued, own);
+        assert!(read("nothing\n", b"{}", false).is_none());
+        assert!(read("100 adds, 8.740 us each\n", b"", false).is_none());
     }
 }

@@ -65,6 +65,7 @@ mod runner;
 mod scale;
 mod soak;
 mod sockets;
+mod suite;
 mod sweep;
 mod tables;
 mod timeline;
