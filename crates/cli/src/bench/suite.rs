@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use studies::{Study, World, STUDIES};
 
 /// A way to run a study: a curve of its chart.
-#[derive(Clone)]
+#[derive(Serialize)]
 struct Mode {
     title: String,
     machine: String,
@@ -30,11 +30,8 @@ struct Mode {
 /// A study with a mode's numbers.
 #[derive(Serialize)]
 struct Series {
-    title: String,
-    machine: String,
-    settings: Vec<String>,
-    ranks: u32,
-    ranks_per_node: u32,
+    #[serde(flatten)]
+    mode: Mode,
     /// Interrupts that all network interfaces raised.
     interrupts: Option<u64>,
     /// The command that measures it again.
@@ -249,12 +246,10 @@ fn job(study: &Study, mode: &Mode, original: Option<&PathBuf>, options: &SuiteOp
 fn series(mode: Mode, job: &Job, run: &Measured) -> Result<Series, UsageError> {
     let table = Table::read(&run.text)
         .ok_or_else(|| UsageError(format!("{} printed no table", job.command())))?;
-    let Mode { title, machine, settings, ranks, ranks_per_node } = mode;
     let counts = run.report["nodes"].as_array().into_iter().flatten();
     let counts = counts.filter_map(|node| node["counters"]["nic.interrupts"].as_u64());
     let interrupts = counts.reduce(|sum, count| sum + count);
-    let command = job.command();
-    Ok(Series { title, machine, settings, ranks, ranks_per_node, interrupts, command, table })
+    Ok(Series { mode, interrupts, command: job.command(), table })
 }
 
 /// The tables, for people.
@@ -335,10 +330,10 @@ fn side_by_side(
     terminal: &Terminal,
 ) -> fmt::Result {
     let Some(first) = study.series.first() else { return Ok(()) };
-    let width = study.series.iter().map(|series| series.title.chars().count() + 2).max();
+    let width = study.series.iter().map(|series| series.mode.title.chars().count() + 2).max();
     let width = width.unwrap_or(0).max(12);
     let names: String =
-        study.series.iter().map(|series| format!("{:>width$}", series.title)).collect();
+        study.series.iter().map(|series| format!("{:>width$}", series.mode.title)).collect();
     let (across, up) = (&first.table.columns[0], named(&first.table.columns[column]));
     writeln!(out, "  {}", terminal.bold(&up))?;
     writeln!(out, "{}", terminal.dim(format!("{across:>12}{names}")))?;
@@ -357,7 +352,7 @@ fn side_by_side(
 
 /// All columns of a series.
 fn alone(out: &mut String, series: &Series, terminal: &Terminal) -> fmt::Result {
-    writeln!(out, "  {}", terminal.bold(&series.title))?;
+    writeln!(out, "  {}", terminal.bold(&series.mode.title))?;
     let names = series.table.columns.iter().map(|column| format!("{:>16}", named(column)));
     writeln!(out, "{}", terminal.dim(names.collect::<String>()))?;
     let column = |index: usize| places(series.table.rows.iter().map(|row| row[index]));
@@ -372,7 +367,8 @@ fn alone(out: &mut String, series: &Series, terminal: &Terminal) -> fmt::Result 
 }
 
 fn interrupts(out: &mut String, study: &Outcome) -> fmt::Result {
-    let told = study.series.iter().filter_map(|series| Some((&series.title, series.interrupts?)));
+    let told =
+        study.series.iter().filter_map(|series| Some((&series.mode.title, series.interrupts?)));
     let told: Vec<String> = told.map(|(title, count)| format!("{title} {count}")).collect();
     if told.is_empty() {
         return Ok(());

@@ -36,7 +36,7 @@ fn section(study: &Outcome) -> Markup {
             @if columns > 0 {
                 ul class="legend" {
                     @for (look, series) in study.series.iter().enumerate() {
-                        li { (svg::swatch(look)) (series.title) }
+                        li { (svg::swatch(look)) (series.mode.title) }
                     }
                 }
                 @for column in 1..columns { (figure(study, column)) }
@@ -90,10 +90,10 @@ fn figure(study: &Outcome, column: usize) -> Markup {
                 points(series, column).map(|(value, up)| (at(value), y.at(up.max(0.0)))).collect();
             (svg::line(look, &path))
             @for ((value, up), (left, top)) in points(series, column).zip(&path) {
-                @let at = format!("{}, {} {x_title}", series.title, plain(value));
+                @let at = format!("{}, {} {x_title}", series.mode.title, plain(value));
                 @let tip = format!("{at}: {} {y_title}", short(up));
                 (svg::marker(look, *left, *top, &tip, &[
-                    ("series", series.title.clone()), ("bytes", plain(value)),
+                    ("series", series.mode.title.clone()), ("bytes", plain(value)),
                     ("value", up.to_string()),
                 ]))
             }
@@ -117,7 +117,7 @@ fn numbers(study: &Outcome) -> Markup {
         details {
             summary { "All numbers, and the commands that measure them" }
             @for series in &study.series {
-                h3 { (series.title) }
+                h3 { (series.mode.title) }
                 p {
                     code { (series.command) }
                     @if let Some(count) = series.interrupts { " (" (count) " interrupts)" }
