@@ -17,7 +17,7 @@
 #define QUIET_US 100
 #define OPERAND_MAX 64
 
-static int rank, failures;
+static int rank, failures, on_nic;
 static const char *current;
 /* Nobody has this interface open, so it drops what comes. */
 static const ptl_process_id_t nobody = {0, 100};
@@ -43,8 +43,11 @@ static unsigned char arenas[ARENAS][ARENA], before[ARENAS][ARENA];
 static void begin(const char *name)
 {
     current = name;
-    if (rank == SUBJECT)
-        EXPECT(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni), PTL_OK);
+    if (rank == SUBJECT) {
+        ptl_ni_limits_t limits;
+        EXPECT(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &limits, &ni), PTL_OK);
+        on_nic += limits.max_md_iovecs == 1;
+    }
 }
 
 static void end(void)

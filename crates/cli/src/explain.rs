@@ -215,12 +215,8 @@ fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> 
         mean(rank.posted_time)
     )?;
     let (entries, most) = (grouped(rank.entries), grouped(rank.entries_most.into()));
-    let time = match walkers.timed {
-        true => format!("{} ", time_of(rank.walking_ps as f64 / 1e3)),
-        false => String::new(),
-    };
-    let by = walkers.posted;
-    writeln!(out, "  messages walked {entries} of those, up to {most} each: {time}in the {by}")?;
+    let (time, by) = (time_of(rank.walking_ps as f64 / 1e3), walkers.posted);
+    writeln!(out, "  messages walked {entries} of those, up to {most} each: {time} in the {by}")?;
     if rank.unit_results > 0 {
         let (results, time) = (rank.unit_results, time_of(rank.unit_ps as f64 / 1e3));
         let results = plural(results, "result");

@@ -319,7 +319,11 @@ impl<'a> Bench<'a> {
         let software = Rc::new(Software {
             portals: portals::Config { system: os.portals(parameters), ..common.portals },
             carrier,
-            loopback: os == Os::Linux && parameters.switch("host.echo"),
+            loopback: match parameters.choice("host.echo") {
+                "off" => false,
+                "on" => os == Os::Linux,
+                _ => true,
+            },
             mpi: common.mpi.clone(),
             rules: self.rules.clone(),
             start: self.start(),
@@ -404,7 +408,7 @@ fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, UsageError> {
 /// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.
 fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     let ranks = common.placement.per_node;
-    let loopback = u32::from(options.parameters.switch("host.echo"));
+    let loopback = u32::from(options.parameters.choice("host.echo") != "off");
     // The interrupt handler, and behind the kernel's boot what it starts.
     let fibres = u64::from(1 + ranks + loopback) * u64::from(nodes);
     let shared = match options.program {

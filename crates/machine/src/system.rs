@@ -28,7 +28,7 @@ impl Os {
         match self {
             // A user in the kernel has a space of its own.
             Os::Catamount => memory.make_room(
-                p.number::<u32>("host.ranks_per_node") + u32::from(p.switch("host.echo")),
+                p.number::<u32>("host.ranks_per_node") + u32::from(p.choice("host.echo") == "all"),
             ),
             Os::Linux => memory.set_paging(Paging::Pages { run: p.number("linux.page_run") }),
         }

@@ -6,7 +6,7 @@ mod moves;
 mod on_nic;
 mod way;
 
-use crate::kernel::{Kernel, ObjectCall, Returned, Slot, Told, TracePoint};
+use crate::kernel::{Bridge, Kernel, ObjectCall, Returned, Slot, Told, TracePoint};
 use crate::library::{
     option, AccessEntry, Buffer, Criteria, EqHandle, Error, Event, Identity, Interface, IoVec,
     Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, StatusRegister, Unlink,
@@ -82,14 +82,16 @@ impl Ni {
     }
 
     /// Opens an interface for a user in the kernel (kbridge), whose buffers are in a space of
-    /// `Memory::add_kernel_space`.
+    /// `Memory::add_kernel_space`. On Catamount its match lists are on the network interface if that has a
+    /// place for them; on Linux users in the kernel are generic, as processes are.
     pub fn init_in_kernel(
         cpu: &Cpu,
         kernel: &Rc<Kernel>,
         pid: u32,
         space: SpaceId,
     ) -> Result<Ni, Error> {
-        Ni::open(cpu, kernel, pid, space, Way::Kbridge, false)
+        let catamount = kernel.config.system.bridge == Bridge::Qk;
+        Ni::open(cpu, kernel, pid, space, Way::Kbridge, catamount)
     }
 
     fn open(

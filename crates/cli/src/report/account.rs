@@ -314,7 +314,7 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
 /// The queues of its library: their lengths, and the cost of walking them.
 fn queues(rank: &Rank, walkers: Walkers) -> Markup {
     let by = walkers.posted;
-    let walking = if walkers.timed { time(ns(rank.walking_ps)) } else { String::new() };
+    let walking = time(ns(rank.walking_ps));
     let mean = |sum: u64| format!("{:.2}", sum as f64 / rank.total_ps.max(1) as f64);
     html! {
         div class="scroll" {

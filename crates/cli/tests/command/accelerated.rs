@@ -2,7 +2,9 @@
 //! same results as the kernel's processes, also beside those on the same and on other nodes, and get no
 //! interrupts.
 
-use crate::runner::{json, run, Ended};
+mod random;
+
+use crate::runner::{json, run, sunstar, Ended};
 use serde_json::Value;
 
 const MACHINE: &str = "--machine redstorm-accelerated";
@@ -74,6 +76,55 @@ fn accelerated_and_generic_processes_meet() {
     }
     let linux = json(&format!("-q {MACHINE} -n 2 --set host.os=linux examples/ring.c"));
     assert!(counter(&linux, "nic.interrupts") > 0);
+}
+
+/// Users of Portals in the kernel (kbridge) on Catamount, with the library in the kernel, and on the network
+/// interface if there is a place.
+#[test]
+fn users_in_the_kernel_are_on_the_network_interface_too() {
+    let interrupts = |options: &str| {
+        let echo = json(&format!("-q {options} --set host.echo=all tests/portals/echo.c 3"));
+        counter(&echo, "nic.interrupts")
+    };
+    let kernel = interrupts("-n 3 --machine redstorm");
+    // The loopback has the only place, and no interrupts: every process has.
+    let beside = interrupts(&format!("-n 3 {MACHINE} --set firmware.accelerated=1"));
+    assert!(beside < kernel, "{beside} {kernel}");
+    // MPI has the second place.
+    assert!(interrupts(&format!("-n 3 {MACHINE}")) < beside);
+    interrupts(&format!("-n 3 {MACHINE} --set host.linux_nodes=1"));
+    interrupts(&format!("-n 6 --ppn 2 {MACHINE}"));
+}
+
+/// The time in which the firmware searches match lists is told for each rank and message: it is what the
+/// processor spends there, and what is around that.
+#[test]
+fn account_and_explain_tell_the_time_of_the_firmware_s_searches() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("profile.json");
+    let program = format!("-q -n 2 {MACHINE} tests/judge/matching.c");
+    let words = ["profile", "--json", file.to_str().unwrap()];
+    sunstar(words.into_iter().chain(program.split_whitespace())).went_well();
+    let profile: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let run = json(&program);
+    let account = run["account"].as_array().unwrap();
+    let told: u64 = account.iter().map(|rank| rank["walking_ps"].as_u64().unwrap()).sum();
+    // 500 MHz.
+    let functions = profile["functions"].as_array().unwrap();
+    let search = functions.iter().find(|function| function["function"] == "match_request");
+    let spent = 2000 * search.unwrap()["with_callees"].as_u64().unwrap();
+    println!("{told} ps, {spent} ps");
+    assert!(spent > 0 && (spent..3 * spent).contains(&told), "{told} of {spent} ps");
+    let explained = sunstar(["explain", "--rank", "1"].into_iter().chain(program.split(' ')));
+    let told = &explained.went_well().stdout;
+    let line = told.lines().find(|line| line.contains("messages walked")).unwrap();
+    assert!(line.contains(" us in the firmware"), "{line}");
+    let words = ["explain", "--slowest", "2"].into_iter().chain(program.split(' '));
+    let told = sunstar(words).went_well().stdout.clone();
+    assert!(
+        told.contains("entries of the posted list, ") && told.contains(" each; firmware"),
+        "{told}"
+    );
 }
 
 #[test]

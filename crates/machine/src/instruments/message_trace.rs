@@ -58,9 +58,13 @@ pub enum Waypoint {
     Repeated,
     /// The firmware could see the notification.
     Announced,
+    /// Firmware that matches had the header.
+    HeaderRead,
+    /// The same, when it had searched the match list.
+    Searched,
     /// The entries that it had to wait for were inserted into the lists of the matching units.
     Inserted,
-    /// The firmware wrote the interrupt register.
+    /// The firmware wrote the interrupt register; or the event itself, for a process that needs no interrupt.
     InterruptWritten,
     /// The interrupt reached the host.
     InterruptArrived,

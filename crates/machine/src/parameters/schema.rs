@@ -114,7 +114,7 @@ pub const COMMON: &[Row] = &[
     time("host.lock_pass", "0 ns", "1 ms"),
     choice("host.os", &["catamount", "linux"]),
     count("host.linux_nodes", "0", "65536"),
-    switch("host.echo"),
+    choice("host.echo", &["off", "on", "all"]),
     time("linux.kernel_entry", "0 ns", "1 ms"),
     time("linux.kernel_exit", "0 ns", "1 ms"),
     time("linux.interrupt_entry", "0 ns", "1 ms"),

@@ -37,6 +37,16 @@ impl portals::Observer for Observers {
     fn answers(&self, reply: MessageId, request: MessageId) {
         self.journal.answers(reply, request);
     }
+    fn searched(&self, id: MessageId, since: Time, until: Time) {
+        self.journal.with(id, |flight| {
+            flight.searching = Some(until.since(since));
+            flight.mark(since, Waypoint::HeaderRead);
+            flight.mark(until, Waypoint::Searched);
+        });
+    }
+    fn stored(&self, id: MessageId, at: Time) {
+        self.journal.mark(at, id, Waypoint::InterruptWritten);
+    }
     fn listens(&self) -> bool {
         self.judge.is_some()
     }
@@ -344,11 +354,18 @@ impl Observer {
                 pass(at, Waypoint::EventDrained);
             }
             portals::TracePoint::Matched(entries) => {
-                let ps = self.list_entry.0 * u64::from(entries);
+                let firmware = journal.with(id, |flight| flight.searching.take()).flatten();
+                let ps = match (entries, firmware) {
+                    (0, _) => 0,
+                    (_, Some(searching)) => searching.0,
+                    (_, None) => self.list_entry.0 * u64::from(entries),
+                };
                 journal.account(self.core, |clerk| clerk.walked(ps));
                 let of = journal.with(id, |flight| {
                     flight.entries += entries;
-                    flight.mark(at, Waypoint::Matched);
+                    if firmware.is_none() {
+                        flight.mark(at, Waypoint::Matched);
+                    }
                     let of_mpi = matches!(flight.kind, MessageKind::Send | MessageKind::Collective);
                     (of_mpi && flight.leg == 0, flight.to)
                 });

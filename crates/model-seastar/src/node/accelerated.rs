@@ -17,6 +17,16 @@ impl Node {
 }
 
 impl LocalBus<'_> {
+    /// The processor has loaded from `addr`: with the last word of a header its search begins.
+    #[inline(always)]
+    pub(super) fn tell_load(&mut self, addr: u64, read: &Result<Time, bus::BusError>) {
+        if let (Some(rings), Ok(at)) = (&self.ports.rings, read) {
+            if portals::seastar::Rings::ends_header(addr) {
+                rings.loaded(*at);
+            }
+        }
+    }
+
     /// The processor is about to store to `addr`: the judge needs what an atomic operation finds.
     #[inline(always)]
     pub(super) fn tell_store(&mut self, addr: u64, length: usize) {
@@ -42,9 +52,10 @@ impl LocalBus<'_> {
     }
     #[cold]
     fn tell_word(&mut self, at: Time, addr: u64, data: &[u8]) {
-        let Some(rings) = self.ports.rings.clone().filter(|rings| rings.holds(addr)) else {
-            return;
-        };
+        let Some(rings) = self.ports.rings.clone() else { return };
+        if !rings.holds(addr) {
+            return rings.stores(at, addr);
+        }
         let LocalBus { nic, ports, .. } = self;
         for (index, word) in data.chunks_exact(4).enumerate() {
             let word = u32::from_le_bytes(word.try_into().expect("four bytes"));

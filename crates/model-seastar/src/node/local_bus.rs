@@ -25,7 +25,9 @@ impl bus::Bus for LocalBus<'_> {
     }
     #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
-        self.nic.plb_read(now, addr, buf, self.ports)
+        let read = self.nic.plb_read(now, addr, buf, self.ports);
+        self.tell_load(addr, &read);
+        read
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
         // Gathered with a neighbour it beats all the same.

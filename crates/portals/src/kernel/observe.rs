@@ -78,6 +78,12 @@ pub trait Observer {
     /// Message `reply` answers message `request`.
     fn answers(&self, _reply: MessageId, _request: MessageId) {}
 
+    /// Firmware had the header of message `id` at `since`, and had searched the match list at `until`.
+    fn searched(&self, _id: MessageId, _since: Time, _until: Time) {}
+
+    /// It stored the event that announces the message to a process on the network interface.
+    fn stored(&self, _id: MessageId, _at: Time) {}
+
     /// True if it wants more than marks. Asked once.
     fn listens(&self) -> bool {
         false

@@ -10,7 +10,7 @@ impl Clerk {
         self.told.searched_most = self.told.searched_most.max(entries);
         self.told.searching_ps += ps;
     }
-    /// Adds the kernel's time for searching the match list for a message to this rank.
+    /// Adds the kernel's or the firmware's time for searching the match list for a message to this rank.
     pub fn walked(&mut self, ps: u64) {
         self.told.walking_ps += ps;
     }

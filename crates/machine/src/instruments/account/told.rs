@@ -104,7 +104,7 @@ pub struct Rank {
     /// As above.
     pub entries_most: u32,
     /// The time of all searches of match lists on its core, in the kernel; where the network interface keeps
-    /// MPI's queues, of those for messages to it, in the firmware.
+    /// MPI's queues or the process's match lists, of those for messages to it, in the firmware.
     pub walking_ps: u64,
     /// Results that its network interface's matching units gave for messages to it and for its receives, and
     /// the time from when the firmware had fetched the header or the command.

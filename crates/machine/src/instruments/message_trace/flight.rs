@@ -124,6 +124,8 @@ pub struct Flight {
     pub packets: u32,
     /// Entries of the target's match list that were compared with it, over all legs.
     pub entries: u32,
+    /// The time in which firmware searched the target's match list for it, until its library knows of it.
+    pub searching: Option<Duration>,
     /// Chain of causes that led to it.
     pub(crate) chain: Chain,
     /// The steps of its model.
@@ -151,6 +153,7 @@ impl Default for Flight {
             kept: false,
             packets: 0,
             entries: 0,
+            searching: None,
             chain: Chain::default(),
             message_path: &NONE,
             at: [[Time::NEVER; WAYPOINTS]; LEGS],
@@ -219,8 +222,11 @@ impl Flight {
         let MessagePath { steps, commands, .. } = *self.message_path;
         let mut slot = 0;
         for (number, leg) in self.at[..=last].iter().enumerate() {
-            // What comes in a header needs no command: its stream is closed beside the way.
-            let aside = commands && leg[Waypoint::ReceiveWritten as usize] == Time::NEVER;
+            // What comes in a header needs no command: its stream is closed beside the way. Firmware that
+            // matches commands by itself, and tells of the end.
+            let missing = |waypoint| leg[waypoint as usize] == Time::NEVER;
+            let told = missing(Waypoint::Searched) || missing(Waypoint::CompletionDrained);
+            let aside = commands && missing(Waypoint::ReceiveWritten) && told;
             for step in steps {
                 let beside = aside
                     && (Waypoint::ReceiveWritten..=Waypoint::CompletionDrained)

@@ -1,6 +1,6 @@
 //! The way of messages over Portals, on any network interface.
 
-use super::{cause, firmware, Cause, Layer, MessagePath, Part, PathStep, Waypoint};
+use super::{cause, firmware, walk, Cause, Layer, MessagePath, Part, PathStep, Waypoint};
 
 /// The way of a message over Portals: of a rendezvous announcement, fetch and data have one each.
 pub static PORTALS: MessagePath = MessagePath { legs: 3, commands: true, steps: &STEPS };
@@ -23,7 +23,7 @@ const fn step(ends: Waypoint, name: &'static str, place: Layer, cause: Cause) ->
     PathStep { ends, name, place, part, cause }
 }
 
-const STEPS: [PathStep; 28] = [
+const STEPS: [PathStep; 30] = [
     step(
         Waypoint::PutEntered,
         "MPI library, send",
@@ -97,6 +97,21 @@ const STEPS: [PathStep; 28] = [
         cause("the receive engine takes it in", &["nic.rx_packet", "nic.rx_notify"]),
     ),
     step(
+        Waypoint::HeaderRead,
+        "firmware RX, header",
+        Layer::Firmware,
+        firmware(
+            "the firmware sees the notification when it polls, finds the source and copies the header",
+            "accel_message",
+        ),
+    ),
+    step(
+        Waypoint::Searched,
+        "firmware RX, match",
+        Layer::Firmware,
+        walk("the firmware finds the receive in the match list", "match_request"),
+    ),
+    step(
         Waypoint::InterruptWritten,
         "firmware RX",
         Layer::Firmware,
@@ -125,7 +140,7 @@ const STEPS: [PathStep; 28] = [
         "event queue",
         Layer::Host,
         cause(
-            "the handler reads the event, behind those that came before",
+            "the handler, or the process's library, reads the event, behind those that came before",
             &["portals.slot_read", "portals.dispatch"],
         ),
     ),
@@ -217,7 +232,7 @@ const STEPS: [PathStep; 28] = [
         "kernel Portals, receive",
         Layer::Host,
         cause(
-            "the kernel posts the event to the process",
+            "the kernel, or the process's library, posts the event",
             &["portals.event_post", "host.copy_rate"],
         ),
     ),

@@ -137,7 +137,8 @@ fn steps_add_up_whatever_marks_there_are() {
                 times.push((*waypoint, pass(&mut world, 1, *waypoint)));
             }
             let has = |wanted| times.iter().any(|(it, at)| *it == wanted && at.is_some());
-            let commanded = has(Waypoint::ReceiveWritten);
+            let by_firmware = has(Waypoint::Searched) && has(Waypoint::CompletionDrained);
+            let commanded = has(Waypoint::ReceiveWritten) || by_firmware;
             let aside = Waypoint::ReceiveWritten..=Waypoint::CompletionDrained;
             let first = times[0].1.filter(|_| times[0].0 == Waypoint::Arrived);
             for (waypoint, at) in &times {

@@ -130,11 +130,13 @@ pub(super) fn accelerate(
     let process = FIRST + taken;
     let window = super::region::WINDOW + 1 + taken;
     let own = Driver::of(cpu.memory(), &config, process, ACCELERATED_PENDINGS, window);
+    let (command, serial) = driver.rings.begins(process);
+    own.mailbox.begin_at(command);
     driver.set_up(kernel, cpu, &own, user.pid);
     let made = Rc::new(Accelerated {
         slot: user.slot,
         driver: own,
-        serial: Cell::new(0),
+        serial: Cell::new(serial),
         receives: RefCell::new((0..ACCELERATED_PENDINGS).map(|_| None).collect()),
         getters: RefCell::new(vec![None; GET_ENTRIES as usize]),
         seen: RefCell::new([0; 64]),

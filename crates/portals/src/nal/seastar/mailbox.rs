@@ -36,6 +36,17 @@ impl Mailbox {
         }
     }
 
+    /// The place of the next command.
+    pub(crate) fn next(&self) -> u32 {
+        self.tail.get()
+    }
+
+    /// Begins where the process before has ended: the firmware goes on there.
+    pub(crate) fn begin_at(&self, index: u32) {
+        self.tail.set(index);
+        self.head.set(index);
+    }
+
     fn addr(&self, offset: usize) -> u32 {
         self.base + offset as u32
     }

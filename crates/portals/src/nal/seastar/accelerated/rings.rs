@@ -2,16 +2,22 @@
 
 use super::Accelerated;
 use crate::kernel::Kernel;
+use abi::seastar::{UpperPending, CAM_ENTRIES, RX_HEADER_BASE, RX_HEADER_SIZE};
 use des::Time;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::{Rc, Weak};
+
+const UPPER: u64 = UpperPending::SIZE as u64;
 
 /// An event ring: where it is in host memory, and where the processor sees it.
 struct Ring {
     user: Rc<Accelerated>,
     phys: Range<u64>,
     local: Range<u64>,
+    /// Upper pendings, as the processor sees them.
+    uppers: Range<u64>,
 }
 
 /// The accelerated processes of a node.
@@ -19,11 +25,18 @@ struct Ring {
 pub struct Rings {
     kernel: OnceCell<Weak<Kernel>>,
     all: RefCell<Vec<Ring>>,
+    /// Of processes that have left: the place of the next command in the mailbox, and the last serial number
+    /// of a message.
+    left: RefCell<BTreeMap<u32, (u32, u32)>>,
     /// Acknowledgements that the firmware has sent by itself.
     acks: Cell<u32>,
     /// Bytes that the firmware's stores to processes' memory have overwritten since the last word in a ring,
     /// if there is a judge.
     overwritten: RefCell<Vec<(u64, Vec<u8>)>>,
+    /// The time of the processor's load of the last word of a header, and that of its store of the first
+    /// word to an upper pending: it has searched the match list in between.
+    loaded: Cell<Time>,
+    searched: Cell<Option<Time>>,
     /// True if a process was woken since this was last read.
     woken: Cell<bool>,
 }
@@ -36,14 +49,24 @@ impl Rings {
         let phys = user.driver.region.events();
         let first = u64::from(user.driver.region.events_local());
         let local = first..first + (phys.end - phys.start);
-        self.all.borrow_mut().push(Ring { user, phys, local });
+        let first = u64::from(user.driver.region.pendings_local());
+        let uppers = first..first + u64::from(user.driver.pendings()) * UPPER;
+        self.all.borrow_mut().push(Ring { user, phys, local, uppers });
     }
     pub(super) fn at(&self, process: u32) -> Option<Rc<Accelerated>> {
         let all = self.all.borrow();
         let ring = all.iter().find(|ring| ring.user.driver.process == process)?;
         Some(ring.user.clone())
     }
+    /// The place in a process's mailbox at which it begins, and the serial number behind which it does.
+    pub(super) fn begins(&self, process: u32) -> (u32, u32) {
+        self.left.borrow().get(&process).copied().unwrap_or_default()
+    }
     pub(super) fn remove(&self, process: u32) {
+        if let Some(user) = self.at(process) {
+            let left = (user.driver.mailbox.next(), user.serial.get());
+            self.left.borrow_mut().insert(process, left);
+        }
         self.all.borrow_mut().retain(|ring| ring.user.driver.process != process);
     }
     fn kernel(&self) -> Option<Rc<Kernel>> {
@@ -59,11 +82,38 @@ impl Rings {
         self.all.borrow().iter().any(|ring| ring.local.contains(&addr))
     }
 
+    /// True if `addr` has the last word of a header that a message has brought.
+    #[inline(always)]
+    pub fn ends_header(addr: u64) -> bool {
+        let first = u64::from(RX_HEADER_BASE);
+        let size = u64::from(RX_HEADER_SIZE);
+        addr.wrapping_sub(first) < u64::from(CAM_ENTRIES) * size
+            && (addr - first) % size == size - 4
+    }
+
+    /// The processor has loaded such a word at `at`.
+    pub fn loaded(&self, at: Time) {
+        self.loaded.set(at);
+        self.searched.set(None);
+    }
+
+    /// The processor stores to local-bus address `addr`.
+    pub fn stores(&self, at: Time, addr: u64) {
+        let begins =
+            |ring: &Ring| ring.uppers.contains(&addr) && (addr - ring.uppers.start) % UPPER == 0;
+        if self.searched.get().is_none() && self.all.borrow().iter().any(begins) {
+            self.searched.set(Some(at));
+        }
+    }
+
     /// The processor stores `word` at local-bus address `addr`. `look` reads host memory as it will be when
     /// that is there.
     pub fn posted(&self, at: Time, (addr, word): (u64, u32), look: &mut dyn FnMut(u64, &mut [u8])) {
         let user = self.user(|ring| ring.local.contains(&addr));
         if let (Some(user), Some(kernel)) = (user, self.kernel()) {
+            if let Some(until) = self.searched.take() {
+                user.searched(&kernel, (self.loaded.get(), until, at), word, look);
+            }
             user.posted(&kernel, (at, word), (&self.acks, &self.overwritten.borrow()), look);
         }
         self.overwritten.borrow_mut().clear();

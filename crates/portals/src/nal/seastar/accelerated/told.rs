@@ -136,6 +136,24 @@ impl Accelerated {
         kernel.observer.told(at, &Told::Posted { slot });
     }
 
+    /// The processor had a header, had searched the match list for it, and stores the event `word` about it, at
+    /// these times.
+    pub fn searched(
+        &self,
+        kernel: &Kernel,
+        (since, until, at): (Time, Time, Time),
+        word: u32,
+        look: &mut dyn FnMut(u64, &mut [u8]),
+    ) {
+        let kind = (word >> 16) as u16;
+        let announces = [event_type::RX_HEADER, event_type::RX_GET, event_type::RX_INLINE];
+        if announces.contains(&kind) {
+            let id = MessageId::from(&self.upper(word as u16, look).header);
+            kernel.observer.searched(id, since, until);
+            kernel.observer.stored(id, at);
+        }
+    }
+
     /// A word is in memory: the library may see it, and what it announces.
     pub fn landed(&self, kernel: &Kernel, at: Time) {
         if kernel.listened && self.told.flying.borrow_mut().pop_front().is_some() {
