@@ -2,9 +2,10 @@
 
 use crate::accounting::{Account, Class};
 use crate::fibre::{Request, Suspend};
+use crate::host::{Event, Kind, ENDED};
 use crate::shared::Shared;
 use crate::{Costs, Cpu, FibreId, SharedMemory};
-use des::Time;
+use des::{Duration, Time};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -31,6 +32,12 @@ pub(crate) struct Core {
     pub(crate) generation: Cell<u64>,
     /// Time before which only this core has events on the node.
     pub(crate) alone_until: Cell<Time>,
+    /// Time before which nothing happens on the node that a program on this core could notice.
+    pub(crate) undisturbed_until: Cell<Time>,
+    /// Number of events on the node that were not ends of a user's work, if that is known.
+    pub(crate) stirs: Cell<Option<u64>>,
+    /// Time until which the program on this core is known to do nothing but compute.
+    pub(crate) computes_until: Cell<Time>,
 }
 
 impl Core {
@@ -49,6 +56,9 @@ impl Core {
             account: RefCell::new(Account::new(index)),
             generation: Cell::new(0),
             alone_until: Cell::new(Time::ZERO),
+            undisturbed_until: Cell::new(Time::ZERO),
+            stirs: Cell::default(),
+            computes_until: Cell::new(Time::ZERO),
         }
     }
     /// The core begins to be busy.
@@ -58,10 +68,10 @@ impl Core {
     /// Lets the time until `at` pass without an event, if there are no other events before. True if so.
     #[inline]
     pub(crate) fn pass(&self, at: Time) -> bool {
-        let alone = at < self.alone_until.get();
+        let alone = at < self.alone_until.get() && !self.shared.has_news();
         if alone {
             self.now.set(at);
-            self.shared.passed.borrow_mut().push(at);
+            self.shared.passed.borrow_mut().push((at, Event::new(self.index, ENDED)));
         }
         alone
     }
@@ -89,12 +99,27 @@ impl Core {
     }
     pub(crate) fn mask(&self) {
         self.masked.set(true);
+        self.shared.stir();
         self.account.borrow_mut().switch(self.now(), Class::Kernel);
     }
     pub(crate) fn wake(&self, fibre: FibreId) {
+        if self.running.get().is_none() {
+            self.shared.called.set(true);
+            self.shared.stir();
+        }
         let mut woken = self.woken.borrow_mut();
         if !woken.contains(&fibre) {
             woken.push(fibre);
+        }
+    }
+    /// Time of the earliest effect on another core of what this one does after its event at `at`, if that is
+    /// the end of its present work: code of a user must enter the kernel first, or reach a device.
+    pub(crate) fn reaches_others(&self, at: Time, kind: Kind, reaction: Duration) -> Time {
+        match kind {
+            Kind::Ends { generation } if generation == self.generation.get() && !self.masked() => {
+                at.max(self.computes_until.get()) + reaction
+            }
+            _ => at,
         }
     }
     pub(crate) fn spawn(&self, name: &str, f: Box<dyn FnOnce(Cpu)>) -> FibreId {

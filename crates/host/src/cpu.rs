@@ -43,10 +43,25 @@ impl Cpu {
         }
     }
 
-    /// Time before which only this fibre has events on the node, so that time it spends until then passes at
-    /// once. It is in the past at less than full speed, and on hosts of several cores.
+    /// Time before which nothing happens on the node that a program on this core could notice, as long as it
+    /// only computes; that of other cores is no such thing. It is in the past at less than full speed.
     pub fn undisturbed_until(&self) -> Time {
-        self.core.alone_until.get()
+        match self.core.shared.has_news() {
+            true => Time::ZERO,
+            false => self.core.undisturbed_until.get(),
+        }
+    }
+
+    /// Number of events so far on the node that a program on this core could notice, others included; `None`
+    /// if that is not known. It is up to date whenever simulated time has passed.
+    pub fn stirs(&self) -> Option<u64> {
+        self.core.stirs.get()
+    }
+
+    /// Announces that the program does nothing but compute until `until`, so that others are undisturbed by
+    /// it; until the next call.
+    pub fn computes_until(&self, until: Time) {
+        self.core.computes_until.set(until);
     }
 
     /// Uncached, posted stores: each up to 8 bytes within an aligned 8 bytes, in order, each after its issue

@@ -5,7 +5,7 @@ use crate::pace::Pace;
 use crate::processor::Processor;
 use crate::shared::Shared;
 use crate::{Costs, Cpu, FibreId, FibreState, SharedMemory, Times};
-use des::Time;
+use des::{Duration, Time};
 use std::fmt;
 use std::rc::Rc;
 
@@ -18,10 +18,25 @@ pub trait Ports {
     /// A read of a word leaves the processor; the node answers with [`Host::mmio_reply`], later than now.
     /// Each core may have one under way; they are answered in the order in which they left.
     fn mmio_read(&mut self, now: Time, addr: u64);
-    /// Time before which nothing happens on the node except what is asked for here. A host of one core does
-    /// without events until then, and reports them later ([`Host::take_passed`]).
+    /// Time before which nothing happens on the node except what is asked for here. The host does without
+    /// events until then, and reports them later ([`Host::take_passed`]).
     fn alone_until(&self) -> Time {
         Time::ZERO
+    }
+    /// The same for what a program of one core could notice: `disturbs` is the time at which an event of the
+    /// host's at a time could affect it. Later than [`Ports::alone_until`], or the same.
+    fn undisturbed_until(&self, disturbs: &dyn Fn(Time, Event) -> Time) -> Time {
+        let _ = disturbs;
+        self.alone_until()
+    }
+    /// Number of events so far that were not the host's own; `None` if the node does not count them.
+    fn stirs(&self) -> Option<u64> {
+        None
+    }
+    /// Least time from the begin of a store that a program makes to a device, without the kernel, to an
+    /// effect on another core. If it is zero a host of several cores does without no event.
+    fn reaction(&self) -> Duration {
+        Duration::ZERO
     }
 }
 
@@ -40,14 +55,20 @@ impl Event {
     pub fn core(&self) -> usize {
         self.core.into()
     }
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
 }
 
 impl Default for Event {
     /// Event without effect.
     fn default() -> Event {
-        Event::new(0, Kind::Ends { generation: 0 })
+        Event::new(0, ENDED)
     }
 }
+
+/// End of work that has ended.
+pub(crate) const ENDED: Kind = Kind::Ends { generation: 0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -99,7 +120,10 @@ impl Host {
     pub fn with_cores(costs: &Costs, cores: usize) -> Host {
         assert!((1..=256).contains(&cores), "a host has 1 to 256 cores, not {cores}");
         let shared = Rc::new(Shared::new(costs, cores));
-        Host { cores: (0..cores).map(|index| Processor::new(index, &shared)).collect(), shared }
+        let cores: Vec<_> = (0..cores).map(|index| Processor::new(index, &shared)).collect();
+        *shared.all.borrow_mut() =
+            cores.iter().map(|core| Rc::downgrade(&core.cpu().core)).collect();
+        Host { cores, shared }
     }
 
     /// Adds a user-level fibre to the first core ([`Cpu::spawn_on`] to another). It starts when the core is
@@ -133,9 +157,11 @@ impl Host {
     /// Lets the fibres run that are ready: at the start, and after [`Host::spawn`] or [`crate::Waker::wake`]
     /// from outside.
     pub fn attend(&mut self, now: Time, ports: &mut impl Ports) {
+        self.shared.together.set(self.cores.len() > 1);
         for core in &mut self.cores {
             core.attend(now, ports);
         }
+        self.shared.together.set(false);
         self.tell_cores(now, ports);
     }
 
@@ -146,6 +172,9 @@ impl Host {
 
     /// An event that the host scheduled is due.
     pub fn handle(&mut self, now: Time, event: Event, ports: &mut impl Ports) {
+        if matches!(event.kind, Kind::Deadline { .. }) || self.cores[event.core()].is_masked() {
+            self.shared.stir();
+        }
         self.cores[event.core()].handle(now, event.kind, ports);
         self.tell_cores(now, ports);
     }
@@ -169,17 +198,25 @@ impl Host {
         self.tell_cores(now, ports);
     }
 
-    /// Passes on the times of events that it did without since the last call, in order.
-    pub fn take_passed(&mut self, take: impl FnMut(Time)) {
-        self.shared.passed.borrow_mut().drain(..).for_each(take);
+    /// Passes on the events that it did without since the last call, and their times, in order.
+    pub fn take_passed(&mut self, mut take: impl FnMut(Time, Event)) {
+        self.shared.passed.borrow_mut().drain(..).for_each(|(at, event)| take(at, event));
     }
 
-    /// Tells the other cores what one core did: it may have started or woken fibres there, or handed over
-    /// locks.
+    /// Tells the other cores what one core did, at the time at which it did so: it may have started or woken
+    /// fibres there, or handed over locks.
     fn tell_cores(&mut self, now: Time, ports: &mut impl Ports) {
         if self.cores.len() == 1 {
             return;
         }
+        let now = self.shared.passed.borrow().last().map_or(now, |(passed, _)| now.max(*passed));
+        self.shared.together.set(true);
+        self.tell_cores_at(now, ports);
+        self.shared.together.set(false);
+        self.shared.called.set(false);
+    }
+
+    fn tell_cores_at(&mut self, now: Time, ports: &mut impl Ports) {
         loop {
             let mut told = false;
             while let Some(core) = self.shared.take_handed() {
@@ -200,6 +237,7 @@ impl Host {
             if !told {
                 return;
             }
+            self.shared.stir();
         }
     }
 

@@ -231,8 +231,8 @@ impl<N: Nic> Node<N> {
         self.last = now;
         let Node { host, hash, last, .. } = self;
         // What the host has done without events counts as if there had been some.
-        host.take_passed(|at| {
-            hash.event(at, word::<N>(&Event::Host(host::Event::default())));
+        host.take_passed(|at, event| {
+            hash.event(at, word::<N>(&Event::Host(event)));
             *last = at;
         });
         self.collect_failures();

@@ -86,6 +86,7 @@ impl Parts<'_> {
             hash: TraceHash::default(),
             ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
             failure: None,
+            stirs: 0,
             touched: Vec::new(),
             firmware: Default::default(),
             arrivals: Default::default(),

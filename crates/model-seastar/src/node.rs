@@ -177,6 +177,7 @@ impl Node {
     fn dispatch(&mut self, now: Time, event: Event) {
         let kind = kind(&event);
         self.ports.hash.event(now, kind);
+        self.ports.stirs += u64::from(!matches!(event, Event::Host(_)));
         self.ports.observers.replay_log(|| Step::Due(now, event));
         if let Some(judge) = &self.ports.observers.judge {
             judge.set_now(now);
@@ -227,8 +228,8 @@ impl Node {
     fn take_passed(&mut self, now: Time) -> Time {
         let mut last = now;
         let Node { host, ports, steady, .. } = self;
-        host.take_passed(|at| {
-            ports.hash.event(at, kind(&Event::Host(host::Event::default())));
+        host.take_passed(|at, event| {
+            ports.hash.event(at, kind(&Event::Host(event)));
             steady.follow(at, 0, || false);
             last = at;
         });
@@ -399,6 +400,7 @@ impl LogicalProcess for Node {
     }
 
     fn repeat(&mut self, since: u64, span: Duration, times: u64, outbox: &mut Outbox<Crossing>) {
+        self.ports.stirs += 1;
         self.repeat_since(since, span, times, outbox);
     }
 

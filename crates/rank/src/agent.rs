@@ -217,9 +217,9 @@ impl Runner {
                 self.process().reply_verbs(&answer, self.cpu.now());
             }
             Demand::Clock => {
-                let undisturbed = self.cpu.undisturbed_until();
+                let began = self.surroundings();
                 self.cpu.spend(self.look_at_clock());
-                if self.cpu.now() >= undisturbed {
+                if !self.is_undisturbed_since(began) {
                     self.looks.set(self.looks.get().disturbed());
                 }
                 self.process().reply_with_time(self.cpu.now());
@@ -260,6 +260,17 @@ impl Runner {
         Step::Done
     }
 
+    /// Time before which nothing else happens, and number of what has happened.
+    fn surroundings(&self) -> (Time, Option<u64>) {
+        (self.cpu.undisturbed_until(), self.cpu.stirs())
+    }
+
+    /// True if nothing else has happened on the node since then: a call that found nothing has missed
+    /// nothing.
+    fn is_undisturbed_since(&self, (until, stirs): (Time, Option<u64>)) -> bool {
+        self.cpu.now() < until || (stirs.is_some() && stirs == self.cpu.stirs())
+    }
+
     /// Cost of a look at a clock.
     fn look_at_clock(&self) -> Duration {
         let (now, cost) = (self.cpu.now(), self.costs.clock_read);
@@ -282,12 +293,12 @@ impl Runner {
         call: &mut dyn FnMut(Function, &[u64]) -> Outcome,
         observer: &dyn Observer,
     ) -> (Outcome, Duration) {
-        let (began, undisturbed) = (self.cpu.now(), self.cpu.undisturbed_until());
+        let (began, before) = (self.cpu.now(), self.surroundings());
         observer.call_entered(began, function);
         let outcome = call(function, &args[..function.arguments()]);
         observer.call_returned(self.cpu.now(), function);
         let took = self.cpu.now().since(began);
-        let alone = self.cpu.now() < undisturbed;
+        let alone = self.is_undisturbed_since(before);
         self.looks.set(self.looks.get().after(function, &(function, *args), took, alone));
         (outcome, took)
     }
@@ -303,6 +314,9 @@ impl Runner {
         let time = deeds.time(self.costs.clock_read, cost);
         let mut right = time.is_some_and(|time| self.cpu.now() + time < end);
         let repeated = self.looks.get().call();
+        if let (true, Some(time)) = (right, time) {
+            self.cpu.computes_until(self.cpu.now() + time);
+        }
         self.process.borrow().repeat(repeated.map(|(_, args)| args[0].max(1)));
         for (calls, count) in deeds.rows() {
             for _ in 0..if right { count } else { 0 } {

@@ -26,7 +26,27 @@ fn a_run_is_the_same_when_every_look_at_a_clock_is_simulated() {
         assert_eq!(leased, told(&["-n", ranks, "--trace", trace]), "{ranks} ranks");
         assert_eq!(leased, told(&["-n", ranks, "-t", "2"]), "{ranks} ranks");
     }
-    assert_eq!(told(&["-n", "4", "-ppn", "2"]), told(&["-n", "4", "-ppn", "2", "--no-park"]));
+}
+
+/// Ranks that share a node look at the same time, wait for each other, and disturb each other.
+#[test]
+fn ranks_of_a_node_have_the_same_run_when_every_look_at_a_clock_is_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let trace = Path::to_str(&trace).unwrap();
+    for node in [
+        "-n 2 -ppn 2",
+        "-n 4 -ppn 2",
+        "-n 5 -ppn 4 --set host.cores=4",
+        "-n 4 -ppn 2 -m redstorm-linux",
+        "-n 4 -ppn 2 -m redstorm-accelerated",
+    ] {
+        let node: Vec<&str> = node.split(' ').collect();
+        let with = |options: &[&str]| told(&[&node, options].concat());
+        let leased = with(&[]);
+        assert_eq!(leased, with(&["--trace", trace]), "{node:?}");
+        assert_eq!(leased, with(&["-t", "2", "--no-park"]), "{node:?}");
+    }
 }
 
 /// A reading of the clock has the cost of the machine's parameter.

@@ -3,6 +3,7 @@
 use super::Processor;
 use crate::host::{Kind, Ports};
 use des::{Duration, Time};
+use std::rc::Weak;
 
 impl Processor {
     /// Makes the core busy for `time` at full speed. The event for its end is only scheduled if something
@@ -33,10 +34,27 @@ impl Processor {
         }
     }
 
-    /// Finds the time until which only this core has events. Other cores, if any, must see its actions at
-    /// once.
+    /// True in the kernel and in the handler.
+    pub(crate) fn is_masked(&self) -> bool {
+        self.core.masked()
+    }
+
+    /// Finds the time until which only this core has events, and until which its program is undisturbed.
     pub(super) fn look_ahead(&self, ports: &impl Ports) {
-        let alone = self.core.shared.cores == 1 && self.pace.is_none();
-        self.core.alone_until.set(if alone { ports.alone_until() } else { Time::ZERO });
+        let core = &*self.core;
+        core.stirs.set(ports.stirs().map(|stirs| stirs + core.shared.stirs.get()));
+        // Only of several cores it matters how soon they affect each other; without a bound they do at once.
+        let reaction = || ports.reaction().min(core.shared.costs.kernel_entry);
+        let bounded = core.shared.cores == 1 || reaction() > Duration::ZERO;
+        let alone = bounded && self.pace.is_none() && !core.shared.together.get();
+        core.alone_until.set(if alone { ports.alone_until() } else { Time::ZERO });
+        if core.shared.cores == 1 || core.alone_until.get() == Time::ZERO {
+            return core.undisturbed_until.set(core.alone_until.get());
+        }
+        let (reaction, cores) = (reaction(), core.shared.all.borrow());
+        core.undisturbed_until.set(ports.undisturbed_until(&|at, event| {
+            let other = cores.get(event.core()).and_then(Weak::upgrade);
+            other.map_or(at, |other| other.reaches_others(at, event.kind(), reaction))
+        }));
     }
 }

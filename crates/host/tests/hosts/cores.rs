@@ -8,9 +8,20 @@ use std::rc::Rc;
 
 type Notes = Rc<RefCell<Vec<(usize, u64, &'static str)>>>;
 
-/// Runs a function on each of so many cores; their notes, with core and time, in order.
+/// Runs a function on each of so many cores; their notes, with core and time, in order. The host does without
+/// events that nothing else comes before.
 fn run_on(cores: usize, f: impl Fn(&Cpu, &dyn Fn(&Cpu, &'static str)) + 'static) -> World {
+    run_with(cores, true, f)
+}
+
+/// The same, with all events or without some.
+fn run_with(
+    cores: usize,
+    passes: bool,
+    f: impl Fn(&Cpu, &dyn Fn(&Cpu, &'static str)) + 'static,
+) -> World {
     let mut world = World::with_cores(cores);
+    world.node.passes = passes;
     let f = Rc::new(f);
     let log = world.node.log.clone();
     world.host.spawn("start", move |cpu| {
@@ -80,7 +91,8 @@ fn reads_are_answered_to_the_core_that_asked() {
 fn a_core_is_woken_by_another_at_its_next_look() {
     for wake_at in 1..30 {
         let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
-        let world = run_on(2, move |cpu, note| {
+        let passes = wake_at % 2 == 0;
+        let world = run_with(2, passes, move |cpu, note| {
             if cpu.core() == 1 {
                 *waker.borrow_mut() = Some(cpu.waker());
                 cpu.wait(Duration(10));
@@ -96,7 +108,7 @@ fn a_core_is_woken_by_another_at_its_next_look() {
 }
 
 /// One span of time in which a core had the lock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     core: usize,
     asked: u64,
@@ -105,11 +117,18 @@ struct Held {
 }
 
 /// Each core takes the lock twice: before each time it computes for so long, and then holds it for so long.
+/// Events that nothing else comes before may be missing: nothing else changes.
 fn hold_twice(cores: usize, times: Vec<[u64; 4]>) -> (Vec<Held>, Rc<Lock>) {
+    let [with, without] = [false, true].map(|passes| hold_twice_with(cores, passes, times.clone()));
+    assert_eq!((&with.0, with.1.counts()), (&without.0, without.1.counts()), "{times:?}");
+    without
+}
+
+fn hold_twice_with(cores: usize, passes: bool, times: Vec<[u64; 4]>) -> (Vec<Held>, Rc<Lock>) {
     let held: Rc<RefCell<Vec<Held>>> = Rc::default();
     let lock = Rc::new(Lock::new());
     let (log, shared) = (held.clone(), lock.clone());
-    run_on(cores, move |cpu, _| {
+    run_with(cores, passes, move |cpu, _| {
         for step in times[cpu.core()].chunks(2) {
             cpu.spend(Duration(step[0]));
             cpu.kernel(|| {
@@ -185,6 +204,7 @@ fn the_interrupt_handler_waits_for_a_lock_of_another_core() {
     for raised in 1..40 {
         let notes: Notes = Rc::default();
         let mut world = World::with_cores(2);
+        world.node.passes = raised % 2 == 0;
         let lock = Rc::new(Lock::new());
         let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
         let (log, of_handler, to_wake) = (notes.clone(), lock.clone(), waker.clone());
@@ -256,4 +276,37 @@ fn faults_of_all_cores_are_told_the_first_one_first() {
     world.run();
     let fault = world.host.fault().expect("there are two");
     assert_eq!((fault.what.as_str(), fault.fibre.as_str()), ("early", "second"));
+}
+
+/// Time for which core 0 is undisturbed at 3, if core 1 does this from the start on.
+fn undisturbed(f: impl Fn(&Cpu) + 'static) -> u64 {
+    let until = Rc::new(RefCell::new(0));
+    let told = until.clone();
+    run_on(2, move |cpu, _| match cpu.core() {
+        0 => {
+            cpu.spend(Duration(3));
+            *told.borrow_mut() = cpu.undisturbed_until().0;
+            cpu.spend(Duration(50));
+        }
+        _ => f(cpu),
+    });
+    let until = *until.borrow();
+    until
+}
+
+/// A user of another core enters the kernel before it does anything that others could notice; in the kernel
+/// it does so at once.
+#[test]
+fn a_program_is_disturbed_by_other_cores_only_through_the_kernel_and_devices() {
+    let entry = COSTS.kernel_entry.0;
+    assert_eq!(undisturbed(|cpu| cpu.spend(Duration(10))), 10 + entry);
+    assert_eq!(undisturbed(|cpu| cpu.kernel(|| cpu.spend(Duration(10)))), entry + 10);
+    assert_eq!(undisturbed(|cpu| assert_eq!(cpu.mmio_read(1_u32), 2)), ROUND_TRIP.0);
+    // A program that says so computes for longer than its present work.
+    let longer = |cpu: &Cpu| {
+        cpu.computes_until(Time(30));
+        cpu.spend(Duration(10));
+        cpu.spend(Duration(20));
+    };
+    assert_eq!(undisturbed(longer), 30 + entry);
 }

@@ -109,6 +109,7 @@ impl Node {
     pub(super) fn move_on(&mut self, now: Time, next: DatapathEvent) {
         let kind = next.kind(&self.ports.arrivals);
         self.ports.hash.event(now, kind);
+        self.ports.stirs += 1;
         self.ports.observers.replay_log(|| Step::Other);
         if let Some(judge) = &self.ports.observers.judge {
             judge.set_now(now);

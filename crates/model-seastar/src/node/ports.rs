@@ -1,5 +1,7 @@
 //! Ports between the parts of a node: each part's calls on its `Ports`, answered with the others.
 
+mod of_host;
+
 use super::datapath::DatapathEvent;
 use super::observers::Observers;
 use super::progress::Progress;
@@ -7,7 +9,7 @@ use super::{is_visible, Step, Visible};
 use abi::packet::{flag, Packet};
 use abi::seastar::{command_op, panic_reason, PortalsHeader, GENERIC_PENDINGS};
 use abi::MessageId;
-use bus::{BusError, Direction, HyperTransport};
+use bus::{BusError, HyperTransport};
 use des::{EventQueue, Outbox, Time, TraceHash};
 use machine::bench::Failure;
 use machine::device_memory::{self, DeviceMemory};
@@ -120,6 +122,8 @@ pub(crate) struct NodePorts {
     pub nid: u32,
     pub arrivals: Arrivals,
     pub failure: Option<Failure>,
+    /// Number of events so far that were not the host's.
+    pub stirs: u64,
     /// Accesses of others to local memory that the processor has not been told yet.
     pub touched: Vec<Touched>,
     /// Observers of this node.
@@ -397,38 +401,6 @@ fn panic_sentence(reason: u8, detail: u32) -> String {
             format!("a DMA engine reported an error (completion word {detail:#x})")
         }
         other => format!("unknown reason {other}, detail {detail:#x}"),
-    }
-}
-
-impl host::Ports for NodePorts {
-    fn schedule(&mut self, at: Time, event: host::Event) {
-        self.queue.schedule(at, Event::Host(event));
-    }
-    fn mmio_write(&mut self, now: Time, addr: u64, data: &[u8]) {
-        if !self.observers.replay_log(|| Step::Write { at: now, addr, data: data.to_vec() }) {
-            return;
-        }
-        let bytes = self.ht_overhead[0] + data.len() as u64;
-        let arrives = self.link.send(now, Direction::ToNic, bytes);
-        self.observers.journal.last_write_arrives.set(arrives);
-        let mut padded = [0; 8];
-        padded[..data.len()].copy_from_slice(data);
-        let event = Event::MmioWrite { addr: local(addr), len: data.len() as u8, data: padded };
-        self.queue.schedule(arrives, event);
-    }
-    fn alone_until(&self) -> Time {
-        // An observer is told of each event: none is left out.
-        if self.observers.any() || !self.firmware.idles() || self.failure.is_some() {
-            return Time::ZERO;
-        }
-        self.horizon.min(self.next_time())
-    }
-    fn mmio_read(&mut self, now: Time, addr: u64) {
-        if !self.observers.replay_log(|| Step::Read { at: now, addr }) {
-            return;
-        }
-        let arrives = self.link.send(now, Direction::ToNic, self.ht_overhead[1]);
-        self.queue.schedule(arrives, Event::MmioRead { addr: local(addr) });
     }
 }
 

@@ -27,6 +27,7 @@ impl Node {
     /// Runs the processor up to the next event or the horizon; if it may wait, no further than it does
     /// anything but poll.
     pub(super) fn run_processor(&mut self, horizon: Time, may_wait: bool) {
+        self.ports.stirs += u64::from(!self.ports.firmware.idles());
         if self.gdb.is_taken() {
             return self.debug_processor(horizon);
         }

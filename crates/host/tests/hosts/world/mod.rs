@@ -54,6 +54,16 @@ impl Ports for Node {
             Time::ZERO
         }
     }
+    fn undisturbed_until(&self, disturbs: &dyn Fn(Time, Event) -> Time) -> Time {
+        let until = |(at, _, happening): (Time, u32, &Happening)| match happening {
+            Happening::Host(event) => disturbs(at, *event),
+            _ => at,
+        };
+        self.queue.iter().map(until).min().unwrap_or(Time::NEVER)
+    }
+    fn reaction(&self) -> Duration {
+        ROUND_TRIP
+    }
 }
 
 pub struct World {
@@ -94,7 +104,7 @@ impl World {
     }
     fn take_passed(&mut self) {
         let World { host, now, passed, .. } = self;
-        host.take_passed(|at| {
+        host.take_passed(|at, _| {
             assert!(at > *now, "time goes forward");
             *now = at;
             *passed += 1;
