@@ -222,9 +222,25 @@ pub fn make(folder: &Path) -> Command {
 /// each object depends on all sources.
 fn is_current(sources: &Path, variant: &Path) -> bool {
     let made = || times(variant).ok()?.into_iter().min();
-    let changed = || times(sources).ok()?.into_iter().max();
+    let changed = || times_of_sources(sources).ok()?.into_iter().max();
     let older = || Some(changed()? < made()?);
     IMAGES.iter().all(|name| variant.join(name).is_file()) && older() == Some(true)
+}
+
+/// Times of the last change of what images are made of. `make` would leave them as they are for another test
+/// or text, so every run would ask it again.
+fn times_of_sources(sources: &Path) -> io::Result<Vec<SystemTime>> {
+    let mut times = Vec::new();
+    for entry in sources.read_dir()? {
+        let path = entry?.path();
+        let is_text = path.extension().is_some_and(|extension| extension == "md");
+        if path.is_dir() && !path.ends_with("tests") {
+            times.extend(self::times(&path)?);
+        } else if path.is_file() && !is_text {
+            times.push(std::fs::metadata(path)?.modified()?);
+        }
+    }
+    Ok(times)
 }
 
 /// Times of the last change of the files in a folder, and in all folders below it.
@@ -276,6 +292,11 @@ mod tests {
             write(variant.join(name), 4);
         }
         write(variant.join("main.o"), 3);
+        assert!(is_current(&sources, &variant));
+        // Images are not made of tests and texts.
+        std::fs::create_dir(sources.join("tests")).unwrap();
+        write(sources.join("tests/main.c"), 5);
+        write(sources.join("README.md"), 5);
         assert!(is_current(&sources, &variant));
         write(deep.join("main.c"), 3);
         assert!(!is_current(&sources, &variant), "one was made of the source as it was before");

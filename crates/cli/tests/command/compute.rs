@@ -130,7 +130,9 @@ fn waits(output: &str) -> Vec<[f64; 4]> {
 
 #[test]
 fn messages_of_any_length_come_to_posted_receives_while_both_sides_compute() {
-    for options in ["", "--machine ideal", "--set host.os=linux", "--ranks-per-node 2"] {
+    let accelerated = "--machine redstorm-accelerated";
+    for options in ["", "--machine ideal", "--set host.os=linux", "--ranks-per-node 2", accelerated]
+    {
         let ended = run(&format!("-n 2 --quiet {options} examples/studies/overlap.c"));
         let rows = waits(&ended.went_well().stdout);
         assert_eq!((rows.len(), rows[11][0]), (12, 4194304.0));
