@@ -23,6 +23,11 @@ static unsigned char window[RANKS_MAX * PART], shown[PART], mirror[RANKS_MAX][PA
 static unsigned char out[OPERATIONS_MAX * PART], in[OPERATIONS_MAX * PART], any[PART];
 static int64_t number, found;
 static int answers, ends;
+/* Puts to windows since nothing was under way. */
+static struct put {
+    unsigned to, place, length;
+} window_puts[OPERATIONS_MAX];
+static unsigned put_count;
 
 static uint64_t next(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -123,6 +128,20 @@ static void await(void) {
         answers -= event.type == PTL_EVENT_ACK || event.type == PTL_EVENT_REPLY_END;
         ends -= event.type == PTL_EVENT_SEND_END;
     }
+    put_count = 0;
+}
+
+/* Two puts to the same bytes are never under way at once: a short one comes with its header, and is there
+ * before payload of the one ahead of it. */
+static void await_overlapping(struct put put) {
+    for (unsigned i = 0; i < put_count; i++) {
+        const struct put *other = &window_puts[i];
+
+        if (put.to == other->to && put.place < other->place + other->length &&
+            other->place < put.place + put.length)
+            await();
+    }
+    window_puts[put_count++] = put;
 }
 
 static int64_t add(ptl_process_id_t to, int64_t amount) {
@@ -170,6 +189,7 @@ static int64_t operate(uint64_t *state, ptl_handle_md_t source, ptl_handle_md_t 
             ends++;
             break;
         default:
+            await_overlapping((struct put){to, place, length});
             memcpy(mirror[to] + place, out + at, length);
             check(PtlPutRegion(source, at, length, PTL_ACK_REQ, ids[to], WINDOW, 0, 0,
                                (ptl_size_t)rank * PART + place, i),

@@ -297,13 +297,15 @@ pub mod channel {
     /// Stores of the simulator into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8.
     pub const LOG: usize = 2048;
     /// Bytes of `log`.
-    pub const LOG_SIZE: usize = 2048;
+    pub const LOG_SIZE: usize = 1984;
+    /// Payload of the record that was taken last, if it brought one: hardware reads it here, and not in its record, whose place counts the calls that the library did not answer by itself (simulator writes).
+    pub const PAYLOAD: usize = 4032;
 }
 
 /// Header of the shared memory. What different sides write stands in different cache lines.
 ///
 /// Source: own design.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
     /// The simulator's number of its function tables; the libraries refuse another.
     pub fingerprint: u32,
@@ -375,6 +377,50 @@ pub struct Channel {
     pub carried_at: u64,
     /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
     pub carried_bytes: u32,
+    /// Payload of the record that was taken last, if it brought one: hardware reads it here, and not in its record, whose place counts the calls that the library did not answer by itself (simulator writes).
+    pub payload: [u8; 64],
+}
+impl Default for Channel {
+    fn default() -> Self {
+        Channel {
+            fingerprint: 0,
+            rank: 0,
+            size: 0,
+            template: 0,
+            compute: 0,
+            date: 0,
+            clock_cost: 0,
+            node: 0,
+            variables: 0,
+            frequency: 0,
+            cores: 0,
+            state: 0,
+            head: 0,
+            base: 0,
+            plain: [0; 6],
+            turn: 0,
+            moved: 0,
+            first: 0,
+            owner: 0,
+            deed_rows: 0,
+            request: 0,
+            tail: 0,
+            answer: 0,
+            code: 0,
+            indirect: 0,
+            time: 0,
+            function: 0,
+            arguments: [0; 6],
+            log_bytes: 0,
+            way: 0,
+            runs: 0,
+            lease: 0,
+            repeat_cost: 0,
+            carried_at: 0,
+            carried_bytes: 0,
+            payload: [0; 64],
+        }
+    }
 }
 impl Channel {
     /// Bytes in memory.
@@ -454,6 +500,7 @@ impl Channel {
             repeat_cost: u64::from_le_bytes([bytes[296], bytes[297], bytes[298], bytes[299], bytes[300], bytes[301], bytes[302], bytes[303]]),
             carried_at: u64::from_le_bytes([bytes[1024], bytes[1025], bytes[1026], bytes[1027], bytes[1028], bytes[1029], bytes[1030], bytes[1031]]),
             carried_bytes: u32::from_le_bytes([bytes[1032], bytes[1033], bytes[1034], bytes[1035]]),
+            payload: std::array::from_fn(|i| bytes[4032..4096][i]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -507,6 +554,7 @@ impl Channel {
         bytes[296..304].copy_from_slice(&self.repeat_cost.to_le_bytes());
         bytes[1024..1032].copy_from_slice(&self.carried_at.to_le_bytes());
         bytes[1032..1036].copy_from_slice(&self.carried_bytes.to_le_bytes());
+        bytes[4032..4096].copy_from_slice(&self.payload);
     }
 }
 

@@ -15,6 +15,8 @@ use std::time::Duration;
 pub(crate) const SIZE: usize = layout::CHANNEL_STRIDE as usize;
 /// Arguments that fit in a record.
 pub(crate) const RECORD_ARGUMENTS: usize = (layout::Record::SIZE - record::ARGUMENTS) / 8;
+/// Words of payload that a record can bring.
+const PAYLOAD_WORDS: usize = (layout::Channel::SIZE - at::PAYLOAD) / 8;
 /// Said of a program that has written where only its library and the simulator write.
 pub(crate) const OVERWRITTEN: &str = "the program has overwritten its MPI library's memory";
 const _: () = assert!(ARGUMENTS_MAX <= RECORD_ARGUMENTS, "a call fits in a record");
@@ -213,10 +215,27 @@ impl Channel {
         for (i, argument) in arguments.iter_mut().enumerate() {
             *argument = self.long(base + record::ARGUMENTS + 8 * i).load(Ordering::Relaxed);
         }
+        self.settle_payload(base + record::ARGUMENTS, &mut arguments);
         let tail = tail.wrapping_add(1);
         self.taken.store(tail, Ordering::Relaxed);
         self.word(at::TAIL).store(tail, Ordering::Release);
         Taken::Record(Record { kind: (first >> 16) as u16, function: first as u16, arguments })
+    }
+
+    /// Lets a buffer that is in the record itself, whose arguments are at `place`, be in the channel's place
+    /// for payloads. So its address, which hardware is told, does not depend on the records before it: a
+    /// traced run has one for each look at a clock, another has not.
+    fn settle_payload(&self, place: usize, arguments: &mut [u64; RECORD_ARGUMENTS]) {
+        let base = self.long(at::BASE).load(Ordering::Relaxed);
+        let behind = arguments[0].wrapping_sub(base.wrapping_add(place as u64)) / 8;
+        let payload = usize::try_from(behind).ok().and_then(|behind| arguments.get(behind..));
+        let Some(payload) = payload.filter(|payload| payload.len() <= PAYLOAD_WORDS) else {
+            return;
+        };
+        for (i, word) in payload.iter().enumerate() {
+            self.long(at::PAYLOAD + 8 * i).store(*word, Ordering::Relaxed);
+        }
+        arguments[0] = base + at::PAYLOAD as u64;
     }
 
     /// Writes the simulated time that comes with the next answer, in picoseconds.

@@ -75,6 +75,9 @@ pub(crate) struct Slot {
 pub(crate) struct Going {
     pub space: u32,
     pub message: Arc<Message>,
+    /// A read of its bytes may be for another message: one with the same bytes was under way, too, or
+    /// messages are sent again.
+    pub ambiguous: bool,
 }
 
 /// Operation in progress at the target of a message, or of a reply.

@@ -53,16 +53,22 @@ fn offset(pieces: &[(u64, u64)], va: u64, length: u64) -> Option<u64> {
     None
 }
 
+/// True if two places share a byte.
+fn overlap(one: &[(u64, u64)], other: &[(u64, u64)]) -> bool {
+    let meet = |(a, m): (u64, u64), (b, n): (u64, u64)| a < b + n && b < a + m;
+    one.iter().any(|piece| other.iter().any(|with| meet(*piece, *with)))
+}
+
 impl Message {
     /// The offset in its payload of `length` bytes at `va`, if they can be read for it now: those behind what
-    /// was read, or also those before, if it `repeats`.
-    fn offset(&self, va: u64, length: u64, repeats: bool) -> Option<u64> {
+    /// was read, or also those before, if that is `ambiguous`.
+    fn offset(&self, va: u64, length: u64, ambiguous: bool) -> Option<u64> {
         let known = self.state().bytes.len() as u64;
         if is_next(&self.pieces, known, va, length) {
             return Some(known);
         }
         let before = |from: &u64| *from < known;
-        repeats.then(|| offset(&self.pieces, va, length)).flatten().filter(before)
+        ambiguous.then(|| offset(&self.pieces, va, length)).flatten().filter(before)
     }
 
     fn is_read_whole(&self) -> bool {
@@ -144,11 +150,21 @@ impl Judge {
             if inline || !judge.watched {
                 judge.fetch(slot, &message);
             } else {
-                let space = judge.space(slot);
-                judge.going.push_back(Going { space, message });
+                judge.goes(judge.space(slot), message);
             }
             Ok(())
         })
+    }
+
+    /// A DMA engine is going to read the payload of a message.
+    fn goes(&mut self, space: u32, message: Arc<Message>) {
+        let mut ambiguous = self.ledger.repeats();
+        for going in self.going.iter_mut().filter(|going| going.space == space) {
+            if overlap(&going.message.pieces, &message.pieces) {
+                (ambiguous, going.ambiguous) = (true, true);
+            }
+        }
+        self.going.push_back(Going { space, message, ambiguous });
     }
 
     /// The kernel reads a payload now.
@@ -159,20 +175,19 @@ impl Judge {
         state.bytes = bytes.unwrap_or_default();
     }
 
-    /// A DMA engine has read a process's memory; `None`: it is not there. Nobody tells for which message;
-    /// where messages are sent again, the read counts for all whose bytes these can be.
+    /// A DMA engine has read a process's memory; `None`: it is not there. Nobody tells for which message: if
+    /// it can be for several, it counts for each.
     pub fn dma_read(&mut self, at: u64, space: u32, va: u64, length: u64, data: Option<&[u8]>) {
         self.judge(at, About::default(), |judge| {
-            let repeats = judge.ledger.repeats();
             let (mut counted, mut wrong) = (None, None);
             for (index, going) in judge.going.iter().enumerate() {
-                let from = going.message.offset(va, length, repeats);
+                let from = going.message.offset(va, length, going.ambiguous);
                 let Some(from) = from.filter(|_| going.space == space) else { continue };
                 match going.message.is_read(from, length, data) {
                     Ok(()) => counted = Some(index),
                     Err(why) => wrong = Some(why),
                 }
-                if !repeats {
+                if !going.ambiguous {
                     break;
                 }
             }
@@ -184,7 +199,8 @@ impl Judge {
                     got: format!("{length} bytes at {va:#x}"),
                 }));
             };
-            if !repeats && judge.going[index].message.is_read_whole() {
+            let Going { message, ambiguous, .. } = &judge.going[index];
+            if !ambiguous && message.is_read_whole() {
                 judge.going.remove(index);
             }
             Ok(())
@@ -295,9 +311,7 @@ impl Judge {
             let state = message.state();
             (state.stage, state.bytes.len() as u64, state.poisoned)
         };
-        if failed || self.ledger.repeats() {
-            self.going.retain(|going| going.message.id != message.id);
-        }
+        self.going.retain(|going| going.message.id != message.id);
         if failed {
             return self.check_failure(slot, message, &message.pieces);
         }

@@ -15,7 +15,7 @@ fn started(options: &[&str], program: &Path, words: &[&str]) -> Ended {
 }
 
 fn hash(run: &Ended) -> &str {
-    run.stdout.lines().find(|line| line.starts_with("Trace hash")).expect("a hash")
+    run.hash().expect("a hash")
 }
 
 /// Counter, clock and /proc/cpuinfo agree; faults, threads and children of the program are its own.

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::runner::{command, compiled, ended, Ended};
+use crate::seeds::number;
 use crate::soak::{fault, kinds_here, quoted};
 use des::Random;
 use serde_json::Value;
@@ -196,8 +197,5 @@ fn ends_that_were_found_to_differ_are_one() {
 #[test]
 #[ignore = "an hour: ENDINGS_FIRST and ENDINGS_SEEDS choose the seeds, 2000 by default"]
 fn runs_that_end_badly_soak() {
-    let number = |name: &str, default| {
-        std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
-    };
     compare(number("ENDINGS_FIRST", 1000), number("ENDINGS_SEEDS", 2000));
 }

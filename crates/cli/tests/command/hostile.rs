@@ -6,6 +6,7 @@
 //! ```
 
 use crate::runner::{command, ended, root, Ended};
+use crate::seeds::number;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -91,8 +92,5 @@ fn whatever_is_called_with_whatever_ends_with_a_sentence() {
 #[test]
 #[ignore = "an hour: 3,000 programs, or as many as HOSTILE_SEEDS says from HOSTILE_FIRST on; make soak"]
 fn whatever_is_called_with_whatever_soak() {
-    let number = |name: &str, default| {
-        std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
-    };
     run_many(number("HOSTILE_FIRST", 1000), number("HOSTILE_SEEDS", 3000));
 }

@@ -38,7 +38,7 @@ fn printed(words: &[&str], expected: &[&str]) {
 }
 
 fn hash(run: &Ended) -> &str {
-    run.stdout.lines().find(|line| line.starts_with("Trace hash")).expect("a hash")
+    run.hash().expect("a hash")
 }
 
 /// Launchers before the program cost nothing: the run is the same.

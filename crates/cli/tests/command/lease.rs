@@ -21,10 +21,13 @@ fn a_run_is_the_same_when_every_look_at_a_clock_is_simulated() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace");
     let trace = Path::to_str(&trace).unwrap();
-    for ranks in ["1", "2", "5"] {
-        let leased = told(&["-n", ranks]);
-        assert_eq!(leased, told(&["-n", ranks, "--trace", trace]), "{ranks} ranks");
-        assert_eq!(leased, told(&["-n", ranks, "-t", "2"]), "{ranks} ranks");
+    // The network interface of machine alpu is told the addresses of buffers.
+    for (machine, ranks) in [("redstorm", "1"), ("redstorm", "2"), ("redstorm", "5"), ("alpu", "4")]
+    {
+        let with = |options: &[&str]| told(&[&["-m", machine, "-n", ranks], options].concat());
+        let leased = with(&[]);
+        assert_eq!(leased, with(&["--trace", trace]), "{machine}, {ranks} ranks");
+        assert_eq!(leased, with(&["-t", "2"]), "{machine}, {ranks} ranks");
     }
 }
 

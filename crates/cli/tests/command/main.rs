@@ -63,6 +63,7 @@ mod report;
 mod rtl;
 mod runner;
 mod scale;
+mod seeds;
 mod soak;
 mod sockets;
 mod suite;

@@ -3,6 +3,7 @@
 
 use crate::accelerated::counter;
 use crate::runner::{compiled, json, run};
+use crate::seeds::number;
 use std::path::Path;
 
 const NIC: &str = "-q --machine redstorm-accelerated";
@@ -152,9 +153,6 @@ fn reads_of_one_buffer_for_two_messages_are_told_apart() {
 #[test]
 #[ignore = "hours: RECOVERY_FIRST and RECOVERY_SEEDS choose the seeds, 10,000 of them by default"]
 fn random_programs_with_exhausted_pools_soak() {
-    let number = |name: &str, default: u64| {
-        std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
-    };
     let (first, seeds) = (number("RECOVERY_FIRST", 1000), number("RECOVERY_SEEDS", 10_000));
     all_lacking(first, seeds);
 }

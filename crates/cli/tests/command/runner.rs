@@ -179,6 +179,10 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
+    /// The line of the summary that has the trace hash, if there is a summary.
+    pub fn hash(&self) -> Option<&str> {
+        self.stdout.lines().find(|line| line.starts_with("Trace hash"))
+    }
     /// Fails unless the command ended with `code` and said each of `words` on standard error, in sentences
     /// that begin with the command's name. A panic is never an answer.
     #[track_caller]

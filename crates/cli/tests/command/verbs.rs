@@ -16,7 +16,7 @@ fn pair(options: &[&str], program: &str, words: &[&str]) -> Ended {
 
 fn hash(run: &Ended) -> &str {
     assert_eq!(run.code, 0, "{run:?}");
-    run.stdout.lines().find(|line| line.starts_with("Trace hash")).expect("a summary has one")
+    run.hash().expect("a summary has one")
 }
 
 /// The line of results for messages of so many bytes.

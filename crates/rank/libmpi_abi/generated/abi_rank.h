@@ -163,7 +163,8 @@ struct rank_channel {
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
     uint8_t unused_1036[4];
     uint8_t carried[1008]; /* Bytes that the call is about to read. */
-    uint8_t log[2048]; /* Stores of the simulator into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8. */
+    uint8_t log[1984]; /* Stores of the simulator into the program's memory: for each piece its address, its length (64 bits each) and its bytes, up to a multiple of 8. */
+    uint8_t payload[64]; /* Payload of the record that was taken last, if it brought one: hardware reads it here, and not in its record, whose place counts the calls that the library did not answer by itself (simulator writes). */
 } __attribute__((aligned(8)));
 _Static_assert(sizeof(struct rank_channel) == 4096, "channel size");
 _Static_assert(offsetof(struct rank_channel, fingerprint) == 0, "channel.fingerprint");
@@ -205,6 +206,7 @@ _Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carri
 _Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");
 _Static_assert(offsetof(struct rank_channel, carried) == 1040, "channel.carried");
 _Static_assert(offsetof(struct rank_channel, log) == 2048, "channel.log");
+_Static_assert(offsetof(struct rank_channel, payload) == 4032, "channel.payload");
 
 /* One call. Source: own design. */
 struct rank_record {

@@ -7,7 +7,9 @@
 //! ```
 
 use crate::runner::{compiled, run, Ended};
+use crate::seeds::{chosen, hold, same_in_another_way};
 use des::Random;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 const PROGRAMS: [&str; 3] =
@@ -58,15 +60,8 @@ impl Case {
         if ended.code != 0 || !ended.stderr.is_empty() {
             return Err(format!("{ended:#?}"));
         }
-        // The same run, simulated in another way, is the same.
-        let other = ["-t 2", "--no-park", "--no-merge", "--cold-boot"];
-        if let Some(other) = other.get((self.seed % 32) as usize) {
-            let again = self.run(programs, other);
-            if hash(&again).is_none() || hash(&again) != hash(&ended) {
-                return Err(format!("{other} changes it: {again:#?} {ended:#?}"));
-            }
-        }
-        Ok(())
+        let others = ["-t 2", "--no-park", "--no-merge", "--cold-boot"];
+        same_in_another_way((self.seed, 32), &ended, &others, |other| self.run(programs, other))
     }
 
     /// Command line that repeats the run.
@@ -76,39 +71,33 @@ impl Case {
     }
 }
 
-fn hash(ended: &Ended) -> Option<&str> {
-    ended.stdout.lines().find(|line| line.starts_with("Trace hash"))
-}
-
-/// Makes these runs, and fails with a list of those that failed.
-fn soak(cases: impl Iterator<Item = Case>) {
+/// Makes the runs of these seeds.
+fn soak(seeds: Range<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let build = |source: &&str| compiled(Path::new(folder.path()), source);
     let programs: Vec<PathBuf> = PROGRAMS.iter().map(build).collect();
-    let (mut made, mut wrong) = (0, Vec::new());
-    for case in cases {
-        made += 1;
-        if let Err(why) = case.check(&programs) {
-            let told = format!("seed {}: {}\n{why}", case.seed, case.replay());
-            eprintln!("{told}");
-            wrong.push(told);
-        }
-    }
-    println!("{made} seeds, {} wrong", wrong.len());
-    assert!(wrong.is_empty(), "{} of {made} seeds failed:\n{}", wrong.len(), wrong.join("\n"));
+    hold(seeds, |seed| {
+        let case = Case::new(seed);
+        case.check(&programs).map_err(|why| (case.replay(), why))
+    });
 }
 
 #[test]
 fn random_programs_go_well_with_matching_on_the_network_interface() {
-    soak((0..12).map(Case::new));
+    soak(0..12);
+}
+
+/// Puts to the same bytes that were under way together; replies from one buffer that left in another order
+/// than they were asked for, which the judge confused.
+#[test]
+fn seeds_that_failed_go_well() {
+    for seed in [5115, 10_269] {
+        soak(seed..seed + 1);
+    }
 }
 
 #[test]
 #[ignore = "an hour: SOAK_FIRST and SOAK_SEEDS choose the seeds, 10,000 of them by default"]
 fn random_programs_with_matching_on_the_network_interface_soak() {
-    let number = |name: &str, default: u64| {
-        std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
-    };
-    let first = number("SOAK_FIRST", 1000);
-    soak((first..first + number("SOAK_SEEDS", 10_000)).map(Case::new));
+    soak(chosen(10_000));
 }

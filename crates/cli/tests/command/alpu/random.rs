@@ -7,10 +7,12 @@
 //! ```
 
 use crate::runner::{command, compiled, ended, root, Ended};
+use crate::seeds::{chosen, hold, same_in_another_way};
 use crate::soak::quoted;
 use crate::units::MACHINE;
 use crate::usage_errors::installation;
 use des::Random;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -91,15 +93,8 @@ impl Case {
         if !well || !ended.stdout.contains("rounds, all right") {
             return Err(format!("{ended:#?}"));
         }
-        // The same run, simulated in another way, is the same.
-        let other = ["-t 2", "--no-park", "--no-translate", "--cold-boot"];
-        if let Some(other) = other.get((self.seed % 32) as usize) {
-            let again = self.run(programs, other);
-            if hash(&again).is_none() || hash(&again) != hash(&ended) {
-                return Err(format!("{other} changes it: {again:#?} {ended:#?}"));
-            }
-        }
-        Ok(())
+        let others = ["-t 2", "--no-park", "--no-translate", "--cold-boot"];
+        same_in_another_way((self.seed, 32), &ended, &others, |other| self.run(programs, other))
     }
 
     /// Command line that repeats the run.
@@ -107,10 +102,6 @@ impl Case {
         let words: Vec<String> = self.options.split_whitespace().map(quoted).collect();
         format!("sunstar run --judge {} {} {}", words.join(" "), self.program, self.arguments)
     }
-}
-
-fn hash(ended: &Ended) -> Option<&str> {
-    ended.stdout.lines().find(|line| line.starts_with("Trace hash"))
 }
 
 /// The programs, compiled once for all.
@@ -134,50 +125,35 @@ impl Programs {
     }
 }
 
-/// Makes these runs, and fails with a list of those that failed.
-fn soak(cases: impl Iterator<Item = Case>) {
-    let (programs, mut made, mut wrong) = (Programs::new(), 0, Vec::new());
-    for case in cases {
-        made += 1;
-        if let Err(why) = case.check(&programs) {
-            let told = format!("seed {}: {}\n{why}", case.seed, case.replay());
-            eprintln!("{told}");
-            wrong.push(told);
-        }
-    }
-    println!("{made} seeds, {} wrong", wrong.len());
-    assert!(wrong.is_empty(), "{} of {made} seeds failed:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
-}
-
-fn chosen(count: u64) -> std::ops::Range<u64> {
-    let first = number("SOAK_FIRST", 1000);
-    first..first + number("SOAK_SEEDS", count)
+/// Makes the runs of these seeds.
+fn soak(seeds: Range<u64>, case: impl Fn(u64) -> Case) {
+    let programs = Programs::new();
+    hold(seeds, |seed| {
+        let case = case(seed);
+        case.check(&programs).map_err(|why| (case.replay(), why))
+    });
 }
 
 #[test]
 fn random_queues_are_matched_as_mpi_says() {
-    soak((0..24).map(Case::new));
+    soak(0..24, Case::new);
 }
 
 #[test]
 #[ignore = "an hour: SOAK_FIRST and SOAK_SEEDS choose the seeds, 10,000 of them by default"]
 fn random_queues_soak() {
-    soak(chosen(10_000).map(Case::new));
+    soak(chosen(10_000), Case::new);
 }
 
 #[test]
 fn random_queues_on_rtl() {
-    soak((0..2).map(Case::on_rtl));
+    soak(0..2, Case::on_rtl);
 }
 
 #[test]
 #[ignore = "minutes: SOAK_FIRST and SOAK_SEEDS choose the seeds, 200 of them by default"]
 fn random_queues_on_rtl_soak() {
-    soak(chosen(200).map(Case::on_rtl));
+    soak(chosen(200), Case::on_rtl);
 }
 
 /// Each bug that can be planted in the firmware is found by one of these programs.
