@@ -12,8 +12,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("%10s %12s %12s\n", "ranks", "barrier_us", "allreduce_us");
     for (int size = 2; size <= ranks; size *= 2) {
-        MPI_Comm comm;
-        MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, 0, &comm);
+        MPI_Comm comm = first_ranks(size);
         if (comm == MPI_COMM_NULL)
             continue;
         double start = 0, barrier, one = rank + 1, sum = 0;

@@ -64,8 +64,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("%10s %12s %12s\n", "ranks", "transport_us", "diffusion_us");
     for (int used = 2; used <= ranks; used *= 2) {
-        MPI_Comm some;
-        MPI_Comm_split(MPI_COMM_WORLD, rank < used ? 0 : MPI_UNDEFINED, 0, &some);
+        MPI_Comm some = first_ranks(used);
         if (some == MPI_COMM_NULL)
             continue;
         const int world = ranks;

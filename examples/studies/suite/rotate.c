@@ -34,8 +34,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("%10s %12s\n", "ranks", "step_us");
     for (int size = 2; size <= ranks; size *= 2) {
-        MPI_Comm comm;
-        MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, 0, &comm);
+        MPI_Comm comm = first_ranks(size);
         if (comm == MPI_COMM_NULL)
             continue;
         const double seconds = rotate(comm, size, out, in, bytes);

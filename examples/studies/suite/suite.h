@@ -68,6 +68,14 @@ static inline double largest_of(double value)
     return value;
 }
 
+/* The first `size` ranks; MPI_COMM_NULL on all others. */
+static inline MPI_Comm first_ranks(int size)
+{
+    MPI_Comm comm;
+    MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, 0, &comm);
+    return comm;
+}
+
 #define MEBIBYTE 1048576.0 /* PMB counts so */
 
 #endif
