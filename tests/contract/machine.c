@@ -1,7 +1,8 @@
 /* The contract on the whole machine: what the cases of tests/contract/portals/ do, for programs that
  * command::contract generates from them. Rank 1 is the process that a case is about; the others are the
  * initiators that it names (rank = node). A case is a function that every rank calls; of its steps rank 1
- * does all but arrivals, in which an initiator and rank 1 take part. */
+ * does all but arrivals, in which an initiator and rank 1 take part. SUBJECTS is the interface that rank 1
+ * opens. */
 #include <mpi.h>
 #include <portals3.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ static void begin(const char *name)
     current = name;
     if (rank == SUBJECT) {
         ptl_ni_limits_t limits;
-        EXPECT(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &limits, &ni), PTL_OK);
+        EXPECT(PtlNIInit(SUBJECTS, PTL_PID_ANY, NULL, &limits, &ni), PTL_OK);
         on_nic += limits.max_md_iovecs == 1;
     }
 }

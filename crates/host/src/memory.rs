@@ -130,7 +130,12 @@ impl Memory {
     /// Adds the buffers of a user in the kernel, which are contiguous under any system: there are only those
     /// that [`Memory::alloc_library`] gives.
     pub fn add_kernel_space(&mut self) -> SpaceId {
-        self.add_mapped(Box::new(Nothing), Paging::Segments)
+        self.add_program_space(Box::new(Nothing))
+    }
+
+    /// Adds the memory of a program that runs in the kernel, which is contiguous under any system.
+    pub fn add_program_space(&mut self, program: Box<dyn AddressSpace>) -> SpaceId {
+        self.add_mapped(program, Paging::Segments)
     }
 
     fn add_mapped(&mut self, process: Box<dyn AddressSpace>, paging: Paging) -> SpaceId {

@@ -324,6 +324,7 @@ impl<'a> Bench<'a> {
                 "on" => os == Os::Linux,
                 _ => true,
             },
+            kernel_programs: parameters.choice("host.kernel_programs") == "on",
             mpi: common.mpi.clone(),
             rules: self.rules.clone(),
             start: self.start(),

@@ -95,6 +95,8 @@ pub(crate) struct Software {
     pub rules: Option<Arc<spec::mpi::Ledger>>,
     /// True if a user of Portals in the kernel echoes puts.
     pub loopback: bool,
+    /// True if programs may be users of Portals in the kernel.
+    pub kernel_programs: bool,
     pub start: Start,
     /// The Portals process of each rank's MPI library.
     pub map: Arc<[ProcessId]>,

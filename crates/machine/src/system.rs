@@ -26,10 +26,12 @@ impl Os {
     /// Makes a node's memory map processes as this system does.
     pub fn map(self, p: &Parameters, memory: &mut Memory) {
         match self {
-            // A user in the kernel has a space of its own.
-            Os::Catamount => memory.make_room(
-                p.number::<u32>("host.ranks_per_node") + u32::from(p.choice("host.echo") == "all"),
-            ),
+            // Users in the kernel have spaces of their own.
+            Os::Catamount => {
+                let ranks = p.number::<u32>("host.ranks_per_node");
+                let in_kernel = if p.choice("host.kernel_programs") == "on" { ranks } else { 0 };
+                memory.make_room(ranks + in_kernel + u32::from(p.choice("host.echo") == "all"));
+            }
             Os::Linux => memory.set_paging(Paging::Pages { run: p.number("linux.page_run") }),
         }
     }

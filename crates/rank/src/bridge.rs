@@ -42,6 +42,7 @@ pub struct Bridge {
     cpu: Cpu,
     kernel: Rc<Kernel>,
     space: SpaceId,
+    in_kernel: Option<SpaceId>,
     party: Party,
     waiting: Waiting,
     state: RefCell<State>,
@@ -61,15 +62,17 @@ type Answer = Result<(), i32>;
 
 impl Bridge {
     /// Bridge of the program in `space`, whose calls come from the fibre of `cpu`. `waiting` tells what the
-    /// rank waits for.
+    /// rank waits for. `in_kernel` is the program's memory as the kernel has it, if the program may be a user
+    /// in the kernel.
     pub fn new(
         cpu: Cpu,
         kernel: Rc<Kernel>,
-        space: SpaceId,
+        (space, in_kernel): (SpaceId, Option<SpaceId>),
         party: Party,
         waiting: Waiting,
     ) -> Rc<Bridge> {
-        Rc::new(Bridge { cpu, kernel, space, party, waiting, state: RefCell::default() })
+        let state = RefCell::default();
+        Rc::new(Bridge { cpu, kernel, space, in_kernel, party, waiting, state })
     }
 
     /// Does `function` with its raw C arguments; its return code.

@@ -384,9 +384,9 @@ impl Writer {
 }
 
 /// The program, and the number of its cases.
-fn program(cases: &[Case]) -> (String, usize) {
+fn program(cases: &[Case], interface: &str) -> (String, usize) {
     let prelude = root().join("tests/contract/machine.c");
-    let mut out = format!("#include \"{}\"\n", prelude.display());
+    let mut out = format!("#define SUBJECTS {interface}\n#include \"{}\"\n", prelude.display());
     let mut calls = String::new();
     for (number, case) in cases.iter().enumerate() {
         let mut writer = Writer::default();
@@ -428,11 +428,27 @@ fn the_whole_machine_keeps_the_contract() {
         ("--machine redstorm-accelerated --set host.os=linux", false),
         ("--machine redstorm-accelerated --set host.linux_nodes=1", true),
     ] {
-        keeps_the_contract(options, on_nic);
+        keeps_the_contract(options, "PTL_IFACE_DEFAULT", on_nic);
     }
 }
 
-fn keeps_the_contract(options: &str, on_nic: bool) {
+/// The same of users in the kernel, whose memory is contiguous under both systems.
+#[test]
+fn users_in_the_kernel_have_the_same_contract() {
+    for (options, on_nic) in [
+        ("--machine redstorm", false),
+        ("--machine redstorm-accelerated", true),
+        ("--machine redstorm-accelerated --set firmware.accelerated=1", false),
+        ("--machine redstorm --set host.os=linux", false),
+        ("--machine redstorm-accelerated --set host.os=linux", false),
+    ] {
+        let options = format!("{options} --set host.kernel_programs=on");
+        let kbridge = "IFACE_FROM_BRIDGE_AND_NALID(PTL_BRIDGE_KERN, PTL_IFACE_SS)";
+        keeps_the_contract(&options, kbridge, on_nic);
+    }
+}
+
+fn keeps_the_contract(options: &str, interface: &str, on_nic: bool) {
     let least = if on_nic { 45 } else { 58 };
     let folder = root().join("tests/contract/portals");
     let mut files: Vec<_> = folder.read_dir().unwrap().map(|file| file.unwrap().path()).collect();
@@ -447,7 +463,7 @@ fn keeps_the_contract(options: &str, on_nic: bool) {
         let why = fits(case).err().unwrap_or("it has a list of regions");
         println!("not here: {}: {why}", case.name);
     }
-    let (text, count) = program(&fitting);
+    let (text, count) = program(&fitting, interface);
     println!("{count} cases of {}", count + others.len());
     assert!(count >= least, "{count} cases");
     let place = tempfile::tempdir().unwrap();

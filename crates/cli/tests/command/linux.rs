@@ -92,3 +92,25 @@ fn one_firmware_serves_qkbridge_ukbridge_and_kbridge_at_once() {
     }
     assert_eq!(trace_hash(&ended[0]), trace_hash(&ended[1]));
 }
+
+/// A user in the kernel calls without an entry, under both systems, if the machine lets it in.
+#[test]
+fn programs_that_are_users_in_the_kernel_enter_nothing() {
+    let price = |options: &str| {
+        let ended = run(&format!("-q -n 1 {options}"));
+        ended.went_well().stdout.clone()
+    };
+    let program = "tests/portals/bridges.c";
+    assert_eq!(price(&format!("{program} kernel")), "PtlNIInit: PTL_IFACE_INVALID\n");
+    for (machine, entry) in [("redstorm", "host"), ("redstorm-linux", "linux")] {
+        let on = format!("--machine {machine} --set host.kernel_programs=on");
+        let slow = format!("--set {entry}.kernel_entry=1us");
+        let [user, of_user, kernel, of_kernel] = ["user", "kernel"]
+            .map(|bridge| ["", &slow].map(|slow| price(&format!("{on} {slow} {program} {bridge}"))))
+            .concat()
+            .try_into()
+            .unwrap();
+        assert!(user != of_user && kernel == of_kernel, "{user}{of_user}{kernel}{of_kernel}");
+        assert!(kernel.ends_with(" ns a call, 0 wrong\n"), "{kernel}");
+    }
+}

@@ -115,6 +115,7 @@ pub const COMMON: &[Row] = &[
     choice("host.os", &["catamount", "linux"]),
     count("host.linux_nodes", "0", "65536"),
     choice("host.echo", &["off", "on", "all"]),
+    choice("host.kernel_programs", &["off", "on"]),
     time("linux.kernel_entry", "0 ns", "1 ms"),
     time("linux.kernel_exit", "0 ns", "1 ms"),
     time("linux.interrupt_entry", "0 ns", "1 ms"),

@@ -81,7 +81,11 @@ impl Life<'_> {
         let party = rank::Party { rank, map: software.programs.clone() };
         let (waiting, space) = (mpi.waiting(), mpi.process().space());
         let bridge = self.kernel.map(|kernel| {
-            rank::Bridge::new(self.cpu.clone(), kernel.clone(), space, party, waiting)
+            let memory = self.slot.memory.clone();
+            let in_kernel = software
+                .kernel_programs
+                .then(|| self.cpu.memory().borrow_mut().add_program_space(Box::new(memory)));
+            rank::Bridge::new(self.cpu.clone(), kernel.clone(), (space, in_kernel), party, waiting)
         });
         let (core, costs) = (self.cpu.clone(), software.start.agent);
         let runner = rank::Runner::with_portals(process, core, costs, bridge);

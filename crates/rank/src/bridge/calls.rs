@@ -128,15 +128,14 @@ impl Bridge {
     fn ni_init(&self, a: &[u64]) -> Answer {
         self.is_initialized()?;
         self.writable(&[a[4]])?;
-        let node = [
-            interface::IFACE_DEFAULT,
-            interface::IFACE_SS,
-            interface::IFACE_SS | interface::BRIDGE_QK,
-            interface::IFACE_SS | interface::BRIDGE_UK,
-        ];
-        if !node.contains(&(a[0] as u32)) {
-            return Err(code::IFACE_INVALID);
-        }
+        const KBRIDGE: u32 = interface::IFACE_SS | interface::BRIDGE_KERN;
+        let in_kernel = match a[0] as u32 {
+            interface::IFACE_DEFAULT | interface::IFACE_SS => None,
+            named if named == interface::IFACE_SS | interface::BRIDGE_QK => None,
+            named if named == interface::IFACE_SS | interface::BRIDGE_UK => None,
+            KBRIDGE => Some(self.in_kernel.ok_or(code::IFACE_INVALID)?),
+            _ => return Err(code::IFACE_INVALID),
+        };
         let present = self.state.borrow().ni.clone();
         let ni = match present {
             Some(ni) => {
@@ -146,8 +145,11 @@ impl Bridge {
             None => {
                 let chosen = self.party.map[self.party.rank as usize].pid;
                 let pid = if a[1] as u32 == any::PID_ANY { chosen } else { a[1] as u32 };
-                let ni = Ni::init(&self.cpu, &self.kernel, pid, self.space).map_err(number)?;
-                let ni = Rc::new(ni);
+                let ni = match in_kernel {
+                    Some(space) => Ni::init_in_kernel(&self.cpu, &self.kernel, pid, space),
+                    None => Ni::init(&self.cpu, &self.kernel, pid, self.space),
+                };
+                let ni = Rc::new(ni.map_err(number)?);
                 self.state.borrow_mut().ni = Some(ni.clone());
                 ni
             }
