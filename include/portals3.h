@@ -170,7 +170,7 @@ typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 #define PTL_IFACE_SS 1 /* The SeaStar, through the default bridge. */
 #define PTL_BRIDGE_QK 16 /* From a Catamount process (qkbridge). */
 #define PTL_BRIDGE_UK 32 /* From a Linux process (ukbridge). */
-#define PTL_BRIDGE_KERN 48 /* From the kernel (kbridge): for a program that `host.kernel_programs` lets into it. */
+#define PTL_BRIDGE_KERN 48 /* From the kernel (kbridge), with `host.kernel_programs`. */
 
 /* Status registers. Portals 3.3 s3.2.7; all but the first: reference implementation 3.4.0. */
 #define PTL_SR_DROP_COUNT 0 /* Requests and replies that were dropped. */

@@ -1,5 +1,5 @@
-/* The price of a call: each rank opens Portals by the bridge that the argument names (user, kernel), allocates
- * and frees event queues, and prints what a call takes, in nanoseconds of simulated time. */
+/* The price of a call: each rank opens Portals by the bridge that the argument names (user, kernel), and
+ * allocates and frees event queues. Rank 0 prints what a call takes, in nanoseconds of simulated time. */
 #include <mpi.h>
 #include <portals3.h>
 #include <stdio.h>

@@ -240,7 +240,7 @@ pub mod interface {
     pub const BRIDGE_QK: u32 = 16;
     /// `PTL_BRIDGE_UK`: From a Linux process (ukbridge).
     pub const BRIDGE_UK: u32 = 32;
-    /// `PTL_BRIDGE_KERN`: From the kernel (kbridge): for a program that `host.kernel_programs` lets into it.
+    /// `PTL_BRIDGE_KERN`: From the kernel (kbridge), with `host.kernel_programs`.
     pub const BRIDGE_KERN: u32 = 48;
 }
 

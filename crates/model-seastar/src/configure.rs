@@ -154,6 +154,7 @@ fn nic(p: &Parameters) -> nic::Params {
         register_write: p.duration("nic.register_write"),
         window_access: p.duration("nic.window_access"),
         host_memory_read: p.duration("nic.host_memory_read"),
+        ht_dma_rate: p.number("ht.dma_rate"),
         ht_request_bytes: p.number("ht.request_bytes"),
         ht_response_bytes: p.number("ht.response_bytes"),
         ht_write_bytes: p.number("ht.write_bytes"),

@@ -7,7 +7,7 @@ use machine::parameters::Row;
 pub(crate) const ROWS: &[Row] =
     &joined::<{ OWN.len() + powerpc::ROWS.len() }>(&OWN, &powerpc::ROWS);
 
-const OWN: [Row; 58] = [
+const OWN: [Row; 59] = [
     time("machine.ras_poll", "1 ns", "1000 ms"),
     time("machine.ras_patience", "1 us", "1000000 ms"),
     choice("firmware.cache", &["id", "i", "none"]),
@@ -31,6 +31,7 @@ const OWN: [Row; 58] = [
     count("portals.empty_interrupts", "16", "1000000000"),
     time("portals.boot_timeout", "1 us", "100000 ms"),
     rate("ht.bandwidth", "1 MB/s", "1000 GB/s"),
+    rate("ht.dma_rate", "1 MB/s", "1000 GB/s"),
     time("ht.latency", "1 ns", "1 ms"),
     bytes("ht.request_bytes", "0 B", "1 KB"),
     bytes("ht.response_bytes", "0 B", "1 KB"),

@@ -25,8 +25,8 @@ impl Tx {
         taken.id = MessageId::of_header(&self.bytes[start..]).expect("64 bytes were read");
         ports.mark(now, taken.id, TracePoint::HeaderFetched);
         self.taken.push_back(taken);
-        let leaves = (now + fabric.plb.unbooked(PortalsHeader::SIZE)).max(self.answered);
-        self.answered = leaves;
+        let leaves = (now + fabric.plb.unbooked(PortalsHeader::SIZE)).max(self.next_data);
+        self.next_data = leaves;
         ports.schedule(leaves, Event::TxAnswer);
         let bytes = PortalsHeader::SIZE as u8;
         self.asked.push_back(Piece { local: true, bytes, ends: 1 });

@@ -27,6 +27,9 @@ pub struct Params {
     pub window_access: Duration,
     /// Time from a read request at the host to its data leaving host memory.
     pub host_memory_read: Duration,
+    /// Bytes per second that an engine moves over HyperTransport at most, headers apart: the transmit
+    /// engine's reads, and the receive engine's writes.
+    pub ht_dma_rate: u64,
     /// HyperTransport bytes of a read request.
     pub ht_request_bytes: u64,
     /// HyperTransport bytes of a read response beside its data.
@@ -63,4 +66,11 @@ pub struct Params {
     /// Bytes of a stream that all queues between two transmit and receive engines hold at most; for
     /// skipping spans of it ([`SeaStar::state`](crate::SeaStar::state)).
     pub in_flight: u64,
+}
+
+impl Params {
+    /// Time that `bytes` of an engine keep its next ones off HyperTransport.
+    pub(crate) fn dma_time(&self, bytes: u64) -> Duration {
+        Duration::of_transfer(bytes, self.ht_dma_rate)
+    }
 }

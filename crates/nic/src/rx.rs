@@ -455,7 +455,8 @@ impl Rx {
         stream.gather.extend_from_slice(&stream.buffer.all()[..count]);
         stream.buffer.leave(count);
         stream.written = fabric.send_write(now, addr, count as u64, ports);
-        self.deposit_free = ports.link().free_at(Direction::ToHost);
+        let data = now + fabric.params.dma_time(count as u64);
+        self.deposit_free = ports.link().free_at(Direction::ToHost).max(data);
         self.buffered -= count as u64;
         fabric.counters.rx_deposited_bytes += count as u64;
     }

@@ -125,8 +125,8 @@ impl SeaStar {
     }
     /// Puts everything that is due off by `span`.
     pub fn shift(&mut self, span: Duration) {
-        let Tx { take_at, packetiser_free, port_free, answered, .. } = &mut self.tx;
-        for at in [take_at, packetiser_free, port_free, answered, &mut self.rx.deposit_free] {
+        let Tx { take_at, packetiser_free, port_free, next_data, .. } = &mut self.tx;
+        for at in [take_at, packetiser_free, port_free, next_data, &mut self.rx.deposit_free] {
             *at += span;
         }
         self.rx.cam.in_flight().for_each(|stream| stream.written += span);
@@ -222,7 +222,8 @@ impl Tx {
         out.extend(words.map(u64::from));
         out.extend([taken.last, self.port_event, self.port_blocked].map(u64::from));
         out.extend([region.addr % LINE, ahead(self.take_at, now)]);
-        out.extend([ahead(self.packetiser_free, now), ahead(self.port_free, now)]);
+        let free = [self.packetiser_free, self.port_free, self.next_data];
+        out.extend(free.map(|at| ahead(at, now)));
         out.push((self.bytes.len() - self.used) as u64);
         header(&self.packet, out);
         for pieces in [&self.asked, &self.coming] {

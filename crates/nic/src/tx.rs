@@ -101,8 +101,9 @@ pub(crate) struct Tx {
     pub(crate) take_at: Time,
     pub(crate) packetiser_free: Time,
     pub(crate) port_free: Time,
-    /// Time at which the newest read's data leave their memory: later requests leave no earlier.
-    pub(crate) answered: Time,
+    /// Time from which the next read's data leave their memory: in the order of the requests, at the rate of
+    /// DMA.
+    pub(crate) next_data: Time,
     pub(crate) commands: CommandFifo,
     pub(crate) done: DoneFifo,
     /// Lines requested, and payload bytes put into packets, since power-on.
@@ -142,7 +143,7 @@ impl Tx {
             asked: VecDeque::new(),
             coming: VecDeque::new(),
             packetiser_free: Time::ZERO,
-            answered: Time::ZERO,
+            next_data: Time::ZERO,
             packet: Packet::default(),
             crc: Crc::default(),
             message: 0,
@@ -367,11 +368,8 @@ impl Tx {
         region.ahead -= bytes;
         let ends = u8::from(region.left == 0);
         self.region = (region.left > 0).then_some(region);
-        let mut leaves = fabric.request(now, ports);
-        if fabric.params.local_headers {
-            leaves = leaves.max(self.answered);
-            self.answered = leaves;
-        }
+        let leaves = fabric.request(now, ports).max(self.next_data);
+        self.next_data = leaves + fabric.params.dma_time(bytes.into());
         ports.schedule(leaves, Event::TxAnswer);
         self.asked.push_back(Piece { local: false, bytes: bytes as u8, ends });
     }

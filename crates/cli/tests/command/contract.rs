@@ -386,7 +386,8 @@ impl Writer {
 /// The program, and the number of its cases.
 fn program(cases: &[Case], interface: &str) -> (String, usize) {
     let prelude = root().join("tests/contract/machine.c");
-    let mut out = format!("#define SUBJECTS {interface}\n#include \"{}\"\n", prelude.display());
+    let prelude = prelude.display();
+    let mut out = format!("#define SUBJECTS {interface}\n#include \"{prelude}\"\n");
     let mut calls = String::new();
     for (number, case) in cases.iter().enumerate() {
         let mut writer = Writer::default();

@@ -45,7 +45,7 @@ fn one_parameter_is_listed_and_shows_where_it_acts() {
     let base = at("a.json", "-n 2 builtin:pingpong 8 20");
     for (setting, step, ps) in [
         // Some messages come while the handler still runs, and need no entry.
-        ("host.interrupt_entry=2us", "interrupt", 700_000..=800_000),
+        ("host.interrupt_entry=2us", "interrupt", 1_000_000..=1_100_000),
         ("net.link_latency=90ns", "wire", 50_000..=50_000),
         ("firmware.shadow_fifos=off", "", 1..=i64::MAX),
     ] {
@@ -76,7 +76,7 @@ fn equal_runs_say_so_in_a_sentence() {
     let a = at("a.json", "-n 2 examples/pingpong.c 8");
     // Threads, the way to the file, and another way to write a value change nothing.
     fs::copy(root().join("examples/pingpong.c"), folder.path().join("pingpong.c")).unwrap();
-    let b = at("b.json", "-n 2 -t 2 --set host.kernel_entry=0.37us examples/pingpong.c 8");
+    let b = at("b.json", "-n 2 -t 2 --set host.kernel_entry=0.25us examples/pingpong.c 8");
     let same = diff(&a, &b);
     assert!(same.went_well().stdout.starts_with("The runs are equal: "), "{same:?}");
     assert_eq!(same.stdout.lines().count(), 1, "{same:?}");

@@ -26,7 +26,7 @@ fn pages_and_ioctl_cost_their_time_and_nothing_else_differs() {
         assert!(linux.0 == catamount.0 && linux.1 > catamount.1, "{linux:?} {catamount:?}");
     }
     // With all that Linux costs set to what Catamount costs, small messages take the same time.
-    let same = "--set linux.kernel_exit=100ns --set linux.interrupt_entry=1200ns \
+    let same = "--set linux.kernel_exit=100ns --set linux.interrupt_entry=900ns \
                 --set linux.interrupt_exit=300ns --set linux.ioctl=0ns --set linux.copy_in=0ns \
                 --set linux.copy_out=0ns --set linux.pin_page=0ns --set linux.translate_page=0ns";
     let free = table(&run(&format!("-m redstorm-linux {same} {line}")));

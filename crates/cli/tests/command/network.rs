@@ -63,7 +63,7 @@ fn what_the_firmware_cannot_survive_is_told() {
     let flood = "tests/network/flood.c";
     // A node keeps up with one sender of its own kind. With one that enters its kernel faster the
     // firmware still does, but the program does not, and leaves the messages to wait.
-    let fast = "--set host.kernel_entry=200ns";
+    let fast = "--set host.kernel_entry=150ns";
     run(&format!("-n 2 {fast} {flood}")).said(1, &["rank 1", "more unexpected messages"]);
     run(&format!("-n 3 {flood}")).said(
         1,

@@ -38,8 +38,12 @@ fn cycles_add_up() {
     // Looking on changes nothing, and all that was seen is what was counted.
     assert_eq!(profile["trace_hash"], run["trace_hash"]);
     let (work, idle) = (&profile["work"], &profile["idle"]);
-    for key in ["cycles", "instructions"] {
-        assert_eq!(number(&work[key]) + number(&idle[key]), number(&run["firmware"][key]), "{key}");
+    // The run counts cycles to its end; the profile's last instruction may be longer, on each node.
+    const LAST: u64 = 2 * 100;
+    for (key, more) in [("cycles", LAST), ("instructions", 0)] {
+        let (all, counted) =
+            (number(&work[key]) + number(&idle[key]), number(&run["firmware"][key]));
+        assert!((counted..=counted + more).contains(&all), "{key}: {all} of {counted}");
         assert_eq!(sum(&profile["functions"], key), number(&work[key]), "{key} of functions");
         assert_eq!(sum(&profile["lines"], key), number(&work[key]), "{key} of lines");
     }

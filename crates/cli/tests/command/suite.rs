@@ -29,10 +29,11 @@ fn all_studies_are_measured_on_both_machines() {
     let studies = told["studies"].as_array().unwrap();
     let study = |name: &str| studies.iter().find(|study| study["name"] == name).unwrap();
     assert_eq!(studies.len(), 14);
-    // Matching on the network interface needs no interrupt, and an empty message is faster for it.
+    // Matching on the network interface needs no interrupt, and a message of 16 bytes, which is beyond the
+    // header, is faster for it.
     let (generic, interrupts) = column(study("pingpong"), "redstorm", "latency_us");
     let (accelerated, none) = column(study("pingpong"), "redstorm-accelerated", "latency_us");
-    assert!(accelerated[0] < generic[0] && interrupts > 0 && none == 0, "{told}");
+    assert!(accelerated[5] < generic[5] && interrupts > 0 && none == 0, "{told}");
     // Processes of a node are near, whichever kernel or firmware lies between.
     let (apart, _) = column(study("pairs"), "redstorm, SN", "mean_us");
     let (near, _) = column(study("pairs"), "redstorm, VN", "least_us");

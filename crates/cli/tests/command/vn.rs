@@ -81,7 +81,7 @@ fn ping_pong_between_two_nodes_while_the_siblings_do_something_else() {
         assert!(alone < rest && rest < 1.05 * alone, "{alone} {rest}");
         // A sibling that looks into its own memory is in nobody's way; one that also plays is.
         assert!((latency(2, "poll first") - rest).abs() < 0.01 * rest);
-        assert!(latency(2, "talk first") > 1.005 * rest);
+        assert!(latency(2, "talk first") > rest);
         // The way out of the interrupt handler is no part of what a rank on the other core waits for.
         let second = latency(2, "rest second");
         assert!(second < rest, "{second} {rest}");
@@ -157,7 +157,7 @@ fn mistakes_are_sentences() {
     }
     let none = run(&format!("--ranks-per-node 0 {program}"));
     assert!(none.code == 2 && none.stderr.contains("--ranks-per-node"), "{none:#?}");
-    let late = "-m redstorm-linux --set machine.launch=1500us";
+    let late = "-m redstorm-linux --set machine.launch=1200us";
     run(&format!("-n 4 --ppn 2 {late} {program}"))
         .said(1, &["the libraries of 2 ranks were not ready for the launch", "machine.launch"]);
 }

@@ -117,6 +117,8 @@ fn back_pressure_is_the_same() {
         "net.flit=9 ns",
         "nic.rx_buffers=2",
         "ht.bandwidth=700 MB/s",
+        "ht.dma_rate=300 MB/s",
+        "ht.dma_rate=3 GB/s",
         "net.credit_batch=80",
     ] {
         let events = Case::new(2, "pingpong", 200_000, 1).with(setting.to_string()).check(&[1]);
@@ -158,6 +160,7 @@ fn any(seed: u64, most: u64) -> Case {
         format!("nic.tx_packet={} ns", 5 + below(60)),
         format!("nic.rx_packet={} ns", 5 + below(60)),
         format!("ht.bandwidth={} MB/s", 500 + below(4_000)),
+        format!("ht.dma_rate={} MB/s", 300 + below(3_000)),
         format!("net.flit={} ps", 1_000 + below(7_000)),
         format!("net.port_flit={} ps", 1_000 + below(7_000)),
         format!("mpi.eager_limit={} KiB", 1 + below(256)),

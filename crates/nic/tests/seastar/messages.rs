@@ -354,8 +354,14 @@ fn a_long_message_flows_at_the_rate_of_the_slowest_stage() {
     let slow = nic::Params { tx_packet: Duration::from_ns(50), ..many.clone() };
     near(steady_bandwidth(&slow, FLIT), 64.0 / 50e-9, "packetiser");
     // Demultiplexer.
-    let slow = nic::Params { rx_packet: Duration::from_ns(50), ..many };
+    let slow = nic::Params { rx_packet: Duration::from_ns(50), ..many.clone() };
     near(steady_bandwidth(&slow, FLIT), 64.0 / 50e-9, "demultiplexer");
+    // The rate of DMA, until it is not the slowest.
+    let slow = nic::Params { ht_dma_rate: 1_100_000_000, ..many.clone() };
+    near(steady_bandwidth(&slow, FLIT), 1.1e9, "DMA");
+    near(steady_bandwidth(&slow, Duration::from_ns(7)), 64.0 / (9.0 * 7e-9), "slow network link");
+    let fast = nic::Params { ht_dma_rate: 2_200_000_000, ..many };
+    near(steady_bandwidth(&fast, FLIT), 2.2e9, "fast DMA");
     // Two reads at a time: a round trip is request, memory, response and packetiser.
     let two = nic::Params { tx_buffers: 2, ..params() };
     let trip = 2.5e-9 + 100e-9 + 60e-9 + 68.0 / 3.2e9 + 100e-9 + 18e-9;

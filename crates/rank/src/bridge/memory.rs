@@ -57,12 +57,9 @@ impl Bridge {
     pub(super) fn read_md(&self, address: u64) -> Result<Md, i32> {
         let mut bytes = [0; md::SIZE];
         self.read(address, &mut bytes)?;
-        let mut memory = self.cpu.memory().borrow_mut();
-        [Some(self.space), self.in_kernel]
-            .into_iter()
-            .flatten()
-            .for_each(|space| memory.distrust(space));
-        drop(memory);
+        for space in [Some(self.space), self.in_kernel].into_iter().flatten() {
+            self.cpu.memory().borrow_mut().distrust(space);
+        }
         Ok(Md {
             start: long(&bytes, md::START),
             length: long(&bytes, md::LENGTH),

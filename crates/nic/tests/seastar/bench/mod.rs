@@ -21,6 +21,7 @@ pub fn params() -> Params {
         register_write: Duration::from_ns(5),
         window_access: Duration::from_ns(10),
         host_memory_read: Duration::from_ns(60),
+        ht_dma_rate: HT_BYTES_PER_SECOND,
         ht_request_bytes: 8,
         ht_response_bytes: 4,
         ht_write_bytes: 8,
