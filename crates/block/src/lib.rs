@@ -1,5 +1,5 @@
-//! Remote block I/O of marazakis2006 (s2.5, s4.4), without its timing: what initiator and target say to each
-//! other, how sectors are dealt to disks, what disks hold.
+//! Remote block I/O of marazakis2006 (s2.5, s4.4): what initiator and target say to each other, how sectors
+//! are dealt to disks, what disks hold, and the time that drives take.
 //!
 //! ```text
 //! initiator ── data of a write ─► pool of buffers           target
@@ -13,12 +13,17 @@
 #![forbid(unsafe_code)]
 
 mod disks;
+mod drive;
+#[cfg(test)]
+mod drive_tests;
 mod frame;
+mod geometry;
 mod message;
 
-pub use disks::{Array, DISKS, STRIPE};
+pub use disks::{Array, DiskKind, Done, DISKS, STRIPE};
+pub use drive::{DriveCounts, DriveParams};
 pub use frame::{Answer, Ask, ANSWER_BYTES, ASK_BYTES};
-pub use message::{Command, Completion, Operation, COMMAND_WORDS, COMPLETION_WORDS};
+pub use message::{sum, Command, Completion, Operation, COMMAND_WORDS, COMPLETION_WORDS};
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;

@@ -44,17 +44,20 @@ pub struct Command {
     pub sector: u64,
     /// Sectors.
     pub sectors: u64,
+    /// Sum of the data of a write, or 0.
+    pub sum: u32,
 }
 
 impl Command {
     /// Its words. The last is the pending flag: which turn of the queue it is of, never 0.
     pub fn emit(&self, turn: u64) -> [u64; COMMAND_WORDS] {
-        [self.operation.number(), self.slot, self.sector, self.sectors, 0, 0, 0, turn]
+        [self.operation.number(), self.slot, self.sector, self.sectors, self.sum.into(), 0, 0, turn]
     }
     /// The command of such words; none if they are none.
     pub fn parse(words: &[u64; COMMAND_WORDS]) -> Option<Command> {
         let operation = Operation::of(words[0])?;
-        Some(Command { operation, slot: words[1], sector: words[2], sectors: words[3] })
+        let [_, slot, sector, sectors, sum, ..] = *words;
+        Some(Command { operation, slot, sector, sectors, sum: sum as u32 })
     }
 }
 
@@ -65,16 +68,32 @@ pub struct Completion {
     pub slot: u64,
     /// It has failed.
     pub failed: bool,
+    /// Sum of the data of a read, or 0.
+    pub sum: u32,
+}
+
+/// Sum of data, by which each error of up to 32 bits in a row is seen.
+pub fn sum(data: &[u8]) -> u32 {
+    let table = |byte: u8| {
+        (0..8)
+            .fold(u32::from(byte), |crc, _| (crc >> 1) ^ if crc & 1 == 1 { 0x82F6_3B78 } else { 0 })
+    };
+    static TABLE: std::sync::OnceLock<[u32; 256]> = std::sync::OnceLock::new();
+    let table = TABLE.get_or_init(|| std::array::from_fn(|byte| table(byte as u8)));
+    let step = |crc: u32, byte: &u8| crc >> 8 ^ table[usize::from(crc as u8 ^ byte)];
+    !data.iter().fold(u32::MAX, step)
 }
 
 impl Completion {
     /// Its words, with the pending flag.
     pub fn emit(&self, turn: u64) -> [u64; COMPLETION_WORDS] {
-        [self.slot << 1 | u64::from(self.failed), turn]
+        [u64::from(self.sum) << 32 | self.slot << 1 | u64::from(self.failed), turn]
     }
     /// The completion of such words.
     pub fn parse(words: &[u64; COMPLETION_WORDS]) -> Completion {
-        Completion { slot: words[0] >> 1, failed: words[0] & 1 == 1 }
+        let [first, _] = *words;
+        let slot = first >> 1 & 0x7FFF_FFFF;
+        Completion { slot, failed: first & 1 == 1, sum: (first >> 32) as u32 }
     }
 }
 
@@ -83,14 +102,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_sum_is_castagnolis_crc() {
+        assert_eq!(sum(b"123456789"), 0xE306_9283);
+    }
+
+    #[test]
     fn messages_come_back_as_they_were() {
         for number in 0..5 {
             let operation = Operation::of(number).expect("there are five");
-            let command = Command { operation, slot: 3, sector: 1 << 40, sectors: 64 };
+            let command =
+                Command { operation, slot: 3, sector: 1 << 40, sectors: 64, sum: u32::MAX };
             assert_eq!(Command::parse(&command.emit(9)), Some(command));
         }
         assert_eq!(Command::parse(&[9; COMMAND_WORDS]), None);
-        let completion = Completion { slot: 7, failed: true };
+        let completion = Completion { slot: 7, failed: true, sum: 0x8000_0001 };
         assert_eq!(Completion::parse(&completion.emit(1)), completion);
     }
 }

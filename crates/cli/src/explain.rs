@@ -269,6 +269,7 @@ fn call(
         ("imbalance: waiting for the rank that came last", sum.imbalance_ps),
         ("library", sum.library_ps),
         ("kernel", sum.kernel_ps),
+        ("  of that: disks of the other side", sum.disk_ps),
         ("NIC, and the way to it", sum.nic_ps),
         ("  of that: refused, until there was room at the target", sum.refused_ps),
         ("network", sum.network_ps),

@@ -156,6 +156,9 @@ impl Card {
         let flows = (0..abi::forth::FLOWS as u8).filter(|flow| words(*flow) > 0);
         let told: Vec<_> =
             flows.map(|flow| format!("{} words of flow {flow}", words(flow))).collect();
+        if told.is_empty() {
+            return; // The sampling memory runs.
+        }
         let told = told.join(" and ");
         ports.fail(
             now,

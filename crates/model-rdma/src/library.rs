@@ -17,8 +17,10 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 mod post_partial;
+mod request;
 mod window;
 pub(super) use post_partial::Source;
+pub(super) use request::Queued;
 
 /// A buffer of pinned pages on a node.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +103,13 @@ mod function {
     pub const STORE: Function = (11, "a store to the card");
     pub const GET_CQ_EVENT: Function = (12, "ibv_get_cq_event");
     pub const REQ_NOTIFY_CQ: Function = (13, "ibv_req_notify_cq");
+    pub const DISK: [Function; 5] = [
+        (14, "disk_read"),
+        (15, "disk_write"),
+        (16, "disk_flush"),
+        (17, "disk_zero"),
+        (18, "disk_end"),
+    ];
 }
 
 /// Receiver that waits at the other end for what is written.
@@ -118,6 +127,8 @@ pub(super) struct Library {
     nid: u32,
     module: Rc<Module>,
     calls: Rc<Calls>,
+    /// The program is in a function of it.
+    inside: Cell<bool>,
     /// Descriptors posted, and those whose handles are free again.
     posted: Cell<u64>,
     freed: Cell<u64>,
@@ -141,6 +152,7 @@ impl Library {
             nid,
             module,
             calls,
+            inside: Cell::new(false),
             posted: Cell::new(0),
             freed: Cell::new(0),
             asked: Default::default(),
@@ -168,14 +180,6 @@ impl Library {
     pub fn write(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
         self.in_call(function::WRITE, || {
             self.post_all(from, to, bytes, (awaited, 0));
-            self.flush();
-        });
-    }
-
-    /// The same, with an interrupt at the other end.
-    pub fn write_telling(&self, from: Buffer, to: Buffer, bytes: u64) {
-        self.in_call(function::WRITE, || {
-            self.post_all(from, to, bytes, (Awaited::No, control::INTERRUPT));
             self.flush();
         });
     }
@@ -233,9 +237,13 @@ impl Library {
 
     /// The program calls a function.
     fn in_call<R>(&self, function: Function, does: impl FnOnce() -> R) -> R {
+        if self.inside.replace(true) {
+            return does(); // The function is another's, which tells of itself.
+        }
         self.calls.enters(self.cpu.now(), function);
         let done = does();
         self.calls.returns(self.cpu.now());
+        self.inside.set(false);
         done
     }
 
@@ -400,15 +408,16 @@ impl Library {
 
     /// Sleeps until `done` of the counts that senders have rung with.
     pub fn sleep(&self, done: impl Fn(&[u64]) -> bool) {
-        let taken = self.in_call(function::SLEEP, || {
-            self.module.sleep(&self.cpu, done);
-            self.takes(self.module.trail.woken(), Waypoint::CompletionDrained)
+        self.sleep_for(done, Time::NEVER);
+    }
+    /// The same, until a time at most; true if `done`.
+    pub fn sleep_for(&self, done: impl Fn(&[u64]) -> bool, until: Time) -> bool {
+        let (ready, taken) = self.in_call(function::SLEEP, || {
+            let ready = self.module.sleep(&self.cpu, done, until);
+            (ready, self.takes(self.module.trail.woken(), Waypoint::CompletionDrained))
         });
         self.ends(taken);
-    }
-    /// Sleeps until a word in memory has that value, of which an interrupt tells.
-    pub fn sleep_until(&self, addr: u64, value: u64) {
-        self.in_call(function::SLEEP, || self.module.sleep_until(&self.cpu, addr, value));
+        ready
     }
     /// Time at which a sender has first rung.
     pub fn first_ring(&self, sender: u32) -> Time {

@@ -7,8 +7,9 @@ use machine::instruments::message_trace::{
 };
 
 /// The steps. What is written into memory alone ends there; what is waited for ends with the call that does.
+/// A request of the block layer has two legs: its command, and the completion that answers.
 pub(crate) static MESSAGE_PATH: MessagePath =
-    MessagePath { legs: 1, commands: false, steps: &STEPS };
+    MessagePath { legs: 2, commands: false, steps: &STEPS };
 
 /// Queues of a card, by their number.
 pub(crate) static QUEUES: &[&str] = &[
@@ -18,7 +19,15 @@ pub(crate) static QUEUES: &[&str] = &[
     "packets come and not in memory",
 ];
 
-const STEPS: [PathStep; 12] = [
+const STEPS: [PathStep; 14] = [
+    step(
+        Waypoint::KernelEntered,
+        ("block layer", Layer::Host, Part::Kernel),
+        cause(
+            "the block layer makes a request, behind others of its call, and posts data before it",
+            &["block.submit", "block.serve", "block.request"],
+        ),
+    ),
     step(
         Waypoint::CommandWritten,
         ("library, descriptor", Layer::Host, Part::Library),
@@ -106,9 +115,17 @@ const STEPS: [PathStep; 12] = [
         ),
     ),
     step(
+        Waypoint::Claimed,
+        ("disk", Layer::Disk, Part::Disk),
+        cause(
+            "the disk seeks, waits for its sectors, and gives or takes them, behind other requests",
+            &["disk.kind", "disk.rpm", "disk.seek_average", "disk.cache"],
+        ),
+    ),
+    step(
         Waypoint::CallReturned,
         ("library, receive", Layer::Host, Part::Library),
-        cause("the call returns", &[]),
+        cause("the call returns; a block layer ends the request", &["block.complete"]),
     ),
 ];
 

@@ -4,6 +4,7 @@ use super::memory::{self, frame, word, Watch, PAGE};
 use super::partial::{is_inbox, Inbox};
 use super::request_queue::RequestQueue;
 use super::settings::{Costs, Settings};
+use super::storage::Disks;
 use super::tally::{add, Tally};
 use super::trail::Trail;
 use abi::forth::{control_bit, register, table};
@@ -22,6 +23,9 @@ pub(super) struct Module {
     pub nid: u32,
     nodes: u32,
     pub costs: Costs,
+    pub disks: Disks,
+    /// Clock of the card's lanes.
+    pub lanes_hz: u64,
     second_look: bool,
     flow_words: u16,
     /// Pages that handles can be bound to; 0: descriptors have physical addresses.
@@ -41,8 +45,8 @@ pub(super) struct Module {
     /// Time at which it has seen the first ring of each sender.
     first: RefCell<Vec<Option<Time>>>,
     sleeper: RefCell<Option<Waker>>,
-    /// A word in memory for which a process sleeps, and its value then.
-    expected: Cell<Option<(u64, u64)>>,
+    /// A word in memory for which a process sleeps: who writes it, its address, and its value then.
+    expected: Cell<Option<(u32, u64, u64)>>,
     pub ready: Cell<bool>,
 }
 
@@ -78,6 +82,8 @@ impl Module {
             nid,
             nodes: settings.nodes,
             costs: settings.costs,
+            disks: settings.disks,
+            lanes_hz: settings.lanes_clock(nid).hz(),
             second_look: settings.bugs.second_look(nid, settings),
             flow_words: settings.flow_words(),
             bindings: settings.bindings(),
@@ -208,6 +214,11 @@ impl Module {
         }
     }
 
+    /// Looks for what no interrupt has told of, outside of the handler.
+    pub fn look(&self, cpu: &Cpu) {
+        cpu.kernel(|| self.drain(cpu, cpu.now()));
+    }
+
     /// Looks at all doorbells, in the handler that was entered then; true if one has rung.
     fn drain(&self, cpu: &Cpu, entered: Time) -> bool {
         let mut rung = false;
@@ -222,9 +233,12 @@ impl Module {
                 self.first.borrow_mut()[sender as usize].get_or_insert(cpu.now());
             }
         }
-        if let Some((addr, value)) = self.expected.get() {
+        if let Some((sender, addr, value)) = self.expected.get() {
             cpu.spend(self.costs.doorbell);
-            rung |= word(cpu.memory(), addr) == value;
+            if word(cpu.memory(), addr) == value {
+                rung = true;
+                self.trail.drains_word((entered, cpu.now()), sender);
+            }
         }
         rung |= self.take_records(cpu, entered) | self.looks_at_counts(cpu);
         if rung {
@@ -250,26 +264,34 @@ impl Module {
         *self.sleeper.borrow_mut() = None;
     }
 
-    /// A process sleeps in the kernel until the word at `addr` has that value.
-    pub fn sleep_until(&self, cpu: &Cpu, addr: u64, value: u64) {
-        self.expected.set(Some((addr, value)));
-        self.sleep(cpu, |_| word(cpu.memory(), addr) == value);
+    /// A process sleeps in the kernel until the word at an address, which a sender writes, has that value, or
+    /// until a time. True if it has.
+    pub fn sleep_until(
+        &self,
+        cpu: &Cpu,
+        (sender, addr, value): (u32, u64, u64),
+        until: Time,
+    ) -> bool {
+        self.expected.set(Some((sender, addr, value)));
+        let there = self.sleep(cpu, |_| word(cpu.memory(), addr) == value, until);
         self.expected.set(None);
+        there
     }
 
-    /// A process sleeps in the kernel until `done` of the doorbells' counts.
-    pub fn sleep(&self, cpu: &Cpu, done: impl Fn(&[u64]) -> bool) {
-        loop {
+    /// A process sleeps in the kernel until `done` of the doorbells' counts, or until a time. True if `done`.
+    pub fn sleep(&self, cpu: &Cpu, done: impl Fn(&[u64]) -> bool, until: Time) -> bool {
+        let ready = loop {
             let ready = cpu.kernel(|| {
                 *self.sleeper.borrow_mut() = Some(cpu.waker());
                 done(&self.seen.borrow())
             });
-            if ready {
-                break;
+            if ready || cpu.now() >= until {
+                break ready;
             }
-            cpu.wait(Duration(1));
-        }
+            cpu.wait_until(Duration(1), until);
+        };
         *self.sleeper.borrow_mut() = None;
+        ready
     }
 }
 

@@ -1,9 +1,10 @@
 //! Parameters of the model, and what its parts make of them.
 
 use super::bugs::Bugs;
+use super::storage::Disks;
 use ::rdma::Estimate;
 use des::{Clock, Duration};
-use machine::parameters::schema::{bytes, choice, count, cycles, frequency, switch, time};
+use machine::parameters::schema::{bytes, choice, count, cycles, frequency, rate, switch, time};
 use machine::parameters::{Parameters, Row};
 use serial::{lane_bytes, ChannelParams};
 
@@ -47,6 +48,30 @@ pub(crate) const ROWS: &[Row] = &[
     count("rdma.handles", "8", "256"),
     count("rdma.notify", "1", "64"),
     switch("rdma.second_look"),
+    choice("block.protocol", &["flags", "tails"]),
+    bytes("block.request", "512 B", "32768 B"),
+    time("block.timeout", "1 us", "1000 ms"),
+    switch("block.sums"),
+    rate("block.sum_rate", "1 MB/s", "100 GB/s"),
+    time("block.submit", "0 ns", "1000 ms"),
+    time("block.complete", "0 ns", "1000 ms"),
+    time("block.serve", "0 ns", "1000 ms"),
+    choice("disk.kind", &["memory", "drives"]),
+    bytes("disk.capacity", "1048576 B", "1000000000000 B"),
+    count("disk.heads", "1", "16"),
+    count("disk.outer", "64", "10000"),
+    count("disk.inner", "64", "10000"),
+    count("disk.rpm", "1000", "100000"),
+    time("disk.seek_track", "0 ns", "1000 ms"),
+    time("disk.seek_average", "0 ns", "1000 ms"),
+    time("disk.seek_full", "0 ns", "1000 ms"),
+    time("disk.write_settle", "0 ns", "1000 ms"),
+    time("disk.switch", "0 ns", "1000 ms"),
+    time("disk.overhead", "0 ns", "1000 ms"),
+    rate("disk.interface", "1 MB/s", "10 GB/s"),
+    bytes("disk.cache", "1048576 B", "1073741824 B"),
+    count("disk.segments", "1", "64"),
+    time("disk.power_cut", "0 ns", "1000000 ms"),
 ];
 
 /// Most nodes: the ports of the crossbar.
@@ -72,6 +97,8 @@ pub(super) struct Settings {
     /// Clock of the processor that watches it, and bits a second of its serial line.
     pub console: (Clock, u64),
     pub costs: Costs,
+    /// Block layers and disks of the workloads `disk`.
+    pub disks: Disks,
     /// The handler looks at the doorbells again, once it has enabled the interrupt.
     pub second_look: bool,
     /// Bugs of cards and driver, on request.
@@ -155,6 +182,7 @@ impl Settings {
             crossbar,
             console: (p.clock("console.clock"), p.number("console.baud")),
             costs: costs(p),
+            disks: Disks::of(p),
             second_look: p.switch("rdma.second_look"),
             bugs: Bugs::default(),
         };
@@ -195,7 +223,8 @@ impl Settings {
         });
         let point =
             self.crossbar.and_then(|crossbar| power("crossbar.point", crossbar.point_words));
-        width.or(split).or(power("nic.tx_fifo", self.nic.tx_words)).or(point).or(small)
+        let fifo = power("nic.tx_fifo", self.nic.tx_words);
+        width.or(split).or(fifo).or(point).or(small).or(self.disks.usage_error())
     }
 
     /// The card of node `nid`.

@@ -114,10 +114,10 @@ impl Software for Hosted {
                         printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
                     }
                     Work::Workload(workload) if storage::is_disk(workload) => {
-                        let storage = Storage::new(&library, rank, workload);
+                        let storage = Storage::new(&library, rank, workload, launch);
                         wait();
-                        let served = storage.run();
-                        served.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
+                        let printed = storage.run().and_then(|text| console::print(&text));
+                        printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
                     }
                     Work::Workload(workload) => {
                         let task = Task::new(&library, rank, ranks, *workload);

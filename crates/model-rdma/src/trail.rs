@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 mod of_module;
+mod of_storage;
 
 /// The messages of a node.
 pub(super) struct Trail {

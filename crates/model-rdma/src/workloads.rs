@@ -5,6 +5,7 @@ use super::library::{Awaited, Buffer, Library};
 use super::memory::{set_word, word};
 use super::module::{pages, OWN_PAGES};
 use super::storage::{self, DISKS};
+use abi::forth::register;
 use des::Time;
 use machine::programs::native::{Workload, WorkloadKind};
 use std::fmt::Write;
@@ -30,7 +31,14 @@ pub(crate) static WORKLOADS: &[WorkloadKind] = &[
     STAGES[4],
     DISKS[0],
     DISKS[1],
+    DISKS[2],
+    DISKS[3],
+    kind("rdma-sampled", 65536),
 ];
+
+/// Of `rdma-sampled`: cycles of the lanes' clock between samples, and samples.
+const PERIOD: u64 = 1000;
+const SAMPLES: u64 = 1000;
 
 /// A rank at work.
 pub(super) struct Task<'a> {
@@ -78,6 +86,7 @@ impl<'a> Task<'a> {
             "rdma-latency" => self.latency(),
             "rdma-stream" => self.stream(),
             "rdma-incast" => self.incast(),
+            "rdma-sampled" => self.sampled(),
             _ => self.permutation(),
         }?;
         self.library.finish();
@@ -182,6 +191,42 @@ impl<'a> Task<'a> {
             _ => {}
         }
         Ok(String::new())
+    }
+
+    /// Rank 0 sends to rank 1 as fast as it goes, and its card's sampling memory tells how fast that is.
+    fn sampled(&self) -> Result<String, String> {
+        if self.rank > 0 {
+            return self.drink(0).map(|_| String::new());
+        }
+        self.library.store(register::SAMPLE_CONTROL, &(SAMPLES << 32 | PERIOD).to_le_bytes());
+        if self.library.load(register::AIDS) == 0 {
+            return Err("the card is RTL, which has no sampling memory; leave out --rtl".into());
+        }
+        self.pour(1);
+        self.library.finish();
+        let samples = (0..self.library.load(register::SAMPLE_COUNT)).map(|sample| {
+            self.library.store(register::SAMPLE_INDEX, &sample.to_le_bytes());
+            let of = |offset| self.library.load(offset);
+            (of(register::SAMPLE_SENT), of(register::SAMPLE_PRESSURE))
+        });
+        let samples: Vec<(u64, u64)> = samples.collect();
+        // Between the first and the last in which words were sent.
+        let moves = |two: &&[(u64, u64)]| two[1].0 > two[0].0;
+        let busy: Vec<_> = samples.windows(2).filter(moves).collect();
+        let Some([first, .., last]) = busy.get(1..busy.len().saturating_sub(1)) else {
+            return Err(format!("{} samples are too few: send more", busy.len()));
+        };
+        let cycles = (busy.len() - 2) as u64 * PERIOD;
+        let hertz = self.library.module().lanes_hz as f64;
+        let rate = 8.0 * (last[1].0 - first[0].0) as f64 * hertz / cycles as f64;
+        let pressure = 1000.0 * (last[1].1 - first[0].1) as f64 / cycles as f64;
+        Ok(format!(
+            "rank 0: {} bytes, back-pressure in {pressure:.1} of 1,000 cycles, a sample {:.1} ns, \
+             {:.1} MiB/s\n",
+            self.workload.bytes,
+            PERIOD as f64 / hertz * 1e9,
+            rate / f64::from(1 << 20)
+        ))
     }
 
     /// Rank r sends to rank r + half of the ranks; everybody sends and receives.

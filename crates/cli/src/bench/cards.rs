@@ -41,6 +41,14 @@ fn measurements(
         let program = Program::Rdma { workload: "stream", bytes: 4096, times: 200 };
         job(&options.machine, &format!("nic.estimate={estimate}"), program)
     };
+    let sampled = |estimate: &str| {
+        let program = Program::Rdma { workload: "sampled", bytes: 65536, times: 40 };
+        job(&options.machine, &format!("nic.estimate={estimate}"), program)
+    };
+    let disk = |writes, protocol: &str| {
+        let program = Program::Disk { writes, bytes: 1 << 20, times: 8 };
+        job(&options.machine, &format!("block.protocol={protocol}"), program)
+    };
     let jobs = [
         latency(Combining::Off, 8, 1),
         latency(Combining::On, 8, 1),
@@ -48,10 +56,18 @@ fn measurements(
         latency(Combining::On, 4096, 1),
         stream("fine"),
         stream("conservative"),
+        sampled("fine"),
+        sampled("conservative"),
+        disk(false, "flags"),
+        disk(false, "tails"),
+        disk(true, "flags"),
+        disk(true, "tails"),
     ];
     let runs = measure::measure(root, &jobs, options.measure.side_by_side())?;
     let [single, one, two, page] = [0, 1, 2, 3].map(|index| Account::of(&runs[index].report));
     let rate = |index: usize| runs[index].message.map_or(f64::NAN, |message| message.mib_per_s);
+    // Of a run over the one behind it.
+    let gain = |index: usize| 100.0 * (rate(index) / rate(index + 1) - 1.0);
     let cycle = 1e9 / machine.clock("pcix.clock").hz() as f64;
     let posting = |account: &Account| account.posting() * cycle;
     let share = |part: f64, all: &Account| 100.0 * part / all.sum();
@@ -66,7 +82,9 @@ fn measurements(
         ("double.initiation", share(two.posting(), &two)),
         ("double.dma", share(two.fetch, &two)),
         ("double.saves", 100.0 * (1.0 - two.sum() / single.sum())),
-        ("estimate", 100.0 * (rate(4) / rate(5) - 1.0)),
+        ("estimate", gain(4)),
+        ("estimate.sampled", gain(6)),
+        ("flags", gain(8).max(gain(10))),
     ];
     Ok(named.map(|(name, value)| (name.to_string(), value)).into())
 }

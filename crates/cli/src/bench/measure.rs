@@ -68,6 +68,15 @@ pub enum Program {
         /// Number of messages.
         times: u32,
     },
+    /// Reads of the remote disk, or writes (`builtin:disk-read`).
+    Disk {
+        /// True for writes.
+        writes: bool,
+        /// Bytes of a request.
+        bytes: u64,
+        /// Number of requests.
+        times: u32,
+    },
     /// Any program, whose output is taken as it is; so many ranks, and of these on each node.
     Other {
         /// Its file, relative to the root or absolute.
@@ -100,6 +109,10 @@ impl Program {
             Program::Udp { trips } => vec![file("studies/udp_pingpong.c"), trips.to_string()],
             Program::Rdma { workload, bytes, times } => {
                 vec![format!("builtin:rdma-{workload}"), bytes.to_string(), times.to_string()]
+            }
+            Program::Disk { writes, bytes, times } => {
+                let name = if *writes { "builtin:disk-write" } else { "builtin:disk-read" };
+                vec![name.into(), bytes.to_string(), times.to_string()]
             }
             Program::Other { file, arguments, .. } => {
                 let file = root.join(file).to_string_lossy().into_owned();

@@ -112,6 +112,7 @@ fn parts_table(call: &Call) -> Markup {
         ("imbalance: waiting for the rank that came last", call.imbalance_ps),
         ("library", call.library_ps),
         ("kernel", call.kernel_ps),
+        ("of that: disks of the other side", call.disk_ps),
         ("NIC, and the way to it", call.nic_ps),
         ("of that: refused, until there was room at the target", call.refused_ps),
         ("network", call.network_ps),

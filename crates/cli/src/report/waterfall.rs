@@ -8,7 +8,7 @@ use machine::report::Report;
 use maud::{html, Markup};
 
 /// Places in the order of the legend, with their names.
-const PLACES: [(Layer, &str, &str); 7] = [
+const PLACES: [(Layer, &str, &str); 8] = [
     (Layer::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
     (Layer::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
     (Layer::Bus, "bus", "the bus between host and NIC"),
@@ -16,6 +16,7 @@ const PLACES: [(Layer, &str, &str); 7] = [
     (Layer::Dma, "dma", "the NIC's DMA engines, with all that a payload passes while it streams"),
     (Layer::Unit, "unit", "units that match"),
     (Layer::Network, "network", "routers and links"),
+    (Layer::Disk, "disk", "disks"),
 ];
 
 /// Sizes that are shown step by step.
@@ -55,10 +56,15 @@ pub fn section(report: &Report, what: &str) -> Markup {
     }
 }
 
-/// Places of the legend; only some machines have matching units.
+/// Places of the legend; only some machines have matching units, or disks.
 fn places(report: &Report) -> impl Iterator<Item = (Layer, &'static str, &'static str)> {
     let units = report.machine.values.contains_key("nic.alpu");
-    PLACES.into_iter().filter(move |(place, ..)| units || *place != Layer::Unit)
+    let disks = report.machine.values.contains_key("disk.kind");
+    PLACES.into_iter().filter(move |(place, ..)| match place {
+        Layer::Unit => units,
+        Layer::Disk => disks,
+        _ => true,
+    })
 }
 
 pub fn class_of(place: Layer) -> &'static str {

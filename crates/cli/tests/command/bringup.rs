@@ -1,6 +1,6 @@
 //! Bring-up in stages, the bugs of the fault library, and the detectors that find them.
 
-use crate::runner::{command, ended, sunstar, Ended};
+use crate::runner::{command, ended, root, sunstar, Ended};
 use std::collections::BTreeMap;
 
 fn bring_up(bug: Option<(&str, u32)>, seed: u64) -> Ended {
@@ -66,6 +66,32 @@ fn what_is_planted_is_found_by_what_the_aids_say() {
     }
     confusion.print();
     assert!(confusion.wrong.is_empty(), "{}", confusion.wrong.join("\n"));
+}
+
+#[test]
+fn each_story_shows_what_the_aids_say() {
+    let page = std::fs::read_to_string(root().join("docs/detective-stories.md")).unwrap();
+    let mut told = Vec::new();
+    for block in page.split("```\n$ sunstar ").skip(1) {
+        let (block, conclusion) = block.split_once("```").unwrap();
+        let (line, shown) = block.split_once('\n').unwrap();
+        let run = ended(command().args(line.split(' ')));
+        let printed: Vec<&str> = run.went_well().stdout.lines().collect();
+        assert!(shown.lines().count() >= 3, "{line}");
+        for wanted in shown.lines() {
+            assert!(printed.contains(&wanted), "{line}: '{wanted}' is not in {printed:#?}");
+        }
+        // The conclusion names the bug that was planted.
+        let (_, bug) = line.split_once("--fault ").unwrap();
+        let bug = bug.split('=').next().unwrap();
+        let conclusion = conclusion.split("\n#").next().unwrap();
+        assert!(conclusion.contains(&format!("`{bug}`")), "{line}");
+        told.push(bug.to_string());
+    }
+    told.sort();
+    let mut all = bugs();
+    all.sort();
+    assert_eq!(told, all, "each bug has its story");
 }
 
 #[test]

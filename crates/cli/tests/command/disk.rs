@@ -1,10 +1,13 @@
 //! The remote disk of the RDMA NIC: clients of NBD, and logs of requests.
 
-use crate::runner::{command, ended, Ended};
+mod client;
+
+use crate::runner::{command, ended, root, Ended};
 use block::{Answer, Ask, Operation, ANSWER_BYTES};
+use client::Client;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// True if a tool is installed; a sentence otherwise.
 fn has(tool: &str) -> bool {
@@ -15,17 +18,33 @@ fn has(tool: &str) -> bool {
     found
 }
 
+/// True if a tool is on the search path, whatever it says about itself.
+fn installed(tool: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output();
+    found.is_ok_and(|found| found.status.success())
+}
+
 fn served(folder: &Path, options: &[&str], shell: &str) -> Ended {
+    served_with("4194304", folder, options, shell)
+}
+
+/// The same, of so many bytes.
+fn served_with(size: &str, folder: &Path, options: &[&str], shell: &str) -> Ended {
     let socket = folder.join("disk");
     let mut sunstar = command();
-    sunstar.args(["disk", "--size", "4194304", "--socket"]).arg(socket).args(options);
+    sunstar.args(["disk", "--size", size, "--socket"]).arg(socket).args(options);
     ended(sunstar.args(["--run", shell]))
 }
 
 /// Runs a log; all that comes back.
 fn replayed(workload: &str, log: &[u8], threads: &str) -> Vec<u8> {
+    replayed_with(&["-q", "-t", threads], workload, log)
+}
+
+/// The same, with options.
+fn replayed_with(options: &[&str], workload: &str, log: &[u8]) -> Vec<u8> {
     let mut sunstar = command();
-    sunstar.args(["run", "-q", "-m", "forth", "-n", "2", "-t", threads, workload, "4194304"]);
+    sunstar.args(["run", "-m", "forth", "-n", "2"]).args(options).args([workload, "4194304"]);
     let mut child = sunstar.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let log = log.to_vec();
@@ -114,6 +133,314 @@ fn clients_of_nbd_read_what_they_wrote() {
         assert!(std::fs::read(&to).unwrap()[..data.len()] == data);
         let log = std::fs::read(record).unwrap();
         assert!(replayed("builtin:disk", &log, "1") == replayed("builtin:disk", &log, "1"));
+    }
+}
+
+/// A request's bytes in a log.
+fn asked(operation: Operation, offset: u64, length: u64, data: &[u8]) -> Vec<u8> {
+    [&Ask { operation, offset, length }.emit(), data].concat()
+}
+
+/// Answers with the data of reads; the log says which those are.
+fn all_answers(log: &[u8], mut bytes: &[u8]) -> Vec<(Ask, Answer, Vec<u8>)> {
+    let (mut log, mut all) = (log, Vec::new());
+    while let Some((ask, rest)) = log.split_first_chunk() {
+        let ask = Ask::parse(ask).unwrap();
+        let writes = ask.operation == Operation::Write;
+        log = &rest[if writes { ask.length as usize } else { 0 }..];
+        let (answer, rest) = bytes.split_first_chunk::<ANSWER_BYTES>().unwrap();
+        let answer = Answer::parse(answer).unwrap();
+        let reads = ask.operation == Operation::Read && !answer.failed;
+        let (data, rest) = rest.split_at(if reads { ask.length as usize } else { 0 });
+        all.push((ask, answer, data.to_vec()));
+        bytes = rest;
+    }
+    assert!(bytes.is_empty());
+    all
+}
+
+#[test]
+fn drives_take_the_time_of_seeks_and_rotation() {
+    let reads = |order: &dyn Fn(u64) -> u64| {
+        let ask = |number| asked(Operation::Read, order(number) * 8192, 8192, &[]);
+        let log: Vec<u8> = (0..48).flat_map(ask).collect();
+        let back = replayed_with(&["-q", "--set", "disk.kind=drives"], "builtin:disk", &log);
+        let took = all_answers(&log, &back).into_iter().map(|(_, answer, _)| answer.took);
+        took.collect::<Vec<u64>>()
+    };
+    let (ordered, scattered) = (reads(&|number| number), reads(&|number| number * 309 % 512));
+    let sum = |took: &[u64]| took.iter().sum::<u64>();
+    assert!(sum(&scattered) > 2 * sum(&ordered), "{ordered:?} {scattered:?}");
+    // Two requests, each of a seek to the next tracks and a revolution at most.
+    let most = 2 * (3_000_000_000 + 2_000_000_000 + 8_333_333_333) + 1_000_000_000;
+    assert!(scattered.iter().all(|took| *took < most), "{scattered:?}");
+}
+
+#[test]
+fn the_time_of_a_request_is_told_from_client_to_disk_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json");
+    let log: Vec<u8> = (0..4_u64)
+        .flat_map(|number| asked(Operation::Read, number * 1_000_448, 4096, &[]))
+        .chain(asked(Operation::Write, 8192, 4096, &[7; 4096]))
+        .collect();
+    for (kind, disk) in [("disk.kind=drives", true), ("disk.kind=memory", false)] {
+        let options = ["-q", "--set", kind, "--json", file.to_str().unwrap()];
+        let back = replayed_with(&options, "builtin:disk", &log);
+        let took: Vec<u64> =
+            all_answers(&log, &back).iter().map(|(_, answer, _)| answer.took).collect();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let calls = report["account"][0]["calls"].as_array().unwrap();
+        let reads = calls.iter().find(|call| call["call"] == "disk_read").unwrap();
+        assert_eq!(reads["total_ps"].as_u64(), Some(took[..4].iter().sum()), "{reads}");
+        let part = |name: &str| reads[name].as_u64().unwrap_or(0);
+        let parts = ["library_ps", "kernel_ps", "nic_ps", "network_ps", "late_sender_ps"];
+        assert_eq!(parts.map(part).iter().sum::<u64>(), part("total_ps"));
+        assert_eq!(part("disk_ps") > 1_000_000_000, disk, "{reads}");
+        let breakdowns = report["breakdowns"].as_array().unwrap();
+        let gets = breakdowns.iter().find(|sizes| sizes["kind"] == "get").unwrap();
+        assert_eq!(
+            (gets["protocol"].as_str(), gets["bytes"].as_u64()),
+            (Some("reply"), Some(4096))
+        );
+        let steps = gets["segments"].as_array().unwrap().iter();
+        let names: Vec<&str> = steps.filter_map(|step| step["name"].as_str()).collect();
+        for step in
+            ["block layer", "lanes", "interrupt", "disk", "reply: block layer", "reply: lanes"]
+        {
+            assert!(names.contains(&step), "{step}: {names:?}");
+        }
+    }
+}
+
+#[test]
+fn power_that_goes_while_a_log_runs_loses_nothing_that_was_flushed() {
+    let data = |value: u8| vec![value; 40_960];
+    let mut log = Vec::new();
+    for value in 1..=3_u8 {
+        log.extend(asked(Operation::Write, 60_416, 40_960, &data(value)));
+        log.extend(asked(Operation::Flush, 0, 0, &[]));
+    }
+    log.extend(asked(Operation::Read, 0, 512, &[]));
+    log.extend(asked(Operation::Read, 60_416, 40_960, &[]));
+    let run = |cut_us: u64| {
+        let cut = format!("disk.power_cut={cut_us} us");
+        let options = ["-q", "--set", "disk.kind=drives", "--set", &cut];
+        all_answers(&log, &replayed_with(&options, "builtin:disk", &log))
+    };
+    let took: u64 = run(0).iter().map(|(_, answer, _)| answer.took).sum();
+    let end_us = took / 1_000_000 + 1;
+    let mut lost = 0;
+    for step in 1..=24 {
+        let answers = run(end_us * step / 24);
+        let (_, answer, read) = answers.last().unwrap();
+        if answer.failed {
+            continue; // Power went last.
+        }
+        // The last value that was flushed, or one that came later.
+        let flushed = answers.iter().take(6).skip(1).step_by(2);
+        let safe = flushed.take_while(|(_, answer, _)| !answer.failed).count() as u8;
+        for sector in read.chunks(512) {
+            let old =
+                sector[0] < safe && answers.iter().take(6).any(|(_, answer, _)| answer.failed);
+            assert!(sector.iter().all(|byte| *byte == sector[0]), "a torn sector");
+            assert!(!old && sector[0] <= 3, "step {step}: {} of {safe}", sector[0]);
+        }
+        lost += u32::from(answers.iter().any(|(_, answer, _)| answer.failed));
+    }
+    assert!(lost > 10, "power went while requests ran: {lost}");
+}
+
+/// Numbers that look random.
+fn random(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
+/// A random log over so many sectors, with what it makes of a disk of zeroes: data of its reads.
+fn random_log(seed: u64, requests: u64, sectors: u64) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let mut state = seed;
+    let (mut log, mut reads) = (Vec::new(), Vec::new());
+    let mut shadow = vec![0; (sectors * 512) as usize];
+    for _ in 0..requests {
+        let sector = random(&mut state, sectors);
+        let count = 1 + random(&mut state, (sectors - sector).min(24));
+        let (offset, length) = (sector * 512, count * 512);
+        let part = &mut shadow[offset as usize..(offset + length) as usize];
+        match random(&mut state, 8) {
+            0 => log.extend(asked(Operation::Flush, 0, 0, &[])),
+            1 => {
+                part.fill(0);
+                log.extend(asked(Operation::Zero, offset, length, &[]));
+            }
+            2..=4 => {
+                reads.push(part.to_vec());
+                log.extend(asked(Operation::Read, offset, length, &[]));
+            }
+            _ => {
+                part.fill_with(|| random(&mut state, 256) as u8);
+                log.extend(asked(Operation::Write, offset, length, part));
+            }
+        }
+    }
+    (log, reads)
+}
+
+/// The log's requests through a server of NBD; data of its reads.
+fn through(client: &mut Client, mut log: &[u8]) -> Vec<Vec<u8>> {
+    let mut reads = Vec::new();
+    while let Some((ask, rest)) = log.split_first_chunk() {
+        let ask = Ask::parse(ask).unwrap();
+        let writes = ask.operation == Operation::Write;
+        let (data, rest) = rest.split_at(if writes { ask.length as usize } else { 0 });
+        let read = client.carry_out(&ask, data);
+        if ask.operation == Operation::Read {
+            reads.push(read);
+        }
+        log = rest;
+    }
+    reads
+}
+
+/// A process that ends with its owner.
+struct Owned(Child);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_recorded_log_gives_the_bytes_that_other_disks_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wanted, reads) = random_log(5, 150, 8192);
+    let (socket, record) = (folder.path().join("ours"), folder.path().join("log"));
+    let mut sunstar = command();
+    sunstar.args(["disk", "--size", "4194304", "--socket"]).arg(&socket);
+    let ours = Owned(sunstar.arg("--record").arg(&record).spawn().unwrap());
+    let live = through(&mut Client::connect(&socket), &wanted);
+    drop(ours);
+    assert!(live == reads, "the shadow disk");
+    // What was recorded is what was asked, and gives the same again, from drives, too.
+    let log = std::fs::read(record).unwrap();
+    assert!(log == wanted);
+    for kind in ["disk.kind=memory", "disk.kind=drives", "block.protocol=tails"] {
+        let back = replayed_with(&["-q", "--set", kind], "builtin:disk", &log);
+        let again = all_answers(&log, &back).into_iter();
+        let again = again.filter(|(ask, ..)| ask.operation == Operation::Read);
+        assert!(again.map(|(.., data)| data).eq(reads.iter().cloned()), "{kind}");
+    }
+    if has("nbdkit") {
+        let socket = folder.path().join("theirs");
+        let mut nbdkit = Command::new("nbdkit");
+        nbdkit.args(["--foreground", "--unix"]).arg(&socket).args(["memory", "4194304"]);
+        let theirs = Owned(nbdkit.spawn().unwrap());
+        assert!(through(&mut Client::connect(&socket), &log) == reads, "nbdkit memory");
+        drop(theirs);
+    }
+}
+
+#[test]
+fn fio_verifies_what_it_wrote() {
+    if !has("fio") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for rw in ["randwrite", "randrw"] {
+        let job = format!(
+            "cd {} && fio --name=job --ioengine=nbd --uri=\"$uri\" --rw={rw} --bsrange=512-16k \
+             --size=1m --verify=crc32c --verify_fatal=1 --iodepth=8 --output-format=terse",
+            folder.path().display()
+        );
+        let run = served(folder.path(), &[], &job);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(!run.stderr.contains("verify:"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_file_system_on_it_is_clean() {
+    if !["nbdfuse", "mkfs.ext4", "debugfs", "e2fsck"].iter().all(|tool| installed(tool)) {
+        return println!("left out: a file system, since nbdfuse or e2fsprogs is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let work = tempfile::tempdir().unwrap();
+    let script = root().join("tests/disk/filesystem.sh");
+    let files = root().join("docs/reference");
+    let shell = ["sh", &script.to_string_lossy(), &work.path().to_string_lossy()].join(" ");
+    let shell = format!("{shell} {}", files.display());
+    let run = served_with("16777216", folder.path(), &[], &shell);
+    println!("{}", run.stdout);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("checked") || run.stdout.contains("left out"), "{run:?}");
+}
+
+/// A random log with faults: all of its answers, and its bytes. The rate is told.
+fn soak(requests: u64, seed: u64, options: &[&str]) {
+    let begun = std::time::Instant::now();
+    let (log, reads) = random_log(seed, requests, 8192);
+    let options = [&["-q"], options].concat();
+    let back = replayed_with(&options, "builtin:disk", &log);
+    let answers = all_answers(&log, &back);
+    assert_eq!(answers.len() as u64, requests, "nothing is lost (seed {seed})");
+    assert!(answers.iter().all(|(_, answer, _)| !answer.failed), "seed {seed}");
+    let read = answers.into_iter().filter(|(ask, ..)| ask.operation == Operation::Read);
+    assert!(read.map(|(.., data)| data).eq(reads), "nothing is wrong (seed {seed}, {options:?})");
+    let rate = requests as f64 / begun.elapsed().as_secs_f64();
+    println!("seed {seed}, {options:?}: {requests} requests, {rate:.0} a second");
+}
+
+/// Faults that a storage system lives with, each for a part of the requests.
+const FAULTS: [&[&str]; 7] = [
+    &[],
+    &["--fault", "host.slow=3@1"],
+    &["--fault", "host.pause=100us:2ms@0"],
+    &["--fault", "interrupt.late=0.05:200us"],
+    &["--fault", "interrupt.lost=0.02"],
+    &[
+        "--fault",
+        "interrupt.lost=0.02",
+        "--fault",
+        "lane.credit=0.001",
+        "--set",
+        "block.protocol=tails",
+    ],
+    &["--set", "disk.kind=drives", "--fault", "interrupt.late=0.1:50us@1"],
+];
+
+#[test]
+fn requests_with_faults_are_neither_lost_nor_wrong() {
+    for (seed, faults) in (1..).zip(FAULTS) {
+        soak(120, seed, faults);
+    }
+}
+
+#[test]
+fn data_that_lanes_spoil_are_sent_again_if_they_have_sums() {
+    let data = |number: u64| vec![number as u8; 65_536];
+    let place = |number: u64| (number * 65_536, 65_536);
+    let write = |number| asked(Operation::Write, place(number).0, place(number).1, &data(number));
+    let read = |number| asked(Operation::Read, place(number).0, place(number).1, &[]);
+    let log: Vec<u8> = (0..40).flat_map(write).chain((0..40).flat_map(read)).collect();
+    let run = |sums: &str| {
+        let options = ["-q", "--fault", "lane.biterror=1e-5", "--set", sums];
+        let answers = all_answers(&log, &replayed_with(&options, "builtin:disk", &log));
+        assert!(answers.iter().all(|(_, answer, _)| !answer.failed));
+        let read = (0..40).zip(&answers[40..]);
+        read.filter(|(number, (.., read))| *read != data(*number)).count()
+    };
+    assert_eq!(run("block.sums=on"), 0);
+    assert!(run("block.sums=off") > 0, "bits were wrong, and nobody has seen it");
+}
+
+#[test]
+#[ignore = "long: a million requests; make soak"]
+fn a_million_requests_with_faults_are_neither_lost_nor_wrong() {
+    for seed in 1..=21 {
+        soak(48_000, seed, FAULTS[seed as usize % FAULTS.len()]);
     }
 }
 

@@ -319,7 +319,7 @@ fn what_a_lane_spoils_is_found_and_missed() {
 }
 
 #[test]
-fn published_results_are_met_but_for_the_one_that_contradicts_itself() {
+fn published_results_are_met_but_for_two_that_say_why() {
     let ended = unjudged("validate -m forth --json -");
     assert_eq!(ended.code, 0, "{ended:#?}");
     let results: Vec<Value> = serde_json::from_str(&ended.stdout).unwrap();
@@ -328,10 +328,14 @@ fn published_results_are_met_but_for_the_one_that_contradicts_itself() {
         (ratio - 1.0).abs() > 0.05
     });
     let missed: Vec<&str> = missed.map(|result| result["id"].as_str().unwrap()).collect();
-    // 110 ns of 875 ns, as the paper tells both, are 12.6 %; it prints 12.
-    assert_eq!(missed, ["marazakis2006.double-initiation"]);
+    // 110 ns of 875 ns, as the paper tells both, are 12.6 %; it prints 12. Flags gain up to 10 %, and here 8.
+    assert_eq!(missed, ["marazakis2006.double-initiation", "marazakis2006.flags"]);
+    let of =
+        |id: &str| results.iter().find(|result| result["id"] == id).unwrap()["simulated"].as_f64();
+    assert!((7.0..10.0).contains(&of("marazakis2006.flags").unwrap()));
+    assert!((14.0..15.0).contains(&of("marazakis2006.estimate-sampled").unwrap()));
     let calibrated = results.iter().filter(|result| result["role"] == "calibrated").count();
-    assert_eq!((results.len(), calibrated), (11, 2));
+    assert_eq!((results.len(), calibrated), (13, 2));
     // The numbers are measured: they follow the parameters.
     let slow = unjudged("validate -m forth --set pcix.split_page=67cycles --json -");
     let slow: Vec<Value> = serde_json::from_str(&slow.stdout).unwrap();

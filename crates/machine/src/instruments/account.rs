@@ -200,14 +200,15 @@ impl Clerk {
         let waiting = origin.since(open.entered).0 + waited;
         call.times += 1;
         call.total_ps += at.since(open.entered).0;
-        let [library, kernel, nic, network, refused] = spent;
-        // It is the network interface that had no room.
-        let nic = nic + refused;
+        let [library, kernel, nic, network, refused, disk] = spent;
+        // It is the network interface that had no room; and a kernel that waits for its disks.
+        let (kernel, nic) = (kernel + disk, nic + refused);
         for (sum, ps) in [
             (&mut call.library_ps, library),
             (&mut call.kernel_ps, kernel),
             (&mut call.nic_ps, nic),
             (&mut call.refused_ps, refused),
+            (&mut call.disk_ps, disk),
             (&mut call.network_ps, network),
         ] {
             *sum += ps;

@@ -129,6 +129,8 @@ pub enum Layer {
     Unit,
     /// Routers and links.
     Network,
+    /// Disks.
+    Disk,
 }
 
 /// Part of the machine that works during a step, as the account of the program names it.
@@ -144,12 +146,14 @@ pub enum Part {
     Network,
     /// None: the message waits at its sender for room at its target, which has refused it.
     Refused,
+    /// Disks of the other side.
+    Disk,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Part; 5] =
-        [Part::Library, Part::Kernel, Part::Nic, Part::Network, Part::Refused];
+    pub const ALL: [Part; 6] =
+        [Part::Library, Part::Kernel, Part::Nic, Part::Network, Part::Refused, Part::Disk];
 }
 
 /// Waypoints of a leg.

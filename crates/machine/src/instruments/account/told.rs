@@ -19,6 +19,9 @@ pub struct Call {
     pub library_ps: u64,
     /// In kernels.
     pub kernel_ps: u64,
+    /// Of these, in the disks of the other side.
+    #[serde(skip_serializing_if = "is_none")]
+    pub disk_ps: u64,
     /// In network interfaces and on the way to them.
     pub nic_ps: u64,
     /// Of these, waiting at the sender for room at the target, which had refused the message.
@@ -133,6 +136,7 @@ impl Call {
             (&mut self.kernel_ps, other.kernel_ps),
             (&mut self.nic_ps, other.nic_ps),
             (&mut self.refused_ps, other.refused_ps),
+            (&mut self.disk_ps, other.disk_ps),
             (&mut self.network_ps, other.network_ps),
             (&mut self.late_sender_ps, other.late_sender_ps),
             (&mut self.late_receiver_ps, other.late_receiver_ps),

@@ -1,0 +1,75 @@
+//! Requests of the block layer: a command to the other side, and the completion that answers it, are one
+//! message of two legs.
+
+use super::{function, segments, Buffer, Library};
+use abi::forth::control;
+use abi::MessageId;
+use block::Operation;
+use des::Time;
+use machine::instruments::message_trace::Waypoint;
+
+/// Message of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Queued {
+    /// A command, which begins a request for so many bytes.
+    Command(Operation, u64),
+    /// The completion of a request, which may have come without a name.
+    Completion(Option<MessageId>),
+}
+
+impl Library {
+    /// The program is in a request until `does` has done it.
+    pub fn in_request<R>(&self, operation: Operation, does: impl FnOnce() -> R) -> R {
+        self.in_call(function::DISK[operation.number() as usize], does)
+    }
+
+    /// Writes a message into a queue on another node, with an interrupt there if it `tells`.
+    pub fn queue(&self, what: Queued, (from, to, bytes): (Buffer, Buffer, u64), tells: bool) {
+        self.in_call(function::WRITE, || {
+            let (trail, now) = (&self.module.trail, self.cpu.now());
+            let id = match what {
+                Queued::Command(operation, length) => {
+                    let id = self.begins(to.nid, length, (1, true));
+                    trail.begins_request(now, id, operation == Operation::Read);
+                    id
+                }
+                Queued::Completion(request) => {
+                    let id = trail.name();
+                    request.into_iter().for_each(|request| trail.answers(now, id, request));
+                    id
+                }
+            };
+            let segment = segments(from, to, bytes).next().expect("it has words");
+            let flags = if tells { control::INTERRUPT } else { 0 };
+            self.post((id, to.nid), segment, (0, 1), flags);
+            self.flush();
+        });
+    }
+
+    /// Sleeps until a node has written a value to a word here, of which an interrupt tells, or until a time;
+    /// true if it has.
+    pub fn sleep_until(&self, written: (u32, u64, u64), until: Time) -> bool {
+        self.in_call(function::SLEEP, || self.module.sleep_until(&self.cpu, written, until))
+    }
+
+    /// The message of a queue that a node has written, when it was found.
+    pub fn dequeue(&self, from: u32) -> Option<MessageId> {
+        let trail = &self.module.trail;
+        let message = trail.found(self.cpu.now(), from)?;
+        let posted = match trail.was_told_of(message) {
+            true => Waypoint::CompletionDrained,
+            false => Waypoint::Deposited,
+        };
+        self.takes(Some(message), posted)
+    }
+
+    /// The disk has done what a request wanted.
+    pub fn disk_done(&self, at: Time, request: Option<MessageId>) {
+        request.into_iter().for_each(|request| self.module.trail.disk_done(at, request));
+    }
+
+    /// A request has ended.
+    pub fn end_request(&self, request: Option<MessageId>) {
+        self.ends(request);
+    }
+}

@@ -1,0 +1,77 @@
+//! Parameters of block layers and disks.
+
+use block::{DiskKind, DriveParams, SECTOR};
+use des::Duration;
+use machine::parameters::Parameters;
+
+/// Block layers of both sides, and the target's disks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Disks {
+    /// Bytes of a request of the block layer at most.
+    pub request: u64,
+    /// Time of the block layers: a request made, a request ended; and at the target.
+    pub submit: Duration,
+    pub complete: Duration,
+    pub serve: Duration,
+    /// A process that sleeps for a message looks again after that time, whatever interrupts have told.
+    pub timeout: Duration,
+    /// Data have sums, and bytes a second of such a sum.
+    pub sums: Option<u64>,
+    /// Messages have pending flags.
+    pub flags: bool,
+    pub kind: DiskKind,
+    /// Time from the launch until power of the drives goes; none: it stays.
+    pub power_cut: Duration,
+}
+
+impl Disks {
+    pub fn of(p: &Parameters) -> Disks {
+        let ps = |key| p.duration(key).0;
+        let drive = DriveParams {
+            sectors: p.number::<u64>("disk.capacity") / SECTOR,
+            heads: p.number("disk.heads"),
+            track_sectors: [p.number("disk.outer"), p.number("disk.inner")],
+            revolution: 60_000_000_000_000 / p.number::<u64>("disk.rpm"),
+            seek: [ps("disk.seek_track"), ps("disk.seek_average"), ps("disk.seek_full")],
+            write_settle: ps("disk.write_settle"),
+            switch: ps("disk.switch"),
+            overhead: ps("disk.overhead"),
+            interface: p.number("disk.interface"),
+            cache: p.number("disk.cache"),
+            segments: p.number("disk.segments"),
+        };
+        Disks {
+            request: p.number("block.request"),
+            submit: p.duration("block.submit"),
+            complete: p.duration("block.complete"),
+            serve: p.duration("block.serve"),
+            timeout: p.duration("block.timeout"),
+            sums: p.switch("block.sums").then(|| p.number("block.sum_rate")),
+            flags: p.choice("block.protocol") == "flags",
+            kind: match p.choice("disk.kind") {
+                "drives" => DiskKind::Drives(drive),
+                _ => DiskKind::Memory,
+            },
+            power_cut: p.duration("disk.power_cut"),
+        }
+    }
+
+    /// A sentence about parameters that do not fit together.
+    pub fn usage_error(&self) -> Option<String> {
+        if self.request % SECTOR != 0 {
+            return Some(format!("block.request is whole sectors of {SECTOR} bytes"));
+        }
+        let DiskKind::Drives(drive) = self.kind else {
+            let cut = self.power_cut > Duration::ZERO;
+            let why = "disk.power_cut is of drives: memory keeps everything; set disk.kind=drives";
+            return cut.then(|| why.into());
+        };
+        let [track, average, full] = drive.seek;
+        let [outer, inner] = drive.track_sectors;
+        (!(track <= average && average <= full && inner <= outer)).then(|| {
+            "a seek over more tracks takes longer (disk.seek_*), and inner tracks are shorter \
+             (disk.inner, disk.outer)"
+                .into()
+        })
+    }
+}

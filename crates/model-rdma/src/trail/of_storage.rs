@@ -1,0 +1,52 @@
+//! Requests of the block layer.
+
+use super::Trail;
+use abi::MessageId;
+use des::Time;
+use machine::instruments::message_trace::{MessageKind, Protocol, Waypoint};
+
+impl Trail {
+    /// A message is the command of a request that the block layer has made, for data or with them.
+    pub fn begins_request(&self, now: Time, message: MessageId, reads: bool) {
+        self.journal.with(message, |flight| {
+            flight.kind = if reads { MessageKind::Get } else { MessageKind::Put };
+            flight.protocol = Protocol::Reply;
+            flight.mark(now, Waypoint::KernelEntered);
+        });
+    }
+
+    /// The handler, entered at `entered`, has found the word for which a process sleeps.
+    pub fn drains_word(&self, (entered, now): (Time, Time), source: u32) {
+        let come = &mut *self.come.borrow_mut();
+        let here = &mut come.here[source as usize];
+        if here.is_empty() {
+            here.extend(self.early(now, &mut come.foreseen[source as usize]));
+        }
+        let interrupt = self.raised.get().min(entered);
+        let Some(message) = come.here[source as usize].front() else { return };
+        self.journal.with(*message, |flight| {
+            if flight.at(Waypoint::Deposited).is_some_and(|at| at <= entered) {
+                flight.mark(interrupt.max(entered), Waypoint::CompletionEntered);
+            }
+            flight.mark(now, Waypoint::CompletionDrained);
+        });
+    }
+
+    /// True if the handler has told of a message.
+    pub fn was_told_of(&self, message: MessageId) -> bool {
+        let told = self.journal.with(message, |flight| flight.at(Waypoint::CompletionDrained));
+        told.flatten().is_some()
+    }
+
+    /// The disk has done what a request wanted.
+    pub fn disk_done(&self, at: Time, request: MessageId) {
+        self.journal.mark(at, request, Waypoint::Claimed);
+    }
+
+    /// Message `reply`, made by the block layer, answers a request.
+    pub fn answers(&self, now: Time, reply: MessageId, request: MessageId) {
+        self.journal.answers(reply, request);
+        self.begins(reply, 1, true);
+        self.journal.mark(now, reply, Waypoint::KernelEntered);
+    }
+}
