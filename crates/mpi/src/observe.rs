@@ -25,6 +25,10 @@ pub trait Observer {
     fn received(&self, message: MessageId, at: Time);
     /// A collective operation begins on a communicator, which all its members call alike.
     fn joins(&self, communicator: u64, members: u32);
+    /// The library gives such an operation to the network interface.
+    fn collects(&self, at: Time);
+    /// The library learns that the network interface has performed one.
+    fn collected(&self, at: Time);
 }
 
 /// Properties of a message known when it begins.

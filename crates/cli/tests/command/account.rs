@@ -229,6 +229,28 @@ fn the_rank_that_came_last_is_named() {
     assert_eq!(other["collectives"], report["collectives"]);
 }
 
+/// Operations that the network interface performs: the time until the last rank has come is waiting for it,
+/// the rest the network interfaces', not the library's.
+#[test]
+fn collective_operations_of_the_firmware_are_told_from_the_library() {
+    let barrier = |options: &str| {
+        let line = format!("-m redstorm-accelerated -n 8 --set mpi.barrier=nic {options}");
+        let report = report(&format!("{line} builtin:barrier 200"));
+        let calls = report["account"][0]["calls"].as_array().unwrap().clone();
+        calls.into_iter().find(|call| call["call"] == "MPI_Barrier").unwrap()
+    };
+    let plain = barrier("");
+    let (total, library) = (number(&plain["total_ps"]), number(&plain["library_ps"]));
+    assert!(2 * number(&plain["nic_ps"]) > total && 4 * library < total, "{plain:#}");
+    assert!(4 * number(&plain["imbalance_ps"]) < total, "{plain:#}");
+    let slow = barrier("--fault host.slow=100@5");
+    // What the last rank does after its entry is its library's.
+    assert!(4 * number(&slow["imbalance_ps"]) > number(&slow["total_ps"]), "{slow:#}");
+    assert!(number(&slow["nic_ps"]) <= number(&plain["nic_ps"]), "{slow:#}");
+    assert_eq!(slow["waits_for"][0]["rank"], 5, "{slow:#}");
+    assert_eq!(barrier("-t 2 --fault host.slow=100@5"), slow);
+}
+
 #[test]
 fn a_walk_of_many_posted_receives_is_named() {
     let text = explain("--size 24 -n 2 tests/cli/posted.c 400");

@@ -61,23 +61,27 @@ impl Chain {
         }
     }
 
-    /// Chain that leads through a message, from `entered` on, the time at which rank `own` entered its call.
-    fn through(flight: &Flight, (own, entered): (u32, Time)) -> Chain {
-        let sender = flight.chain;
-        let mut chain = match () {
-            _ if sender.origin >= entered => sender,
-            // It was sent before: all that was left was its way.
-            _ if sender.until <= entered => Chain::of(own, entered, None),
-            // Its sender was in its call before, and did something else first.
+    /// Chain of rank `own`, which entered its call at `entered`, behind that of another which it waited for.
+    fn behind(other: Chain, (own, entered): (u32, Time)) -> Chain {
+        match () {
+            _ if other.origin >= entered => other,
+            // That was over before: all that was left was the way from there.
+            _ if other.until <= entered => Chain::of(own, entered, None),
+            // The other was in its call before, and did something else first.
             _ => Chain {
                 origin: entered,
-                until: sender.until,
-                waited: sender.until.since(entered).0,
-                rank: sender.rank,
+                until: other.until,
+                waited: other.until.since(entered).0,
+                rank: other.rank,
                 spent: [0; PARTS],
-                blame: sender.blame,
+                blame: other.blame,
             },
-        };
+        }
+    }
+
+    /// Chain that leads through a message, from `entered` on, the time at which rank `own` entered its call.
+    fn through(flight: &Flight, own: (u32, Time)) -> Chain {
+        let mut chain = Chain::behind(flight.chain, own);
         flight.parts(|part, until| chain.spend(until, part));
         chain
     }
@@ -268,6 +272,25 @@ impl Clerk {
         open.meeting = Some(meeting);
         let call = self.calls[open.place].1.call;
         self.meetings.comes(meeting, members, (call, self.rank, open.entered));
+    }
+
+    /// A collective operation goes to the network interface.
+    pub fn collects(&mut self, at: Time) {
+        let Some(open) = &self.open else { return };
+        self.chain.spend(at, Part::Library);
+        if let Some(meeting) = open.meeting {
+            self.meetings.hands_over(meeting, self.chain);
+        }
+    }
+
+    /// The network interface has performed one: the rank that handed it over last was waited for, the rest is
+    /// the network interfaces'.
+    pub fn collected(&mut self, at: Time) {
+        let Some(open) = &self.open else { return };
+        if let Some(last) = open.meeting.and_then(|meeting| self.meetings.last_hand_over(meeting)) {
+            self.chain = Chain::behind(last, (self.rank, open.entered));
+        }
+        self.chain.spend(at, Part::Nic);
     }
 
     /// The function of the present call; empty if there is none.

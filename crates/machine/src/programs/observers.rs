@@ -234,6 +234,12 @@ impl mpi::Observer for Observer {
     fn joins(&self, communicator: u64, members: u32) {
         self.journal.account(self.core, |clerk| clerk.joins(communicator, members));
     }
+    fn collects(&self, at: Time) {
+        self.journal.account(self.core, |clerk| clerk.collects(at));
+    }
+    fn collected(&self, at: Time) {
+        self.journal.account(self.core, |clerk| clerk.collected(at));
+    }
     fn sent(&self, message: MessageId, at: Time) {
         // One that was fetched has left behind what is known of its way here.
         let kind = match self.journal.has_answered(message) {

@@ -1,6 +1,7 @@
 //! Last arrivals at collective operations. The ranks of all nodes report their arrivals in any order; the
 //! result does not depend on it. Memory grows with the operations that are not complete, not with all.
 
+use super::Chain;
 use des::Time;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -61,6 +62,9 @@ struct Sum {
 struct Book {
     open: FxHashMap<Meeting, Open>,
     sums: BTreeMap<&'static str, Sum>,
+    /// Last hand-overs to the network interface: of each communicator the two latest operations, as a rank
+    /// can be in the next one before another knows that the one before is over.
+    given: FxHashMap<u64, [(u64, Chain); 2]>,
     /// Last rank of each operation, and its time, if rows for calls are written.
     rows: Option<FxHashMap<Meeting, (Time, u32)>>,
 }
@@ -114,6 +118,23 @@ impl Meetings {
         if let Some(rows) = &mut book.rows {
             rows.insert(meeting, (at, rank));
         }
+    }
+
+    /// A rank hands the operation over to its network interface, at the end of this chain.
+    pub fn hands_over(&self, (communicator, number): Meeting, chain: Chain) {
+        let place = (number % 2) as usize;
+        let given = &mut self.book().given;
+        let (latest, last) = &mut given.entry(communicator).or_default()[place];
+        let is_later = (chain.until, chain.rank) > (last.until, last.rank);
+        if *latest != number || is_later {
+            (*latest, *last) = (number, chain);
+        }
+    }
+
+    /// Chain of the rank that handed an operation over last, if that is over.
+    pub fn last_hand_over(&self, (communicator, number): Meeting) -> Option<Chain> {
+        let (latest, last) = self.book().given.get(&communicator)?[(number % 2) as usize];
+        (latest == number).then_some(last)
     }
 
     /// Time and rank of the last arrival at an operation, if rows are asked for and all ranks have arrived.

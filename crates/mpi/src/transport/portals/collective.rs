@@ -93,6 +93,8 @@ impl Portals {
             Reduced { kind: op | kind << 4, entries: bytes.chunks_exact(size).map(word).collect() }
         });
         self.ni.collect(group, reduced);
+        let at = local.cpu.now();
+        local.observe(|observer| observer.collects(at));
     }
 
     /// An operation that has ended on the network interface.
@@ -100,6 +102,8 @@ impl Portals {
         let group = self.collected.pop_front()?;
         let at = self.collecting.iter().position(|collecting| collecting.group == group);
         let Collecting { id, entries, .. } = self.collecting.remove(at?);
+        let ended = local.cpu.now();
+        local.observe(|observer| observer.collected(ended));
         if let Some(entries) = entries {
             let (size, _) = size_of(entries.basic).expect("only a known type gets here");
             let results = self.ni.reduced(entries.count);
