@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod association;
 mod disks;
 mod drive;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod frame;
 mod geometry;
 mod message;
 
+pub use association::{Association, ASSOCIATION_BYTES};
 pub use disks::{Array, DiskKind, Done, DISKS, STRIPE};
 pub use drive::{DriveCounts, DriveParams};
 pub use frame::{Answer, Ask, ANSWER_BYTES, ASK_BYTES};

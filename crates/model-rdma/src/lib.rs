@@ -113,7 +113,7 @@ impl Plan for Machine<'_> {
         Links::new(latency, nodes + 1, senders)
     }
     fn notice(&self) -> Duration {
-        self.settings.latency() * 4
+        notice(&self.settings)
     }
     fn process(&self, number: u32) -> Process<Card, Switch> {
         match self.settings.crossbar {
@@ -155,6 +155,11 @@ impl Machine<'_> {
         let hosted = Hosted::new(ranks, self.work.clone(), module, calls);
         Node::new(bench, nid, card, (host, Box::new(hosted)), journal, None)
     }
+}
+
+/// Time by which no node is ahead of another.
+fn notice(settings: &Settings) -> Duration {
+    settings.latency() * 4
 }
 
 /// Nodes of a machine for so many ranks: one each; a link has two ends.
@@ -238,6 +243,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let faults = faults.map_err(UsageError)?;
     settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(UsageError)?;
     let bench = Bench::new(options, common, nodes, faults)?;
+    let sockets = bench.common.agent.sockets;
+    settings.network.begin(sockets, notice(&settings), options.ranks, 1);
     // What lanes spoil is missing, and everything behind it is in another place of its order.
     let raw = matches!(&options.program, Program::Native(work) if bringup::is_stage(work));
     let spoils = bench.faults.spoils();

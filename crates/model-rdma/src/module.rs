@@ -12,8 +12,10 @@ use des::{Duration, Time};
 use host::{Cpu, Waker};
 use pci::register as config;
 use pcibus::{CONFIG, REGION};
+use rank::Network;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bits of the command register: memory, bus master, parity.
 const COMMAND: u32 = 1 << 1 | 1 << 2 | 1 << 6;
@@ -24,6 +26,7 @@ pub(super) struct Module {
     nodes: u32,
     pub costs: Costs,
     pub disks: Disks,
+    pub network: Arc<Network>,
     /// Clock of the card's lanes.
     pub lanes_hz: u64,
     second_look: bool,
@@ -83,6 +86,7 @@ impl Module {
             nodes: settings.nodes,
             costs: settings.costs,
             disks: settings.disks,
+            network: settings.network.clone(),
             lanes_hz: settings.lanes_clock(nid).hz(),
             second_look: settings.bugs.second_look(nid, settings),
             flow_words: settings.flow_words(),

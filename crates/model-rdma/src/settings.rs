@@ -6,7 +6,9 @@ use ::rdma::Estimate;
 use des::{Clock, Duration};
 use machine::parameters::schema::{bytes, choice, count, cycles, frequency, rate, switch, time};
 use machine::parameters::{Parameters, Row};
+use rank::Network;
 use serial::{lane_bytes, ChannelParams};
+use std::sync::Arc;
 
 /// Parameters of machines of this model.
 pub(crate) const ROWS: &[Row] = &[
@@ -50,6 +52,7 @@ pub(crate) const ROWS: &[Row] = &[
     switch("rdma.second_look"),
     choice("block.protocol", &["flags", "tails"]),
     bytes("block.request", "512 B", "32768 B"),
+    bytes("block.read_ahead", "0 B", "4194304 B"),
     time("block.timeout", "1 us", "1000 ms"),
     switch("block.sums"),
     rate("block.sum_rate", "1 MB/s", "100 GB/s"),
@@ -99,6 +102,8 @@ pub(super) struct Settings {
     pub costs: Costs,
     /// Block layers and disks of the workloads `disk`.
     pub disks: Disks,
+    /// Network over which initiator and target of the disk associate.
+    pub network: Arc<Network>,
     /// The handler looks at the doorbells again, once it has enabled the interrupt.
     pub second_look: bool,
     /// Bugs of cards and driver, on request.
@@ -183,6 +188,7 @@ impl Settings {
             console: (p.clock("console.clock"), p.number("console.baud")),
             costs: costs(p),
             disks: Disks::of(p),
+            network: Arc::default(),
             second_look: p.switch("rdma.second_look"),
             bugs: Bugs::default(),
         };

@@ -11,16 +11,21 @@
 
 use super::library::{Awaited, Buffer, Library, Queued};
 use super::memory::{set_word, word, PAGE};
-use super::module::{pages, OWN_PAGES};
+use super::module::pages;
 use abi::MessageId;
-use block::{Answer, Array, Ask, Command, Completion, Operation};
+use ahead::Ahead;
+use block::{Answer, Array, Ask, Association, Command, Completion, Operation};
 use block::{ASK_BYTES, COMMAND_WORDS, COMPLETION_WORDS, PIECE, SECTOR};
 use des::{Duration, Time};
 use machine::programs::native::{Workload, WorkloadKind};
-use std::cell::Cell;
+use rank::Network;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
 
+mod ahead;
+mod associate;
 mod disks;
 pub(super) use disks::Disks;
 
@@ -69,23 +74,22 @@ pub(super) struct Storage<'a> {
     queue: Buffer,
     made: Buffer,
     pool: Buffer,
-    peers: [Buffer; 2],
+    /// Network of the association, and what it has given: parameters, and the other side's queue and pool.
+    network: Arc<Network>,
+    agreed: OnceCell<(Association, [Buffer; 2])>,
+    ahead: RefCell<Ahead>,
     /// Messages sent and taken.
     sent: Cell<u64>,
     taken: Cell<u64>,
 }
 
 impl<'a> Storage<'a> {
-    /// Registers its pages: on both hosts they lie the same way.
+    /// Registers its pages.
     pub fn new(library: &'a Library, rank: u32, workload: &Workload, launch: Time) -> Storage<'a> {
         let disks = library.module().disks;
         let queue = library.register(0, PAGE);
         let made = library.register(0, PAGE);
         let pool = library.register(0, SLOTS * PIECE);
-        // Behind the pages of module and library.
-        let at = |page| Buffer { nid: 1 - rank, page, offset: 0, binding: None };
-        let first = OWN_PAGES + 1;
-        let theirs = [library.bind(at(first), PAGE), library.bind(at(first + 2), SLOTS * PIECE)];
         Storage {
             library,
             disks,
@@ -100,7 +104,9 @@ impl<'a> Storage<'a> {
             queue,
             made,
             pool,
-            peers: theirs,
+            network: library.module().network.clone(),
+            agreed: OnceCell::new(),
+            ahead: RefCell::default(),
             sent: Cell::default(),
             taken: Cell::default(),
         }
@@ -108,6 +114,9 @@ impl<'a> Storage<'a> {
 
     /// Serves until the stream of requests ends; what is to be printed. The error is a sentence.
     pub fn run(&self) -> Result<String, String> {
+        if self.rank < 2 {
+            self.associate().map_err(|why| format!("the association: {why}"))?;
+        }
         let text = match (self.rank, self.workload.kind.name) {
             (0, "disk" | "disk-tails") => {
                 let served = self.serve_stream();
@@ -127,8 +136,12 @@ impl<'a> Storage<'a> {
     fn buffer(&self, slot: u64) -> Buffer {
         Buffer { offset: slot * PIECE, ..self.pool }
     }
+    /// Parameters of the association, and the other side's queue and pool.
+    fn agreed(&self) -> &(Association, [Buffer; 2]) {
+        self.agreed.get().expect("they have associated")
+    }
     fn peers_buffer(&self, slot: u64) -> Buffer {
-        Buffer { offset: slot * PIECE, ..self.peers[1] }
+        Buffer { offset: slot * PIECE, ..self.agreed().1[1] }
     }
     fn peer(&self) -> u32 {
         1 - self.rank
@@ -165,7 +178,7 @@ impl<'a> Storage<'a> {
         for (place, word) in (0..).zip(words(Storage::turn(number))) {
             set_word(self.library.cpu().memory(), made.phys(8 * place), word);
         }
-        let to = Buffer { offset, ..self.peers[0] };
+        let to = Buffer { offset, ..self.agreed().1[0] };
         self.library.queue(what, (made, to, size), self.flags);
         if !self.flags {
             self.library.ring(self.peer(), number + 1);
@@ -213,7 +226,7 @@ impl<'a> Storage<'a> {
         let place = PAGE - 8;
         let made = Buffer { offset: place, ..self.made };
         set_word(self.library.cpu().memory(), made.phys(0), head);
-        self.library.write(made, Buffer { offset: place, ..self.peers[0] }, 8, Awaited::No);
+        self.library.write(made, Buffer { offset: place, ..self.agreed().1[0] }, 8, Awaited::No);
     }
 
     // ---- the initiator -----------------------------------------------------------------------------------
@@ -273,6 +286,10 @@ impl<'a> Storage<'a> {
     /// Carries a request out, again if sums are wrong: whether it has failed, and the time.
     fn request(&self, ask: &Ask, data: &mut [u8]) -> Result<(bool, Duration), String> {
         let start = self.library.cpu().now();
+        let took = || self.library.cpu().now().since(start);
+        if self.read_ahead(ask, data)? {
+            return Ok((false, took()));
+        }
         let mut failed = true;
         let tries = if self.disks.sums.is_some() { TRIES } else { 1 };
         for _ in 0..tries {
@@ -282,7 +299,7 @@ impl<'a> Storage<'a> {
                 break;
             }
         }
-        Ok((failed, self.library.cpu().now().since(start)))
+        Ok((failed, took()))
     }
 
     /// Sum of data, if they have one, for which the processor takes its time.
@@ -319,7 +336,7 @@ impl<'a> Storage<'a> {
     fn carry_out(&self, ask: &Ask, data: &mut [u8]) -> Result<bool, String> {
         let moves = !data.is_empty();
         // Zeroes need no buffer: they go in one piece.
-        let piece = if moves { self.disks.request } else { ask.length.max(1) };
+        let piece = if moves { self.agreed().0.request } else { ask.length.max(1) };
         let count = ask.length.div_ceil(piece).max(1);
         let range = |number: u64| number * piece..ask.length.min((number + 1) * piece);
         let (mut begun, mut ended, mut failed) = (0, 0, false);
@@ -364,7 +381,7 @@ impl<'a> Storage<'a> {
     // ---- the target --------------------------------------------------------------------------------------
 
     fn target(&self) -> Result<(), String> {
-        let mut array = Array::new(self.sectors, self.disks.kind);
+        let mut array = Array::new(self.agreed().0.size / SECTOR, self.disks.kind);
         if self.disks.power_cut > Duration::ZERO {
             array.set_power_cut((self.launch + self.disks.power_cut).0);
         }

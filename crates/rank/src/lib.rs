@@ -59,7 +59,7 @@ pub use output::{Labels, Output};
 pub use permitted::permitted;
 pub use process::Process;
 pub use processor::{keep_thread_on, processor_now};
-pub use sockets::{Costs as SocketCosts, Network, SocketCall};
+pub use sockets::{Connection, Costs as SocketCosts, Network, SocketCall};
 pub use spawn::{SpawnError, SpawnOptions, Stdin};
 pub use surroundings::{Notes, RankPosition, Surroundings};
 pub use template::Templates;

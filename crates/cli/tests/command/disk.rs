@@ -445,6 +445,55 @@ fn a_million_requests_with_faults_are_neither_lost_nor_wrong() {
 }
 
 #[test]
+fn initiator_and_target_agree_over_the_administration_network() {
+    // A target's disks are too small for what the initiator wants.
+    let mut sunstar = command();
+    sunstar.args(["run", "-m", "forth", "-n", "2", "--set", "disk.kind=drives"]);
+    let small =
+        ended(sunstar.args(["--set", "disk.capacity=1 MiB", "builtin:disk-read", "16777216"]));
+    small.said(1, &["the association: the target's disks have 8388608 bytes, and 167772160"]);
+    // It takes the latency of connection, proposal and answer.
+    let run = |latency: &str| {
+        let mut sunstar = command();
+        let latency = format!("admin.latency={latency}");
+        sunstar.args(["run", "-q", "-m", "forth", "-n", "2", "--set", &latency, "--json", "-"]);
+        let run = ended(sunstar.args(["builtin:disk-read", "4096", "1"]));
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        report["simulated_ns"].as_f64().unwrap()
+    };
+    let more = run("150 us") - run("50 us");
+    assert!((400_000.0..=501_000.0).contains(&more), "{more} ns for four or five times 100 us");
+}
+
+#[test]
+fn what_is_read_ahead_saves_time_and_is_never_old() {
+    let ask = |number: u64| asked(Operation::Read, number * 4096, 4096, &[]);
+    let log: Vec<u8> = (0..32).flat_map(ask).collect();
+    let took = |ahead: &str| {
+        let back = replayed_with(&["-q", "--set", ahead], "builtin:disk", &log);
+        all_answers(&log, &back).iter().map(|(_, answer, _)| answer.took).sum::<u64>()
+    };
+    assert!(3 * took("block.read_ahead=64 KiB") < 2 * took("block.read_ahead=0 B"));
+    // Reads in order with writes between them.
+    let (mut log, mut wanted) = (Vec::new(), Vec::new());
+    let mut shadow = vec![0; 4 << 20];
+    for number in 0..60_u64 {
+        let at = number * 2048;
+        if number % 3 == 1 {
+            let (at, value) = (at + 512 * (number % 7), number as u8);
+            log.extend(asked(Operation::Write, at, 1024, &[value; 1024]));
+            shadow[at as usize..][..1024].fill(value);
+        }
+        log.extend(asked(Operation::Read, at, 2048, &[]));
+        wanted.push(shadow[at as usize..][..2048].to_vec());
+    }
+    let options = ["-q", "--set", "block.read_ahead=16 KiB"];
+    let answers = all_answers(&log, &replayed_with(&options, "builtin:disk", &log)).into_iter();
+    let read = answers.filter(|(ask, ..)| ask.operation == Operation::Read);
+    assert!(read.map(|(.., data)| data).eq(wanted));
+}
+
+#[test]
 fn a_size_that_is_none_is_refused() {
     let run = ended(command().args(["disk", "--size", "1000", "--socket", "/nowhere/disk"]));
     run.said(2, &["whole sectors of 512 bytes"]);

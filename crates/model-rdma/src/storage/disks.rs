@@ -9,6 +9,8 @@ use machine::parameters::Parameters;
 pub(crate) struct Disks {
     /// Bytes of a request of the block layer at most.
     pub request: u64,
+    /// Bytes that the initiator reads ahead of a client that reads in order.
+    pub read_ahead: u64,
     /// Time of the block layers: a request made, a request ended; and at the target.
     pub submit: Duration,
     pub complete: Duration,
@@ -42,6 +44,7 @@ impl Disks {
         };
         Disks {
             request: p.number("block.request"),
+            read_ahead: p.number("block.read_ahead"),
             submit: p.duration("block.submit"),
             complete: p.duration("block.complete"),
             serve: p.duration("block.serve"),
@@ -58,8 +61,9 @@ impl Disks {
 
     /// A sentence about parameters that do not fit together.
     pub fn usage_error(&self) -> Option<String> {
-        if self.request % SECTOR != 0 {
-            return Some(format!("block.request is whole sectors of {SECTOR} bytes"));
+        if self.request % SECTOR != 0 || self.read_ahead % SECTOR != 0 {
+            let which = "block.request and block.read_ahead are";
+            return Some(format!("{which} whole sectors of {SECTOR} bytes"));
         }
         let DiskKind::Drives(drive) = self.kind else {
             let cut = self.power_cut > Duration::ZERO;

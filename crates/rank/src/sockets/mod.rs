@@ -6,10 +6,12 @@
 
 mod link;
 mod network;
+mod system;
 #[cfg(test)]
 mod tests;
 
 pub use network::{Costs, Network};
+pub use system::Connection;
 
 use crate::channel::RECORD_ARGUMENTS;
 use crate::memory::ProcessMemory;

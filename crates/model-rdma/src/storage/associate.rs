@@ -1,0 +1,73 @@
+//! Association of initiator and target over the administration network (marazakis2006 s2.5 has TCP): they
+//! agree on sizes, and tell each other where their buffers are.
+
+use super::{Storage, BYTES_MAX, DEPTH, SLOTS};
+use crate::library::Buffer;
+use crate::memory::PAGE;
+use block::{Association, DiskKind, ASSOCIATION_BYTES, DISKS, PIECE, SECTOR};
+use rank::Connection;
+
+/// Port at which a target listens (assumed).
+const PORT: u16 = 3260;
+
+impl Storage<'_> {
+    /// Bytes of the disks.
+    fn capacity(&self) -> u64 {
+        match self.disks.kind {
+            DiskKind::Memory => BYTES_MAX,
+            DiskKind::Drives(drive) => drive.sectors * DISKS * SECTOR,
+        }
+    }
+
+    fn own(&self, size: u64) -> Association {
+        Association {
+            size,
+            request: self.disks.request,
+            sector: SECTOR,
+            read_ahead: self.disks.read_ahead,
+            depth: DEPTH,
+            slots: SLOTS,
+            queue: self.queue.page,
+            pool: self.pool.page,
+        }
+    }
+
+    /// Buffers of the other side, as it has told: its queue and its pool.
+    fn bind(&self, theirs: &Association) -> [Buffer; 2] {
+        let at = |page| Buffer { nid: self.peer(), page, offset: 0, binding: None };
+        let bind = |page, bytes| self.library.bind(at(page), bytes);
+        [bind(theirs.queue, PAGE), bind(theirs.pool, SLOTS * PIECE)]
+    }
+
+    /// Associates; the error is a sentence.
+    pub(super) fn associate(&self) -> Result<(), String> {
+        let cpu = (self.library.cpu(), &*self.network);
+        let own = (self.rank, self.rank);
+        let (agreed, theirs) = if self.rank == 0 {
+            let link = Connection::connect(cpu, own, (self.peer(), PORT))?;
+            let wanted = self.own(self.sectors * SECTOR);
+            link.send(&wanted.emit())?;
+            let granted = receive(&link)?;
+            if granted.size < wanted.size {
+                return Err(format!(
+                    "the target's disks have {} bytes, and {} are wanted",
+                    granted.size, wanted.size
+                ));
+            }
+            (granted, granted)
+        } else {
+            let link = Connection::accept(cpu, own, PORT)?;
+            let wanted = receive(&link)?;
+            let granted = self.own(self.capacity()).grant(&wanted)?;
+            link.send(&granted.emit())?;
+            (granted, wanted)
+        };
+        let peers = self.bind(&theirs);
+        self.agreed.set((agreed, peers)).map_err(|_| "they are associated already".to_string())
+    }
+}
+
+fn receive(link: &Connection) -> Result<Association, String> {
+    let bytes = link.receive(ASSOCIATION_BYTES)?;
+    Association::parse(&bytes).ok_or_else(|| "what is no association has come".into())
+}

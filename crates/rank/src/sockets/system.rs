@@ -1,0 +1,115 @@
+//! A connection over the administration network between the kernels of two nodes.
+
+use super::network::{Answer, Name, Network, State};
+use des::{Duration, Time};
+use host::Cpu;
+
+/// Longest wait for the other side, in simulated time.
+const WAIT_MAX: Duration = Duration(1_000_000_000_000);
+
+/// One end of a connection.
+pub struct Connection<'a> {
+    cpu: &'a Cpu,
+    network: &'a Network,
+    socket: u64,
+}
+
+impl<'a> Connection<'a> {
+    /// Connects `rank` on node `node` to a port of another node, where somebody may listen later. The error
+    /// is a sentence, as below.
+    pub fn connect(
+        (cpu, network): (&'a Cpu, &'a Network),
+        (rank, node): (u32, u32),
+        (peer, port): (u32, u16),
+    ) -> Result<Connection<'a>, String> {
+        let socket = network.lock().open(rank, node);
+        let to = Name { node: peer, port };
+        wait(cpu, network, |state, again, now| state.connect(socket, to, again, now))?;
+        Ok(Connection { cpu, network, socket })
+    }
+
+    /// Waits until somebody connects to a port.
+    pub fn accept(
+        (cpu, network): (&'a Cpu, &'a Network),
+        (rank, node): (u32, u32),
+        port: u16,
+    ) -> Result<Connection<'a>, String> {
+        let listener = network.lock().open(rank, node);
+        wait(cpu, network, |state, _, _| state.bind(listener, port))?;
+        wait(cpu, network, |state, _, now| state.listen(listener, now))?;
+        let socket = wait(cpu, network, |state, _, now| state.accept(listener, now))?;
+        Ok(Connection { cpu, network, socket })
+    }
+
+    /// Sends all of it.
+    pub fn send(&self, data: &[u8]) -> Result<(), String> {
+        let mut sent = 0;
+        while sent < data.len() {
+            let part = &data[sent..];
+            let attempt = |state: &mut State, _, now| state.send(self.socket, part, now);
+            sent += wait(self.cpu, self.network, attempt)? as usize;
+        }
+        Ok(())
+    }
+
+    /// Receives so many bytes.
+    pub fn receive(&self, bytes: usize) -> Result<Vec<u8>, String> {
+        let mut all = Vec::new();
+        while all.len() < bytes {
+            let mut part = Vec::new();
+            let come = wait(self.cpu, self.network, |state, _, now| {
+                match state.receive(self.socket, bytes - all.len(), false, now) {
+                    Ok(data) => {
+                        part = data;
+                        Answer::Done(part.len() as u64)
+                    }
+                    Err(answer) => answer,
+                }
+            })?;
+            if come == 0 {
+                return Err("the other side has closed the connection".into());
+            }
+            all.append(&mut part);
+        }
+        Ok(all)
+    }
+}
+
+/// Tries until it is done.
+fn wait(
+    cpu: &Cpu,
+    network: &Network,
+    mut attempt: impl FnMut(&mut State, bool, Time) -> Answer,
+) -> Result<u64, String> {
+    let (outlook, costs) = {
+        let state = network.lock();
+        (state.outlook(), state.costs())
+    };
+    let Some(outlook) = outlook else {
+        let latency = costs.latency;
+        return Err(format!(
+            "admin.latency is {latency}, too short for the administration network"
+        ));
+    };
+    cpu.spend(costs.call);
+    let begun = cpu.now();
+    let mut again = false;
+    loop {
+        let now = cpu.now();
+        let answer = attempt(&mut network.lock(), again, now);
+        let next = match answer {
+            Answer::Done(result) => return Ok(result),
+            Answer::Failed(error) => {
+                let why = std::io::Error::from_raw_os_error(error);
+                return Err(format!("the administration network: {why}"));
+            }
+            Answer::Later(next) => next,
+        };
+        if now.since(begun) > WAIT_MAX {
+            return Err("the other side of the administration network does not answer".into());
+        }
+        let until = next.unwrap_or(Time::NEVER).min(now + outlook);
+        cpu.spend(until.since(now));
+        again = true;
+    }
+}
