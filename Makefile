@@ -69,6 +69,11 @@ parts: tools
 	@PATH="$$(cat build/toolchain):$$PATH" $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai
 	@$(MAKE) --silent -C firmware/offload BUILD=$(CURDIR)/build/firmware/offload
 
+# The kernel of Linux guests; tests that need it are skipped, and counted, if it cannot be built.
+.PHONY: guests
+guests: test-tools
+	@linux/kernel/prepare build/linux || echo "Tests that need the kernel of guests are skipped"
+
 ##@ Hardware
 .PHONY: area
 area: soak-tools ## Synthesise the ALPU and compare its size with the paper's
@@ -76,7 +81,7 @@ area: soak-tools ## Synthesise the ALPU and compare its size with the paper's
 
 ##@ Tests
 .PHONY: test
-test: test-tools parts ## Run all tests
+test: test-tools parts guests ## Run all tests
 	@{ $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware test; echo "ended $$?"; \
 	   $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai test; echo "ended $$?"; \
 	   $(MAKE) --silent -C firmware/offload BUILD=$(CURDIR)/build/firmware/offload test; echo "ended $$?"; \

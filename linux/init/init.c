@@ -1,16 +1,18 @@
 // The first program of a guest: prepares its file system, runs one program and tells the bench how it ended.
 //
 // The bench names its folder of this guest in the environment (SUNSTAR); there `program` has, each with a
-// byte 0 behind it: the guest's number, how many guests there are, the time of its clock in ns at which the
-// program begins, the working folder, the number of arguments, the arguments, the number of variables, the
-// variables; then what is to be done before the program: the number of words that follow, modules, each with
-// its options, and the same of files to be written, each with its contents. What the program writes goes to
-// `stdout` and `stderr` there.
+// byte 0 behind it: the guest's number, how many guests there are, the time of its clock in ns at which
+// the program begins, the working folder, the kind of standard input (nothing; all: it is the file
+// `stdin`; terminal), rows and columns of the terminal, the number of arguments, the arguments, the number
+// of variables, the variables; then what is to be done before the program: the number of words that
+// follow, modules, each with its options, and the same of files to be written, each with its contents.
+// What the program writes goes to `stdout` and `stderr` there.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +193,76 @@ static int output(const char *folder, const char *name)
     return file;
 }
 
+// Standard input of the program: nothing, or all that there is.
+static int input(const char *kind)
+{
+    const char *path = strcmp(kind, "all") == 0 ? "/run/sunstar/stdin" : "/dev/null";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file < 0)
+        fail(path);
+    return file;
+}
+
+// A terminal: its end here, and the name of the program's.
+static int terminal(unsigned rows, unsigned columns, char *name, size_t bytes)
+{
+    struct winsize size = {.ws_row = rows, .ws_col = columns};
+    int file = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+
+    if (file < 0 || unlockpt(file) || ptsname_r(file, name, bytes) ||
+        ioctl(file, TIOCSWINSZ, &size))
+        fail("a terminal");
+    return file;
+}
+
+// What was typed is in files with numbers; the next one's, if it is there.
+static ssize_t typed(unsigned *number, char *bytes, size_t room)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/run/sunstar/typed.%u", *number);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    ssize_t length = read(file, bytes, room);
+    close(file);
+    unlink(path);
+    (*number)++;
+    return length;
+}
+
+// Carries what is typed to the program, and what it writes to the bench, until it ends: its wait status.
+static int serve(int at, pid_t child, int out)
+{
+    static char in[4096], text[4096];
+    ssize_t length = 0, done = 0, got;
+    unsigned number = 0;
+    int status;
+
+    for (;;) {
+        struct pollfd screen = {.fd = at, .events = POLLIN};
+        pid_t ended = waitpid(-1, &status, WNOHANG);
+
+        // All that it has written before its end is there.
+        while ((got = read(at, text, sizeof text)) > 0)
+            if (write(out, text, got) != got)
+                fail("standard output");
+        if (ended == child)
+            return status;
+        if (done == length) {
+            done = 0;
+            length = typed(&number, in, sizeof in);
+        }
+        got = length > done ? write(at, in + done, length - done) : 0;
+        if (got > 0)
+            done += got;
+        // While nobody has the terminal open its state is POLLHUP at once.
+        if (poll(&screen, 1, 1) > 0 && !(screen.revents & POLLIN))
+            usleep(1000);
+    }
+}
+
 int main(void)
 {
     static char fields[1 << 20];
@@ -212,6 +284,8 @@ int main(void)
     unsigned number = strtoul(next(&at), NULL, 10), guests = strtoul(next(&at), NULL, 10);
     uint64_t begins = strtoull(next(&at), NULL, 10);
     char *home = next(&at);
+    char *kind = next(&at), screen[64] = "";
+    unsigned rows = strtoul(next(&at), NULL, 10), columns = strtoul(next(&at), NULL, 10);
     char **arguments = list(&at);
     char **variables = list(&at), **modules = list(&at), **files = list(&at);
 
@@ -232,6 +306,10 @@ int main(void)
         up("myri0", address(number));
     int out = output("/run/sunstar", "stdout"), err = output("/run/sunstar", "stderr");
 
+    int in = input(kind), master = -1;
+    if (strcmp(kind, "terminal") == 0)
+        master = terminal(rows, columns, screen, sizeof screen);
+
     say(READY);
     struct timespec start = {.tv_sec = begins / 1000000000, .tv_nsec = begins % 1000000000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
@@ -240,10 +318,11 @@ int main(void)
     if (child < 0)
         fail("fork");
     if (child == 0) {
-        int none = open("/dev/null", O_RDONLY);
-
         setsid();
-        dup2(none, 0);
+        // The first terminal that a session opens is its own.
+        if (master >= 0)
+            in = out = err = open(screen, O_RDWR | O_CLOEXEC);
+        dup2(in, 0);
         dup2(out, 1);
         dup2(err, 2);
         if (chdir(home) && chdir("/"))
@@ -254,7 +333,10 @@ int main(void)
         _exit(errno == ENOENT ? 127 : 126);
     }
     int status;
-    while (wait(&status) != child)
-        ;
+    if (master >= 0)
+        status = serve(master, child, out);
+    else
+        while (wait(&status) != child)
+            ;
     tell(ENDED | (uint32_t)status);
 }

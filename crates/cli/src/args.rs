@@ -38,6 +38,7 @@ use crate::nic::NicOptions;
 use crate::usage_error::UsageError;
 use clap::{Args, Parser, Subcommand};
 use des::Duration;
+use machine::programs::guests::Input;
 use queues::QueuesOptions;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -97,9 +98,12 @@ pub enum Command {
     /// fault of the simulated machine, a deadlock or results that could not be written, 2 for a mistake on
     /// the command line or in a file, 124 if --until ended the run.
     Run(RunOptions),
-    /// Run a program in a real Linux kernel of its own, on simulated time; or build that kernel
+    /// Run a program in a real Linux kernel of its own, on simulated time, alone or on a node of a machine
+    /// (--machine amata 0 opens a shell there); or build that kernel
     ///
-    /// It finds the files of this computer, which it can only read; what it writes is in memory, and gone
+    /// Standard input is read to its end before the guest boots. If it is a terminal, the guest has a
+    /// terminal, too: its clock does not get ahead of yours, runs differ, and Ctrl-] leaves it. A guest finds
+    /// the files of this computer, which it can only read; what it writes is in memory, and gone
     /// when it ends. Exit status: the program's own (128 + number for a signal), 1 if the guest is lost, 2
     /// for a mistake.
     Guest(GuestOptions),
@@ -354,6 +358,9 @@ pub struct RunOptions {
     /// The other programs, of which `ranks` counts the ranks, too.
     #[arg(skip)]
     pub others: Vec<Part>,
+    /// Standard input of one rank's guest.
+    #[arg(skip)]
+    pub input: Option<(u32, Input)>,
 }
 
 impl RunOptions {

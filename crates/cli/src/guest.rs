@@ -1,17 +1,22 @@
 //! A program in a Linux guest by itself; and the guests' kernel.
 
-use crate::args::GuestOptions;
-use crate::firmware;
+use crate::args::{self, Command as Verb, GuestOptions, MachineOptions};
+use crate::keyboard::{self, Raw};
 use crate::root::Root;
 use crate::usage_error::UsageError;
+use crate::{firmware, machines, run};
 use guest::{Costs, Ending, Guest, Kernel, Setup, Task};
 use machine::console;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
 /// Time at which the program begins, in ns: some programs take a clock below one second for none.
 const BEGINS: u64 = 1_000_000_000;
+
+/// Memory of a guest by itself, in MB.
+const MEMORY_MB: u32 = 64;
 
 /// Exit status where the guest itself is lost.
 const LOST: u8 = 1;
@@ -24,12 +29,16 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
     if options.command.is_empty() {
         return Ok(0);
     }
+    if let Some(machine) = &options.machine {
+        return on_machine(root, machine, options);
+    }
     let kernel = kernel(root)?;
+    let (input, _raw) = keyboard::input()?;
     let folder = std::env::current_dir().map_err(|why| UsageError(format!("no folder: {why}")))?;
     let task = Task {
         number: 0,
         guests: 1,
-        memory_mb: options.memory,
+        memory_mb: options.memory.unwrap_or(MEMORY_MB),
         seed: options.seed,
         costs: Costs::default(),
         date: options.date.0 * 1_000_000_000,
@@ -38,6 +47,7 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
         arguments: options.command.clone(),
         variables: std::env::vars_os().collect(),
         folder,
+        input,
         setup: Setup::default(),
     };
     let mut guest = Guest::start(&kernel, &task).map_err(UsageError)?;
@@ -57,6 +67,52 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
             LOST
         }
     })
+}
+
+/// Program of a node if there is none, and of the nodes beside it.
+const SHELL: &str = "bash";
+const WAITS: [&str; 3] = ["--server", "sleep", "infinity"];
+
+/// Runs a program on a node of a machine: a run whose other nodes wait.
+fn on_machine(root: &Root, machine: &str, options: &GuestOptions) -> Result<u8, UsageError> {
+    let (node, program) = options.command.split_first().expect("a command is required");
+    let node: u32 = node.to_str().and_then(|word| word.parse().ok()).ok_or_else(|| {
+        let word = node.to_string_lossy();
+        UsageError(format!("{word}: with --machine the number of a node stands before the program"))
+    })?;
+    let nodes = options.nodes.unwrap_or_else(|| node.saturating_add(1).max(2).next_multiple_of(2));
+    if node >= nodes {
+        return Err(UsageError(format!("there is no node {node}: --nodes is {nodes}")));
+    }
+    let of = MachineOptions { machine: machine.into(), overrides: options.overrides.clone() };
+    if !machines::chosen(root, &of)?.model().guests {
+        let why = "runs no Linux guests; amata, ethernet and bell do";
+        return Err(UsageError(format!("machine {machine} {why}")));
+    }
+    let mut words: Vec<OsString> = ["sunstar", "run", "-q", "-m", machine].map(Into::into).into();
+    words.extend(["--seed".into(), options.seed.to_string().into()]);
+    words.extend(["--date".into(), options.date.to_string().into()]);
+    options.overrides.iter().for_each(|set| words.extend(["--set".into(), set.into()]));
+    for (ranks, own) in [(node, false), (1, true), (nodes - node - 1, false)] {
+        if ranks == 0 {
+            continue;
+        }
+        if words.iter().any(|word| word == "-n") {
+            words.push(":".into());
+        }
+        words.extend(["-n".into(), ranks.to_string().into()]);
+        match (own, program) {
+            (false, _) => words.extend(WAITS.map(Into::into)),
+            (true, []) => words.push(SHELL.into()),
+            (true, program) => words.extend_from_slice(program),
+        }
+    }
+    let Verb::Run(mut run) = args::parse(words)?.command else {
+        unreachable!("the verb is run");
+    };
+    let (input, _raw): (_, Option<Raw>) = keyboard::input()?;
+    run.input = Some((node, input));
+    run::run(root, &run)
 }
 
 /// Modules of ours: folders of `linux`, each with a Makefile.

@@ -16,6 +16,7 @@ mod firmware;
 mod fortran;
 mod guest;
 mod interrupt;
+mod keyboard;
 mod machines;
 mod manual;
 mod nic;

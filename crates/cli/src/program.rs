@@ -5,7 +5,7 @@ use crate::compiler::{self, Language};
 use crate::guest;
 use crate::root::Root;
 use crate::usage_error::UsageError;
-use machine::programs::guests::Guests;
+use machine::programs::guests::{Guests, Input};
 use machine::{Executable, Program};
 use models::MODELS;
 use rank::Surroundings;
@@ -68,11 +68,12 @@ pub fn programs(
     Ok(Program::Executables(all))
 }
 
-/// Program of all ranks of a run in guests.
+/// Program of all ranks of a run in guests, one of which has this standard input.
 pub fn guests(
     root: &Root,
     (parts, files): (&[Part], Vec<PathBuf>),
     surroundings: Vec<Surroundings>,
+    input: Option<(u32, Input)>,
 ) -> Result<Program, UsageError> {
     let one = |((part, path), around): ((&Part, PathBuf), Surroundings)| Executable {
         ranks: part.ranks,
@@ -82,7 +83,7 @@ pub fn guests(
     };
     let all = parts.iter().zip(files).zip(surroundings);
     let executables = all.map(one).collect();
-    Ok(Program::Guests(Guests { kernel: guest::kernel(root)?, executables }))
+    Ok(Program::Guests(Guests { kernel: guest::kernel(root)?, executables, input }))
 }
 
 /// Files for what the user named, if all of it can run in guests: sources are compiled into `folder`. None if

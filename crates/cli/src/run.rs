@@ -10,7 +10,7 @@ use crate::streams::Output;
 use crate::summary::{Extent, Facts, Refusals};
 use crate::terminal::Terminal;
 use crate::usage_error::UsageError;
-use crate::{firmware, machines, program, summary, terminal};
+use crate::{firmware, keyboard, machines, program, summary, terminal};
 use machine::console;
 use machine::firmware::profile::{Function, Profile, Summary};
 use machine::firmware::symbols::Symbols;
@@ -106,7 +106,13 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         false => None,
     };
     let program = match in_guests {
-        Some(files) => program::guests(root, (&parts, files), surroundings)?,
+        Some(files) => {
+            let input = match &options.input {
+                None if options.monitor.is_none() => keyboard::of_run()?,
+                given => given.clone(),
+            };
+            program::guests(root, (&parts, files), surroundings, input)?
+        }
         None => program::programs(root, &parts, surroundings, folder.path())?,
     };
     let processes = !program.executables().is_empty();

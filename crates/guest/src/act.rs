@@ -1,7 +1,7 @@
 //! Next act of a guest, as its kernel's messages describe it.
 
 use crate::guest::wrong;
-use crate::ring::Buffer;
+use crate::ring::{Buffer, BYTES_MAX};
 use crate::vhost::{pci, Payload};
 use std::io;
 
@@ -75,10 +75,13 @@ pub(crate) fn command(buffer: &Buffer) -> io::Result<Act> {
     let (size, offset) = (payload.u32(4) as usize, payload.u64(8));
     let region = Location { space: Space::Region(head[1]), offset };
     let config = Location { space: Space::Config, offset };
+    if size > BYTES_MAX {
+        return Err(wrong(format!("its kernel accesses {size} bytes of its device at once")));
+    }
     let stored =
         || data.get(..size).map(<[u8]>::to_vec).ok_or_else(|| wrong("a store has no bytes"));
     Ok(match head[0] {
-        pci::CFG_READ => Act::Load(config, size),
+        pci::CFG_READ => Act::Load(config, size.min(buffer.wants())),
         pci::CFG_WRITE => Act::Store(config, stored()?),
         pci::MMIO_READ => Act::Load(region, size.min(buffer.wants())),
         pci::MMIO_WRITE => Act::Store(region, stored()?),

@@ -2,6 +2,7 @@
 
 use crate::act::{command, ended, Act, Ending, Interrupt};
 use crate::clock::{self, op, Calendar, ClockMessage};
+use crate::input::Typing;
 use crate::memory::GuestMemory;
 use crate::process::{Process, Task};
 use crate::ring::{Buffer, Ring};
@@ -60,6 +61,10 @@ pub struct Guest {
     sequence: u32,
     /// Interrupts for which it had no room.
     waiting: VecDeque<Interrupt>,
+    /// True from its line's interrupt until it gives the message's buffer back, behind its handler.
+    serves: bool,
+    /// Typing at its terminal, if it has one.
+    typing: Option<Typing>,
     /// True if all is ready for its program.
     ready: bool,
     /// Report of its first program about the end.
@@ -71,12 +76,25 @@ impl Guest {
     pub fn start(kernel: &Kernel, task: &Task) -> Result<Guest, String> {
         let mut process = Process::start(kernel, task)?;
         let clock = process.accept_clock()?;
+        Guest::begin(process, clock, None, task)
+    }
+
+    /// A guest whose kernel has connected to its clock.
+    pub(crate) fn begin(
+        process: Process,
+        clock: UnixStream,
+        device: Option<UnixStream>,
+        task: &Task,
+    ) -> Result<Guest, String> {
+        for socket in device.iter().chain([&clock]) {
+            sys::limit(socket).map_err(|e| process.why(&e.to_string()))?;
+        }
         let calendar = Calendar::new().map_err(|e| format!("there is no memory to share: {e}"))?;
         let mut guest = Guest {
             process,
             clock,
             calendar,
-            device: None,
+            device,
             requests: None,
             memory: GuestMemory::default(),
             rings: [Ring::default(); 2],
@@ -86,6 +104,8 @@ impl Guest {
             wish: 0,
             sequence: 0,
             waiting: VecDeque::new(),
+            serves: false,
+            typing: Typing::of(&task.input),
             ready: false,
             said: None,
         };
@@ -107,6 +127,11 @@ impl Guest {
         &self.memory
     }
 
+    /// True if it has been told of its line, and its handler has not ended.
+    pub fn serves(&self) -> bool {
+        self.serves || !self.waiting.is_empty()
+    }
+
     /// True if all is ready for its program.
     pub fn is_ready(&self) -> bool {
         self.ready
@@ -120,6 +145,14 @@ impl Guest {
     /// Lets it go on at `now`. It must be asleep.
     pub fn run(&mut self, now: u64) -> Act {
         assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps until then");
+        if let Some(typing) = self.typing.as_mut().filter(|_| self.ready) {
+            let Some(typed) = typing.attend(now) else {
+                return self.end(Ending::Killed(libc::SIGHUP));
+            };
+            if let Err(error) = self.process.type_in(&typed) {
+                return self.lost(&error);
+            }
+        }
         self.set_now(now);
         self.sequence += 1;
         match self.say(op::RUN, self.sequence, now) {
@@ -165,11 +198,14 @@ impl Guest {
     fn tell_interrupts(&mut self) -> io::Result<()> {
         let mut told = false;
         while let Some(interrupt) = self.waiting.front() {
-            let Some(buffer) = self.rings[INTERRUPTS].take(&self.memory).map_err(wrong)? else {
+            let Some(buffer) = self.rings[INTERRUPTS].take(&self.memory)? else {
                 break;
             };
             let message = match interrupt {
-                Interrupt::Line => pci::message(pci::INT, 0, &[]),
+                Interrupt::Line => {
+                    self.serves = true;
+                    pci::message(pci::INT, 0, &[])
+                }
                 Interrupt::Message(data) => pci::message(pci::MSI, 0, &data.to_le_bytes()),
             };
             self.waiting.pop_front();
@@ -236,7 +272,11 @@ impl Guest {
                     }
                 }
                 1 => self.serve()?,
-                _ => self.device = Some(self.process.accept_device()?),
+                _ => {
+                    let device = self.process.accept_device()?;
+                    sys::limit(&device)?;
+                    self.device = Some(device);
+                }
             }
         }
     }
@@ -290,7 +330,7 @@ impl Guest {
                 }
                 return Ok(true);
             }
-            op::GET_TOD => answer = self.date + self.now,
+            op::GET_TOD => answer = self.date.wrapping_add(self.now),
             op::BROADCAST if time >> 32 == READY => self.ready = true,
             op::BROADCAST => self.said = Some(time),
             _ => return Err(wrong(format!("its kernel says {message:?}, which nobody knows"))),
@@ -327,16 +367,14 @@ impl Guest {
     fn serve(&mut self) -> io::Result<()> {
         let device = self.device.as_ref().ok_or_else(|| wrong("it has no device"))?;
         let (mut head, mut fds) = ([0; vhost::HEADER], Vec::new());
-        let mut got = sys::receive(device, &mut head, &mut fds)?;
+        let got = sys::receive(device, &mut head, &mut fds)?;
         let mut rest = device;
         if got == 0 {
             // The guest shuts down.
             self.device = None;
             return Ok(());
         }
-        while got < head.len() {
-            got += rest.read(&mut head[got..])?;
-        }
+        rest.read_exact(&mut head[got..])?;
         let header = Header::parse(head);
         let mut payload = [0; vhost::PAYLOAD_MAX];
         let payload = payload
@@ -367,11 +405,14 @@ impl Guest {
             }
             request::SET_SLAVE_REQ_FD => {
                 self.requests = fds.into_iter().next().map(UnixStream::from);
+                self.requests.as_ref().map_or(Ok(()), sys::limit)?;
             }
             request::VRING_KICK if ring == COMMANDS => {
                 // Answered once the device has done it.
                 return self.next_command();
             }
+            // Its driver of the bus has called the handlers.
+            request::VRING_KICK => self.serves = false,
             _ => {}
         }
         if header.flags & vhost::NEED_REPLY != 0 {
@@ -382,7 +423,7 @@ impl Guest {
 
     /// Takes the guest's next command to its device; if there is none, the guest goes on.
     fn next_command(&mut self) -> io::Result<()> {
-        match self.rings[COMMANDS].take(&self.memory).map_err(wrong)? {
+        match self.rings[COMMANDS].take(&self.memory)? {
             Some(buffer) => self.state = State::Accesses(buffer),
             None => {
                 let header = Header { request: request::VRING_KICK, flags: 0, size: 0 };
@@ -406,7 +447,10 @@ impl Guest {
             let (base, len) = (payload.u64(at), payload.u64(at + 8));
             let offset = payload.u64(at + 24);
             // A mapping begins with a page; the file's first byte does.
-            let mapping = Mapping::new(fd, 0, (offset + len) as usize)?;
+            let end = offset.checked_add(len).and_then(|end| usize::try_from(end).ok());
+            let end = end.filter(|end| *end > 0 && *end as u64 <= sys::size(fd));
+            let end = end.ok_or_else(|| wrong("its kernel's memory is not in its file"))?;
+            let mapping = Mapping::new(fd, 0, end)?;
             self.memory.add(base, mapping, offset as usize);
         }
         Ok(())
@@ -428,9 +472,10 @@ impl Guest {
 
     /// Gives up a guest that has ended or cannot go on.
     fn lost(&mut self, error: &io::Error) -> Act {
-        use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof, WouldBlock};
         let what = match error.kind() {
             UnexpectedEof | ConnectionReset | BrokenPipe => "has ended before its program".into(),
+            WouldBlock => "has stopped within a message of its kernel's".into(),
             _ => error.to_string(),
         };
         self.end(Ending::Lost(self.process.why(&what)))

@@ -20,16 +20,20 @@ mod act;
 mod alone;
 mod clock;
 mod guest;
+mod input;
 mod kernel;
 mod memory;
 mod process;
 mod ring;
 mod sys;
+#[cfg(test)]
+mod tests;
 mod vhost;
 
 pub use crate::act::{Act, Ending, Interrupt, Location, Space};
 pub use crate::alone::alone;
 pub use crate::guest::Guest;
+pub use crate::input::{Input, Typist};
 pub use crate::kernel::Kernel;
 pub use crate::memory::{GuestMemory, MESSAGES};
 pub use crate::process::{Costs, Setup, Task};

@@ -1,6 +1,6 @@
 //! A guest's process: its start, its environment, and its end.
 
-use crate::{sys, Kernel};
+use crate::{sys, Input, Kernel};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -60,6 +60,8 @@ pub struct Task {
     pub variables: Vec<(OsString, OsString)>,
     /// Its working folder.
     pub folder: PathBuf,
+    /// Its standard input.
+    pub input: Input,
     /// Preparations before the program begins.
     pub setup: Setup,
 }
@@ -108,6 +110,8 @@ pub(crate) struct Process {
     device: Option<UnixListener>,
     /// Output files of the program; their positions are behind the bytes already read.
     outputs: [File; 2],
+    /// Files of what has been typed so far.
+    typed: u64,
 }
 
 impl Process {
@@ -122,6 +126,9 @@ impl Process {
         let clock = UnixListener::bind(at.join("clock"))?;
         let device = task.device.then(|| UnixListener::bind(at.join("device"))).transpose()?;
         fs::write(at.join("program"), task.fields())?;
+        if let Input::All(bytes) = &task.input {
+            fs::write(at.join("stdin"), bytes)?;
+        }
         let output = |name: &str| -> io::Result<File> {
             File::create(at.join(name))?;
             File::open(at.join(name))
@@ -144,7 +151,7 @@ impl Process {
         // SAFETY: between fork and exec, only calls of the system that take numbers.
         unsafe { command.pre_exec(sys::fixed_addresses) };
         let child = command.spawn()?;
-        Ok(Process { child, clock, device, outputs, folder })
+        Ok(Process { child, clock, device, outputs, folder, typed: 0 })
     }
 
     /// Waits for the kernel's connection. The error is a sentence.
@@ -191,6 +198,18 @@ impl Process {
         Ok(written)
     }
 
+    /// Lets its first program have what was typed: a file for each time.
+    pub fn type_in(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let new = self.folder.path().join("typed.new");
+        fs::write(&new, bytes)?;
+        fs::rename(new, self.folder.path().join(format!("typed.{}", self.typed)))?;
+        self.typed += 1;
+        Ok(())
+    }
+
     /// Ends all of its processes.
     pub fn end(&mut self) {
         let programs: Vec<u32> = members(self.child.id()).map(|(pid, _)| pid).collect();
@@ -234,6 +253,14 @@ impl Task {
         put(self.guests.to_string().as_ref());
         put(self.begins.to_string().as_ref());
         put(self.folder.as_os_str());
+        let (input, rows, columns) = match &self.input {
+            Input::Nothing => ("nothing", 0, 0),
+            Input::All(_) => ("all", 0, 0),
+            Input::Terminal { rows, columns, .. } => ("terminal", *rows, *columns),
+        };
+        put(input.as_ref());
+        put(rows.to_string().as_ref());
+        put(columns.to_string().as_ref());
         put(self.arguments.len().to_string().as_ref());
         self.arguments.iter().for_each(|argument| put(argument));
         put(self.variables.len().to_string().as_ref());
@@ -267,6 +294,8 @@ impl Task {
             "rootfstype=hostfs".into(),
             "rootflags=/".into(),
             "ro".into(),
+            // Programs may have IPv6's sockets; their addresses are IPv4's, and IPv6 itself sends nothing.
+            "ipv6.disable_ipv6=1".into(),
             path("init=", &kernel.init()),
             path("SUNSTAR=", folder),
             path("uml_dir=", &folder.join("uml")),

@@ -4,6 +4,10 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::ptr;
+use std::time::Duration;
+
+/// Wall time for which the other end of a socket may stop within a message.
+const MESSAGE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 
 /// Most descriptors that come with a message.
 const DESCRIPTORS_MAX: usize = 8;
@@ -103,6 +107,18 @@ pub(crate) fn poll(fds: &[Option<RawFd>], ms: i32) -> io::Result<Option<usize>> 
             }
         }
     }
+}
+
+/// Sets the wall time for which the other end of a socket may stop within a message.
+pub(crate) fn limit(socket: &UnixStream) -> io::Result<()> {
+    socket.set_read_timeout(Some(MESSAGE))?;
+    socket.set_write_timeout(Some(MESSAGE))
+}
+
+/// Bytes of a file; 0 if that is not known.
+pub(crate) fn size(fd: &OwnedFd) -> u64 {
+    let file = fd.try_clone().map(std::fs::File::from);
+    file.and_then(|file| file.metadata()).map_or(0, |facts| facts.len())
 }
 
 /// A file of `len` zero bytes in memory, without a name.

@@ -1,7 +1,7 @@
 //! A guest boots, runs a program of the host's, and ends as the program does.
 #![allow(clippy::unwrap_used)]
 
-use guest::{Costs, Ending, Guest, Kernel, Setup, Task};
+use guest::{Costs, Ending, Guest, Input, Kernel, Setup, Task};
 use std::path::Path;
 
 /// 9 September 2001, 01:46:40 UTC: a second whose number is round.
@@ -31,6 +31,7 @@ fn live(seed: u64, costs: Costs, arguments: &[&str]) -> Life {
         arguments: arguments.iter().map(Into::into).collect(),
         variables: vec![("PATH".into(), "/usr/bin:/bin".into())],
         folder: "/".into(),
+        input: Input::Nothing,
         setup: Setup::default(),
     };
     let mut guest = Guest::start(&kernel, &task).unwrap();

@@ -127,7 +127,8 @@ impl Machine<'_> {
         };
         journal.employ(nid..nid + 1);
         let trail = Rc::new(Trail::new(nid, self.bench.nodes, journal.clone()));
-        let shared = (host.memory().clone(), trail.clone());
+        let line = guests::Pin::default();
+        let shared = (host.memory().clone(), trail.clone(), line.clone());
         let mut nic = Station::new(*card, joints, self.image.clone(), shared);
         nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,8 +142,8 @@ impl Machine<'_> {
             }
             Work::Guests(guests) => {
                 let slot = Slot::new(CONFIG.into());
-                let slot = guests::GuestRank::new(self.bench, guests, nid, slot);
-                Box::new(slot.prepared(self.settings.module.setup(guests, fabric, nid)))
+                let guest = guests::GuestRank::new(self.bench, guests, nid, slot).with_pin(line);
+                Box::new(guest.prepared(self.settings.module.setup(guests, fabric, nid)))
             }
         };
         Node::new(self.bench, nid, nic, (host, software), journal, None)

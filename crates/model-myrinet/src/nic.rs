@@ -14,6 +14,7 @@ use des::{Clock, Duration, Time};
 use host::SharedMemory;
 use machine::firmware::profile::Profile;
 use machine::node::{Nic, Ports};
+use machine::programs::guests::Pin;
 use pci::{ConfigSpace, Device, TargetRead, TargetWrite};
 use pcibus::{digest, Behind, PciBus};
 use std::rc::Rc;
@@ -52,6 +53,7 @@ pub(super) struct Station {
     /// Time that a wish of the card takes to the bus.
     crossing: Duration,
     joints: Joints,
+    line: Pin,
     image: Arc<Image>,
     /// Signals that the card has put on its cable.
     sent: Vec<(Time, Signal)>,
@@ -158,7 +160,7 @@ impl Station {
         params: CardParams,
         joints: Joints,
         image: Arc<Image>,
-        (memory, trail): (SharedMemory, Rc<Trail>),
+        (memory, trail, line): (SharedMemory, Rc<Trail>, Pin),
     ) -> Station {
         let (vendor, device, class) = IDS;
         let space = ConfigSpace::new(vendor, device, class, SPACE_SIZE, false);
@@ -171,6 +173,7 @@ impl Station {
             pins: Pins::default(),
             crossing: Clock::from_hz(joints.pci.hertz).cycles(CROSSING),
             joints,
+            line,
             image,
             sent: Vec::new(),
             lost: 0,
@@ -307,6 +310,7 @@ impl Station {
             self.trail.interrupts(at);
             ports.interrupt(at);
         }
+        self.line.drive(self.bus.line());
         self.trail.bus(now, self.bus.waiting());
         if self.pins.rest() && self.bus.rests(&self.pins.outputs()) {
             self.bus.stop();
@@ -483,11 +487,9 @@ impl Nic for Station {
 
     fn waiting(&self) -> Vec<String> {
         let held = self.card.held();
-        let bytes = || format!("{held} bytes stand before the card");
-        let nid = self.joints.nid;
+        let (bytes, nid) = (|| format!("{held} bytes stand before the card"), self.joints.nid);
         let silent = |at| format!("node {nid} has found its cable silent at {at}");
-        let silent = self.card.silent().map(silent);
-        (held > 0).then(bytes).into_iter().chain(silent).collect()
+        (held > 0).then(bytes).into_iter().chain(self.card.silent().map(silent)).collect()
     }
 }
 

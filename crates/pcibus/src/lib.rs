@@ -178,6 +178,11 @@ impl<M: HostMemory> PciBus<M> {
         line && !before
     }
 
+    /// Level of the interrupt line at the last call of [`PciBus::rises`].
+    pub fn line(&self) -> bool {
+        self.line
+    }
+
     /// True if nothing moves, as long as the device drives what it does.
     pub fn rests(&self, out: &DeviceOut) -> bool {
         let quiet = self.accesses.is_empty() && self.bus.is_at_rest();
@@ -255,5 +260,63 @@ impl HostMemory for Behind {
     }
     fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), BusError> {
         self.0.borrow_mut().write_phys(addr, data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pci::{DeviceIn, DeviceOut};
+
+    /// A device that does nothing, and claims nothing.
+    struct Silent;
+
+    impl Device for Silent {
+        fn outputs(&self) -> DeviceOut {
+            DeviceOut::default()
+        }
+        fn clock(&mut self, _inputs: &DeviceIn) {}
+    }
+
+    /// Memory is not asked for.
+    struct Nothing;
+
+    impl HostMemory for Nothing {
+        fn contains(&self, _addr: u64, _len: usize) -> bool {
+            false
+        }
+        fn read(&self, _addr: u64, _buf: &mut [u8]) -> Result<(), BusError> {
+            unreachable!("no device reads")
+        }
+        fn write(&mut self, _addr: u64, _data: &[u8]) -> Result<(), BusError> {
+            unreachable!("no device writes")
+        }
+    }
+
+    /// Command and status, at offset 4, after these stores.
+    fn command_after(stores: &[(u64, &[u8])]) -> u32 {
+        let space = ConfigSpace::new(1, 2, 0, 128, false);
+        let mut bus = PciBus::new(Params::pci_32_33(), Nothing, space);
+        stores.iter().for_each(|(offset, data)| bus.store(SPACE + offset, data));
+        bus.load(SPACE + 4);
+        (0..1000)
+            .find_map(|_| {
+                bus.cycle(&mut Silent);
+                bus.answer()
+            })
+            .expect("an answer")
+    }
+
+    /// Bits of the command: memory 1, master 2, no interrupts 10.
+    #[test]
+    fn a_part_of_a_word_of_the_configuration_is_stored_in_its_lanes() {
+        assert_eq!(command_after(&[(4, &[6, 4, 0, 0])]), 0x406);
+        assert_eq!(command_after(&[(4, &[6, 4])]), 0x406);
+        assert_eq!(command_after(&[(4, &[6]), (5, &[4])]), 0x406);
+        // The status, which clears what is one.
+        assert_eq!(command_after(&[(4, &[6]), (6, &[6, 4])]), 6);
+        assert_eq!(command_after(&[(4, &[6]), (7, &[4])]), 6);
+        // What does not fit into the word is not in the next.
+        assert_eq!(command_after(&[(4, &[6]), (3, &[0, 0])]), 6);
     }
 }

@@ -15,9 +15,19 @@ pub struct GuestOptions {
     /// 150 MB are fetched)
     #[arg(long)]
     pub prepare: bool,
-    /// Its memory, in MB
-    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = whole(MEMORY))]
-    pub memory: u32,
+    /// Run the program on a node of this machine: NODE stands before it, and a shell runs if there is none.
+    /// The other nodes are there, and wait
+    #[arg(short, long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+    /// Nodes of the machine: two, or as many as NODE needs, if not given
+    #[arg(long, value_name = "N", requires = "machine", value_parser = whole(1..=u32::MAX))]
+    pub nodes: Option<u32>,
+    /// Override a parameter of the machine, e.g. --set guest.memory="128 MiB"; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "machine")]
+    pub overrides: Vec<String>,
+    /// Its memory, in MB; 64 if not given
+    #[arg(long, value_name = "MB", conflicts_with = "machine", value_parser = whole(MEMORY))]
+    pub memory: Option<u32>,
     /// Seed of its random numbers
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub seed: u64,
@@ -25,7 +35,7 @@ pub struct GuestOptions {
     /// which makes runs differ
     #[arg(long, value_name = "now|DATE", default_value_t)]
     pub date: Date,
-    /// Program and its arguments, looked for on PATH as a shell does
+    /// Program and its arguments, looked for on PATH as a shell does; with --machine, NODE stands before it
     #[arg(value_name = "PROGRAM", required_unless_present = "prepare", num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

@@ -2,8 +2,9 @@
 //! without it.
 
 use crate::runner::{command, ended, root, sunstar, Ended};
+use std::io::{Read, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A run with JSON output; standard output has only the program's own.
 fn run(words: &[&str]) -> Ended {
@@ -54,6 +55,177 @@ fn guests_ping_one_another_alike_on_any_number_of_threads() {
     assert!(runs[0].1.contains("5 packets transmitted, 5 received, 0% packet loss"), "{runs:?}");
     assert_eq!(runs[0], runs[1]);
     assert_eq!(runs[0], runs[2]);
+}
+
+/// Programs of Debian's measure the network between two guests, alike on one thread and on two. Packets take
+/// a millisecond, because these programs run for a second at least.
+fn measured(machine: &str) {
+    let server = |server: &str, client: &str, expected: &str| {
+        let [server, client] = [server, &format!("sleep 0.05; {client}")]
+            .map(|program| format!("exec 2>&1; {program}"));
+        let words =
+            ["-m", machine, "--set", "guest.packet=1 ms", "-n", "1", "--server", "sh", "-c"];
+        let words = [&words[..], &[&server, ":", "-n", "1", "sh", "-c", &client]].concat();
+        let runs = ["1", "2"].map(|threads| hash_and_output(threads, &words));
+        assert!(runs[0].1.contains(expected), "{runs:?}");
+        assert_eq!(runs[0], runs[1]);
+    };
+    server("exec sleep 1d", "ping -c 5 -i 0.01 node0", "5 received, 0% packet loss");
+    server("qperf", "qperf -t 1 node0 tcp_lat", "latency  =  2.0");
+    server("NPtcp -u 4", "NPtcp -h node0 -n 10 -u 4", "  3:       4 bytes     10 times -->");
+    let sockperf = "sockperf ping-pong -i 10.0.0.1 --tcp --no-rdtsc -t 1";
+    let expected = "[Total Run] RunTime=1.00";
+    server("sockperf server -i 10.0.0.1 --tcp --no-rdtsc", sockperf, expected);
+}
+
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn debians_programs_measure_fast_ethernet() {
+    measured("ethernet");
+}
+
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn debians_programs_measure_myrinet() {
+    measured("amata");
+}
+
+/// A command with this standard input.
+fn with_input(mut command: Command, text: &str) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("input");
+    std::fs::write(&file, text).unwrap();
+    command.stdin(Stdio::from(std::fs::File::open(file).unwrap()));
+    ended(&mut command)
+}
+
+/// A shell on a node takes commands from a pipe or a file; each run is the same.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn a_shell_opens_on_a_node() {
+    let text = "hostname; lspci -nn; read word; echo $word; date +%s.%N; ping -qc1 node0
+        hello
+        exit 4
+        echo wrong";
+    let shell = || {
+        let mut command = command();
+        command.args(["guest", "--machine", "amata", "1"]);
+        with_input(command, text)
+    };
+    let told = shell();
+    let lines: Vec<&str> = told.stdout.lines().collect();
+    assert_eq!((told.code, lines[0], lines[2]), (4, "node1", "hello"), "{told:?}");
+    assert!(lines[1].ends_with("[14c1:8043]"), "{told:?}");
+    assert!(told.stdout.contains("1 received, 0% packet loss"), "{told:?}");
+    assert_eq!(shell().stdout, told.stdout);
+    // Other programs, alone and on the first node of a run.
+    let program = |words: &[&str]| {
+        let mut command = command();
+        command.args(words);
+        with_input(command, "one\ntwo\n").went_well().stdout.clone()
+    };
+    assert_eq!(program(&["guest", "cat", "-n"]), "     1\tone\n     2\ttwo\n");
+    assert_eq!(program(&["guest", "-m", "ethernet", "0", "wc", "-l"]), "2\n");
+    assert_eq!(program(&["run", "-q", "-m", "ethernet", "-n", "2", "wc", "-l"]), "2\n0\n");
+}
+
+/// A shell at a terminal of this computer; each answer is waited for before more is typed, as by a person.
+struct Session {
+    child: std::process::Child,
+    told: String,
+}
+
+impl Session {
+    fn open(words: &str) -> Session {
+        let program = env!("CARGO_BIN_EXE_sunstar");
+        let mut command = Command::new("timeout");
+        command.args(["100", "script", "-qec", &format!("{program} {words}"), "/dev/null"]);
+        command.env("SUNSTAR_ROOT", root());
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Session { child, told: String::new() }
+    }
+    fn until(&mut self, text: &str) {
+        let mut byte = [0];
+        while !self.told.ends_with(text) {
+            let read = self.child.stdout.as_mut().unwrap().read(&mut byte).unwrap();
+            assert!(read == 1, "{:?} does not end with {text:?}", self.told);
+            self.told.push(byte[0].into());
+        }
+    }
+    fn put(&mut self, text: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+}
+
+/// The guest's terminal: a line is erased and ended there, keys send signals, and one key leaves.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn a_terminal_is_the_guests_terminal() {
+    let mut shell = Session::open("guest --machine ethernet 0 sh");
+    for (typed, answer) in [
+        ("", "# "),
+        ("tty\n", "/dev/pts/0\r\n# "),
+        ("cat\n", "cat\r\n"),
+        ("wrong\x7f\x7f\x7f\x7f\x7fright\n", "right\r\nright\r\n"),
+        ("\x04", "# "),
+        ("sleep 1d\n", "sleep 1d\r\n"),
+        ("\x03", "# "),
+        ("ping -c1 -q node1\n", " 0% packet loss, time 0ms\r\n"),
+        ("", "# "),
+    ] {
+        shell.put(typed);
+        shell.until(answer);
+    }
+    shell.put("\x1d");
+    assert_eq!(shell.child.wait().unwrap().code(), Some(129), "{}", shell.told);
+}
+
+#[test]
+fn a_node_is_wanted_that_is_there_and_has_a_guest() {
+    let guest = |words: &[&str]| ended(command().arg("guest").args(words));
+    guest(&["-m", "amata", "sh"]).said(2, &["sh: with --machine the number of a node stands"]);
+    guest(&["-m", "amata", "--nodes", "2", "2"]).said(2, &["there is no node 2: --nodes is 2"]);
+    guest(&["-m", "forth", "0"]).said(2, &["machine forth runs no Linux guests; amata,"]);
+}
+
+/// Charges, their parameters, and a thousand times what they are raised by, in ns; 1 MiB is copied.
+const CHARGES: [(&str, &str, &str, &str, f64); 8] = [
+    ("system_call", "linux.kernel_entry", "370 ns", "1370 ns", 1e6),
+    ("system_call", "linux.kernel_exit", "125 ns", "1125 ns", 1e6),
+    ("clock", "rank.clock_read", "50 ns", "1050 ns", 1e6),
+    ("interrupt", "linux.interrupt_entry", "15 us", "25 us", 1e7),
+    ("interrupt", "linux.interrupt_exit", "400 ns", "10400 ns", 1e7),
+    ("switch", "guest.context_switch", "2 us", "12 us", 1e7),
+    ("packet", "guest.packet", "9 us", "19 us", 1e7),
+    ("copy", "host.copy_rate", "200 MB/s", "100 MB/s", (1 << 20) as f64 * 5.0),
+];
+
+/// Times in ns of a thousand of each of the kernel's primitives, with this parameter raised.
+fn charges(raised: Option<&str>) -> Vec<(String, f64)> {
+    let set = CHARGES.map(|(_, parameter, before, after, _)| {
+        format!("--set={parameter}={}", if raised == Some(parameter) { after } else { before })
+    });
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let words = [&["-m", "ethernet"], &set[..], &["tests/guests/charges.c"]].concat();
+    let (_, told) = hash_and_output("1", &words);
+    let line = |line: &str| {
+        let (name, time) = line.split_once(' ').unwrap();
+        (name.to_owned(), time.parse().unwrap())
+    };
+    told.lines().map(line).collect()
+}
+
+/// Each charge is the machine file's: a primitive that costs more makes what uses it longer by that, each
+/// time. Ticks of the kernel's come beside it, or fall together with the end of a pause: some in a hundred.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn charges_are_the_machine_files() {
+    let before = charges(None);
+    for (name, parameter, _, _, more) in CHARGES {
+        let of = |all: &[(String, f64)]| all.iter().find(|(own, _)| own == name).unwrap().1;
+        let grown = of(&charges(Some(parameter))) - of(&before);
+        assert!((grown / more - 1.0).abs() < 0.1, "{parameter}: {grown} ns, not {more}");
+    }
 }
 
 /// Builds the example's driver and program.

@@ -22,9 +22,11 @@ use crate::system::Os;
 use bus::BusError;
 use des::{Duration, Time};
 use guest::{Act, Costs, Ending, Guest, GuestMemory, Interrupt, Kernel, Task};
-pub use guest::{Setup, MESSAGES};
+pub use guest::{Input, Setup, Typist, MESSAGES};
 use host::{read_each, write_each, AddressSpace, Host};
-use life::{Driven, Life, Line};
+use life::{Driven, Life};
+use line::Line;
+pub use line::Pin;
 pub use slot::Slot;
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -32,6 +34,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 mod life;
+mod line;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -51,6 +54,8 @@ pub struct Guests {
     pub kernel: Kernel,
     /// Programs that they run; a path without a slash is looked for in the guest.
     pub executables: Vec<Executable>,
+    /// Standard input of one rank; that of others is empty.
+    pub input: Option<(u32, Input)>,
 }
 
 impl Guests {
@@ -62,6 +67,11 @@ impl Guests {
             rank < ranks
         };
         self.executables.iter().find(own).expect("each rank has a program")
+    }
+    /// Standard input of a rank.
+    fn input(&self, rank: u32) -> Input {
+        let own = self.input.as_ref().filter(|(of, _)| *of == rank);
+        own.map_or(Input::Nothing, |(_, input)| input.clone())
     }
 }
 
@@ -85,6 +95,7 @@ pub struct GuestRank {
     kernel: Kernel,
     task: Task,
     slot: Slot,
+    pin: Option<Pin>,
     /// Its program. A server is switched off when the others have ended.
     executable: Executable,
     state: Rc<State>,
@@ -117,15 +128,22 @@ impl GuestRank {
             arguments,
             variables: std::env::vars_os().chain(around.env.iter().cloned()).collect(),
             folder: around.folder.clone().unwrap_or_else(here),
+            input: guests.input(nid),
             setup: Setup::default(),
         };
         let (kernel, state) = (guests.kernel.clone(), Rc::default());
-        GuestRank { rank: nid, kernel, task, slot, executable, state }
+        GuestRank { rank: nid, kernel, task, slot, pin: None, executable, state }
     }
 
     /// The same, with something to be done before its program begins.
     pub fn prepared(mut self, setup: Setup) -> GuestRank {
         self.task.setup = setup;
+        self
+    }
+
+    /// The same, with a card that has this interrupt pin.
+    pub fn with_pin(mut self, pin: Pin) -> GuestRank {
+        self.pin = Some(pin);
         self
     }
 
@@ -155,7 +173,7 @@ impl Software for GuestRank {
             }
         };
         host.memory().borrow_mut().set_guest(Box::new(Physical(guest.memory().clone())));
-        let line = Rc::<Line>::default();
+        let line = Rc::new(Line::of(self.pin.clone()));
         let raised = line.clone();
         host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
         let (slot, executable) = (self.slot.clone(), self.executable.clone());
@@ -243,6 +261,9 @@ impl Driven for Guest {
             act = Some(Guest::interrupt(self, now, Interrupt::Message(data)));
         }
         act.unwrap_or_else(|| Guest::interrupt(self, now, Interrupt::Line))
+    }
+    fn serves(&self) -> bool {
+        Guest::serves(self)
     }
     fn is_ready(&self) -> bool {
         Guest::is_ready(self)

@@ -1,11 +1,12 @@
 //! A guest's life on the timeline of its host's processor.
 
+use super::line::Line;
 use super::Slot;
 use des::{Duration, Time};
 use guest::{Act, Ending, Location};
-use host::{Cpu, Waker};
+use host::Cpu;
 use rank::Surroundings;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 /// Least time that a sleeping processor notices.
 const AT_ONCE: Duration = Duration(1);
@@ -24,30 +25,12 @@ pub(super) trait Driven {
     fn run(&mut self, now: u64) -> Act;
     fn answer(&mut self, now: u64, bytes: &[u8]) -> Act;
     fn interrupt(&mut self, now: u64) -> Act;
+    /// True if its kernel has been told of the line, and has not ended its handler.
+    fn serves(&self) -> bool;
     /// True if all is ready for its program.
     fn is_ready(&self) -> bool;
     /// Prints its program's output. The error continues a sentence that begins with the guest's name.
     fn pass_on(&mut self) -> Result<(), String>;
-}
-
-/// Interrupt line of the card, until the guest has been told.
-#[derive(Default)]
-pub(super) struct Line {
-    raised: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
-}
-
-impl Line {
-    pub fn set_waker(&self, waker: Waker) {
-        *self.waker.borrow_mut() = Some(waker);
-    }
-    /// The card interrupts.
-    pub fn rise(&self) {
-        self.raised.set(true);
-        if let Some(waker) = &*self.waker.borrow() {
-            waker.wake();
-        }
-    }
 }
 
 /// Driver of a guest.
@@ -126,7 +109,7 @@ impl<'a, G: Driven> Life<'a, G> {
             self.look = until.saturating_add(LOOK_NS);
         }
         loop {
-            if self.line.raised.take() {
+            if self.line.take(self.guest.serves()) {
                 let now = self.tick();
                 return Ok(self.guest.interrupt(now));
             }

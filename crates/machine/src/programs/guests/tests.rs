@@ -1,6 +1,7 @@
 //! Scripted guests on a host before a scripted card.
 
-use super::life::{Driven, Life, Line};
+use super::life::{Driven, Life};
+use super::line::{Line, Pin};
 use super::Slot;
 use des::{Duration, EventQueue, Time};
 use guest::{Act, Ending, Location, Space};
@@ -34,12 +35,16 @@ type Stores = Vec<(Time, u64, Vec<u8>)>;
 /// A guest that does one act after the other, and records what it is told.
 struct Scripted {
     acts: std::vec::IntoIter<Act>,
+    /// Acts after an interrupt until its handler has ended.
+    handler: usize,
+    serves: usize,
     told: Rc<RefCell<Told>>,
 }
 
 impl Scripted {
     fn next(&mut self, now: u64, what: impl Into<String>) -> Act {
         self.told.borrow_mut().push((now, what.into()));
+        self.serves = self.serves.saturating_sub(1);
         self.acts.next().unwrap()
     }
 }
@@ -55,7 +60,11 @@ impl Driven for Scripted {
         self.next(now, format!("{bytes:x?}"))
     }
     fn interrupt(&mut self, now: u64) -> Act {
+        self.serves = self.handler + 1;
         self.next(now, "interrupt")
+    }
+    fn serves(&self) -> bool {
+        self.serves > 0
     }
     fn is_ready(&self) -> bool {
         true
@@ -71,6 +80,7 @@ enum Due {
     Host(Event),
     Answer(u32),
     Interrupt,
+    Level(bool),
 }
 
 /// A card that answers each load 400.3 ns later with the address's low bytes, and keeps stores.
@@ -96,10 +106,21 @@ impl Ports for Board {
 /// Runs such a guest, with interrupts at these times: what it was told, the stores in the card, and its
 /// ending.
 fn live(acts: Vec<Act>, rises: &[u64]) -> (Told, Stores, Ending) {
+    let dues: Vec<_> = rises.iter().map(|at| (*at, Due::Interrupt)).collect();
+    live_with(acts, 0, &dues, None)
+}
+
+/// The same with handlers of so many acts, and a pin of the card's.
+fn live_with(
+    acts: Vec<Act>,
+    handler: usize,
+    dues: &[(u64, Due)],
+    pin: Option<Pin>,
+) -> (Told, Stores, Ending) {
     let mut host = Host::new(&COSTS);
     let (told, ending) = (Rc::<RefCell<_>>::default(), Rc::<RefCell<Option<Ending>>>::default());
-    let guest = Scripted { acts: acts.into_iter(), told: told.clone() };
-    let line = Rc::<Line>::default();
+    let guest = Scripted { acts: acts.into_iter(), handler, serves: 0, told: told.clone() };
+    let line = Rc::new(Line::of(pin.clone()));
     let raised = line.clone();
     host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
     let end = ending.clone();
@@ -110,13 +131,14 @@ fn live(acts: Vec<Act>, rises: &[u64]) -> (Told, Stores, Ending) {
         *end.borrow_mut() = Some(ended);
     });
     let mut board = Board { due: EventQueue::new(0), stores: Vec::new() };
-    rises.iter().for_each(|at| board.due.schedule(Time(*at), Due::Interrupt));
+    dues.iter().for_each(|(at, due)| board.due.schedule(Time(*at), *due));
     host.start(Time::ZERO, &mut board);
     while let Some((now, due)) = board.due.pop_before(Time::NEVER) {
         match due {
             Due::Host(event) => host.handle(now, event, &mut board),
             Due::Answer(word) => host.mmio_reply(now, word, &mut board),
             Due::Interrupt => host.interrupt(now, &mut board),
+            Due::Level(level) => pin.as_ref().expect("a pin").drive(level),
         }
     }
     let (told, ending) = (told.take(), ending.take().expect("it ends"));
@@ -197,4 +219,41 @@ fn stores_are_posted() {
     );
     let times: Vec<u64> = told.iter().map(|(now, _)| *now).collect();
     assert_eq!((times, ending), (vec![0, 30, 60, 120, 200], Ending::Exited(0)));
+}
+
+/// Rises of a pin, and the processor's view of them 1 ns later.
+fn rise(at: u64) -> [(u64, Due); 2] {
+    [(at, Due::Level(true)), (at + 1000, Due::Interrupt)]
+}
+
+/// A line that stays up interrupts again behind its handler; one that falls and rises while the handler runs
+/// does, too, once; one that falls before the handler ends does not.
+#[test]
+fn a_line_is_level_sensitive() {
+    let sleeps = |n: u64| (1..=n).map(|at| Act::Sleep(100 * at)).chain([end()]).collect();
+    let times = |acts: Vec<Act>, dues: &[(u64, Due)]| -> Vec<u64> {
+        let (told, ..) = live_with(acts, 1, dues, Some(Pin::default()));
+        told.iter().filter(|(_, what)| what == "interrupt").map(|(at, _)| *at).collect()
+    };
+    let fall = |at: u64| (at, Due::Level(false));
+    // The handler begins with the interrupt, and ends when the guest goes on the next time.
+    let stays = [&rise(50_000)[..], &[fall(450_000)]].concat();
+    assert_eq!(times(sleeps(9), &stays), [51, 200, 400]);
+    let again = [&rise(50_000)[..], &[fall(60_000)], &rise(70_000), &[fall(250_000)]].concat();
+    assert_eq!(times(sleeps(9), &again), [51, 200]);
+    let once = [&rise(50_000)[..], &[fall(60_000)]].concat();
+    assert_eq!(times(sleeps(9), &once), [51]);
+    // Fallen before the processor sees it.
+    let glitch = [&rise(50_000)[..], &[fall(50_500)]].concat();
+    assert_eq!(times(sleeps(9), &glitch), []);
+}
+
+/// A line that nobody takes down does not keep the guest from going on for ever.
+#[test]
+fn a_stuck_line_is_given_up_until_it_falls() {
+    let acts = (0..10_010).map(|_| Act::Sleep(1000)).chain([Act::Sleep(2000), end()]).collect();
+    let pin = Pin::default();
+    let (told, _, ending) = live_with(acts, 0, &rise(50_000), Some(pin));
+    let interrupts = told.iter().filter(|(_, what)| what == "interrupt").count();
+    assert_eq!((interrupts, ending), (10_000, Ending::Exited(0)));
 }
