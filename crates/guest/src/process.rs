@@ -78,12 +78,17 @@ pub struct Setup {
 /// Prefix of the names of guests' folders; the number of the process that made the folder follows.
 const PREFIX: &str = "sunstar-guest-";
 
+/// Beginning of the names of a process's folders. Guests find the name in what their kernel was told,
+/// and their memory depends on its length: it is as long in each run.
+fn prefix(process: u32) -> String {
+    format!("{PREFIX}{process:010}-")
+}
+
 /// A folder for one guest: in memory if possible, because each write of its program blocks the simulator.
 fn folder() -> io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     remove_abandoned(memory);
-    // Guests find the name in what their kernel was told: it is as long in each run.
-    let prefix = format!("{PREFIX}{:010}-", std::process::id());
+    let prefix = prefix(std::process::id());
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix(&prefix);
     builder.tempdir_in(memory).or_else(|_| builder.tempdir())
@@ -317,5 +322,19 @@ impl Task {
             options.push(device);
         }
         options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_have_names_of_one_length() {
+        assert_eq!(prefix(1).len(), prefix(u32::MAX).len());
+        let name = |folder: TempDir| folder.path().file_name().map(OsStr::len);
+        let own = folder().map(name).expect("a folder");
+        // The library adds six letters.
+        assert_eq!(own, Some(prefix(1).len() + 6));
     }
 }
