@@ -161,7 +161,7 @@ impl Drive {
         let done = if all_dirty {
             self.counts.hits += 1;
             there
-        } else if let Some(read) = self.from_segment(at, &sectors) {
+        } else if let Some(read) = self.in_segment(at, &sectors) {
             read.max(there)
         } else {
             self.counts.misses += 1;
@@ -174,7 +174,7 @@ impl Drive {
     }
 
     /// The time at which the tracks have given sectors that the cache has, or that the head comes to.
-    fn from_segment(&mut self, at: u64, sectors: &Range<u64>) -> Option<u64> {
+    fn in_segment(&mut self, at: u64, sectors: &Range<u64>) -> Option<u64> {
         let ahead = self.ahead();
         let place = self.segments.iter().position(|segment| {
             let to = if segment.runs { segment.limit } else { segment.end };
@@ -303,14 +303,11 @@ impl Drive {
         }
         let Some(first) = self.next_dirty() else { return };
         let start = start.max(self.dirty[&first].0);
-        let follows = |(place, (sector, (came, _))): &(u64, (&u64, &(u64, Box<[u8]>)))| {
-            **sector == first + place && *came <= start && *place < RUN_MAX
-        };
-        let sectors: Vec<(u64, Box<[u8]>)> = (0..)
-            .zip(self.dirty.range(first..))
-            .take_while(follows)
-            .map(|(_, (_, (came, data)))| (*came, data.clone()))
-            .collect();
+        let follows =
+            (0..).zip(self.dirty.range(first..)).take_while(|(place, (sector, entry))| {
+                **sector == first + place && entry.0 <= start && *place < RUN_MAX
+            });
+        let sectors: Vec<(u64, Box<[u8]>)> = follows.map(|(_, (_, entry))| entry.clone()).collect();
         let end = first + sectors.len() as u64;
         let pass = self.go(start, first..end, self.params.write_settle);
         let sectors = pass.times.into_iter().zip(sectors);

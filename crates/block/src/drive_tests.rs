@@ -87,6 +87,29 @@ fn a_write_is_quick_and_its_flush_is_not() {
     assert!(now > 300 * MS, "{now}");
 }
 
+#[test]
+fn sectors_come_to_their_track_one_after_the_other() {
+    const COUNT: u64 = 64;
+    let new = |cut: u64| {
+        let mut drives = array(1 << 20);
+        drives.set_power_cut(cut);
+        let written = drives.write(0, 0, &vec![1; (COUNT * SECTOR) as usize]).at;
+        let end = drives.flush(written).at;
+        // The first operation after that fails, so that its owner knows.
+        drives.flush(end.max(cut));
+        let mut data = vec![0; (COUNT * SECTOR) as usize];
+        drives.read(end.max(cut) + MS, 0, &mut data);
+        (end, data.iter().filter(|byte| **byte == 1).count() as u64 / SECTOR)
+    };
+    let (end, all) = new(u64::MAX / 2);
+    assert_eq!(all, COUNT);
+    // A track's 64 sectors take 64 / 1,100 of a revolution.
+    let took = COUNT * CAVIAR.revolution / CAVIAR.track_sectors[0];
+    let some: Vec<u64> = (0..=20).map(|step| new(end - took + took * step / 20).1).collect();
+    assert!(some.is_sorted() && some[0] <= 1 && some[20] == COUNT, "{some:?}");
+    assert!((30..34).contains(&some[10]), "{some:?}");
+}
+
 /// Writes, flushes, and what was flushed: contents of each sector that the array may have after each step.
 struct Script {
     ops: Vec<Op>,
