@@ -269,3 +269,27 @@ fn two_thousand_round_trips_have_one_hash() {
         assert_eq!(rounds(folder.path(), threads, true, 2000), one);
     }
 }
+
+/// An installed command finds what it builds the guests' kernel of.
+#[test]
+fn an_installed_command_can_build_the_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut make = Command::new("make");
+    make.args(["-o", "build", "install", "PREFIX=/usr"]).current_dir(root());
+    make.arg(format!("sunstar={}", env!("CARGO_BIN_EXE_sunstar")));
+    make.arg(format!("DESTDIR={}", folder.path().display()));
+    ended(&mut make).went_well();
+    let mut installed = Command::new(folder.path().join("usr/bin/sunstar"));
+    installed.args(["guest", "true"]).env_remove("SUNSTAR_ROOT").env("HOME", folder.path());
+    ended(&mut installed).said(2, &["there is no kernel for guests; build it"]);
+    // Without apt-get it has a sentence, and not that the script is missing.
+    let mut installed = Command::new(folder.path().join("usr/bin/sunstar"));
+    installed.args(["guest", "--prepare"]).env_remove("SUNSTAR_ROOT");
+    installed.env("HOME", folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+    let path = folder.path().join("bin");
+    std::fs::create_dir(&path).unwrap();
+    for tool in ["sh", "dirname", "cat", "mkdir", "sha256sum", "cut"] {
+        std::os::unix::fs::symlink(format!("/usr/bin/{tool}"), path.join(tool)).unwrap();
+    }
+    ended(installed.env("PATH", &path)).said(2, &["there is no apt-get (apt-get install gcc"]);
+}
