@@ -55,6 +55,8 @@ const SLOTS: u64 = 16;
 const DEPTH: u64 = 32;
 const COMMAND: u64 = 8 * COMMAND_WORDS as u64;
 const COMPLETION: u64 = 8 * COMPLETION_WORDS as u64;
+/// Looks for a message that no interrupt has told of.
+const LOOKS_MAX: u32 = 200;
 /// Times that a request is tried whose data are spoilt on their way.
 const TRIES: u32 = 4;
 /// Bytes of a request at most, from whoever writes to standard input.
@@ -198,8 +200,12 @@ impl<'a> Storage<'a> {
             }
         };
         let cpu = self.library.cpu();
+        let mut looks = 0;
         let there = loop {
-            let look = until.min(cpu.now() + self.disks.timeout);
+            // What has not come after so long was lost: the run may end as a deadlock.
+            looks += 1;
+            let patient = looks > LOOKS_MAX;
+            let look = if patient { until } else { until.min(cpu.now() + self.disks.timeout) };
             if sleep(look) {
                 break true;
             }
