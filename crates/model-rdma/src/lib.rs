@@ -260,9 +260,10 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let streams = Streams::default();
     let work = match &options.program {
         Program::Native(workload) => Work::Workload(*workload),
-        Program::Executables(_) => {
-            Work::Program(bench.start(), verbs::Shared::new(&settings, &bench.common.agent))
-        }
+        Program::Executables(_) => Work::Program(
+            Box::new(bench.start()),
+            verbs::Shared::new(&settings, &bench.common.agent),
+        ),
         Program::Builtin(_) | Program::Guests(_) => panic!("these are refused before"),
     };
     let mut machine =

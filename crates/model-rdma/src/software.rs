@@ -25,7 +25,7 @@ pub(super) enum Work {
     /// A workload of this model.
     Workload(Workload),
     /// A program, by verbs.
-    Program(Start, Shared),
+    Program(Box<Start>, Shared),
 }
 
 /// The software of a node with one rank, or none.

@@ -8,7 +8,7 @@ fn suite(arguments: &str) -> Ended {
 }
 
 /// Values of a column of a series, and its interrupts.
-fn column<'a>(study: &'a Value, title: &str, name: &str) -> (Vec<f64>, u64) {
+fn column(study: &Value, title: &str, name: &str) -> (Vec<f64>, u64) {
     let all = study["series"].as_array().unwrap();
     let series = all.iter().find(|series| series["title"] == title);
     let series = series.unwrap_or_else(|| panic!("no {title} in {study}"));
