@@ -8,6 +8,7 @@ mkdir m mnt tree
 cp "$2"/*.md tree
 nbdfuse m/disk "$uri" 2>why &
 fuse=$!
+# What is not mounted any more, or ends by a signal, is no failure here.
 leave() {
     umount mnt 2>why || true
     umount m 2>why || fusermount -u m 2>why || kill $fuse

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 /// Least value of a request that is no time: the guest sleeps for ever.
 const NEVER: u64 = i64::MAX as u64;
@@ -146,7 +147,7 @@ impl Guest {
     pub fn run(&mut self, now: u64) -> Act {
         assert!(matches!(self.state, State::Waits) && now >= self.now, "it sleeps until then");
         if let Some(typing) = self.typing.as_mut().filter(|_| self.ready) {
-            let Some(typed) = typing.attend(now) else {
+            let Some(typed) = typing.attend(now, Instant::now()) else {
                 return self.end(Ending::Killed(libc::SIGHUP));
             };
             if let Err(error) = self.process.type_in(&typed) {
