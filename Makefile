@@ -16,6 +16,8 @@ profile := $(firstword $(wildcard build/profile/*.profdata))
 tuned := -C profile-use=$(CURDIR)/$(profile) -C llvm-args=-no-pgo-warn-mismatch
 release := $(if $(profile),RUSTFLAGS="$$RUSTFLAGS $(tuned)") $(cargo)
 sunstar := target/release/sunstar
+# Pico-MPI's library is loaded into programs: it has no fixed addresses, and so a target folder of its own.
+pico := SUNSTAR_RELOCATION=pic $(cargo) rustc --quiet --release --target-dir build/pico --package pico --crate-type staticlib
 # Memory in huge pages. Tests do without: the allocator takes as long to compile as the largest crates.
 features := --features cli/jemalloc
 
@@ -64,6 +66,8 @@ parts: tools
 	@$(MAKE) --silent -C crates/rank/libportals BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libibverbs BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C linux/libdp BUILD=$(CURDIR)/build
+	@$(pico)
+	@$(MAKE) --silent -C linux/pico BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
 	@$(MAKE) --silent -C firmware/crossbar BUILD=$(CURDIR)/build/firmware/crossbar
 	@PATH="$$(cat build/toolchain):$$PATH" $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 const FIRMWARE: &str = "firmware/registers";
 
 /// Folders of `abi/` with layouts, and the folder of each one's file in another language than Rust.
-const LAYOUTS: [(&str, &[Foreign]); 6] = [
+const LAYOUTS: [(&str, &[Foreign]); 7] = [
     ("rank", &[Foreign::C("crates/rank/libmpi_abi/generated")]),
     ("seastar", &[Foreign::C("firmware/seastar/include"), Foreign::Registers(FIRMWARE)]),
     (
@@ -35,6 +35,7 @@ const LAYOUTS: [(&str, &[Foreign]); 6] = [
     ("myrinet", &[Foreign::C("firmware/lanai/include"), Foreign::Registers(FIRMWARE)]),
     ("console", &[Foreign::C("firmware/crossbar/include"), Foreign::Registers(FIRMWARE)]),
     ("offload", &[Foreign::C("firmware/offload/include"), Foreign::Registers(FIRMWARE)]),
+    ("pico", &[]),
 ];
 
 /// A language other than Rust, and the folder of its file.

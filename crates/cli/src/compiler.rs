@@ -166,16 +166,31 @@ pub fn compile(
     compiled(&mut command(root, language, &arguments)?, source).map(|()| program)
 }
 
-/// Headers of programs that call MPI, Portals or verbs.
-const INTERFACES: [&str; 3] = ["mpi.h", "portals3.h", "infiniband/verbs.h"];
+/// Interface to the network that a source calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// MPI.
+    Mpi,
+    /// Portals or verbs.
+    Others,
+    /// That of its node's system, or none.
+    Node,
+}
 
-/// True if a source may be meant for a Linux guest: it is C or C++, and includes none of those itself.
-pub fn suits_guests(language: Language, source: &Path) -> bool {
+/// The interface that a source calls, by the headers that it includes itself; of Fortran it is MPI.
+pub fn interface(language: Language, source: &Path) -> Interface {
     let text = std::fs::read(source).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let mut includes = text.lines().filter(|line| line.trim_start().starts_with('#'));
-    language != Language::Fortran
-        && !includes.any(|line| INTERFACES.iter().any(|header| line.contains(header)))
+    let includes = |header: &str| {
+        let mut lines = text.lines().filter(|line| line.trim_start().starts_with('#'));
+        lines.any(|line| line.contains(header))
+    };
+    match language {
+        _ if includes("portals3.h") || includes("infiniband/verbs.h") => Interface::Others,
+        Language::Fortran => Interface::Mpi,
+        _ if includes("mpi.h") => Interface::Mpi,
+        _ => Interface::Node,
+    }
 }
 
 /// Compiles `source` into `folder` for a Linux guest: with dp.h and libdp.

@@ -1,10 +1,11 @@
 //! The program to run: its file, and its compilation if it is source.
 
 use crate::args::Part;
-use crate::compiler::{self, Language};
+use crate::compiler::{self, Interface, Language};
 use crate::guest;
 use crate::root::Root;
 use crate::usage_error::UsageError;
+use machine::models::Model;
 use machine::programs::guests::{Guests, Input};
 use machine::{Executable, Program};
 use models::MODELS;
@@ -87,10 +88,12 @@ pub fn guests(
 }
 
 /// Files for what the user named, if all of it can run in guests: sources are compiled into `folder`. None if
-/// something is source that calls MPI, Portals or verbs, or is a workload without a file.
+/// something is source that calls what guests of this model have no library for, or is a workload without a
+/// file.
 pub fn for_guests(
     root: &Root,
     parts: &[Part],
+    model: &Model,
     folder: &Path,
 ) -> Result<Option<Vec<PathBuf>>, UsageError> {
     let mut files = Vec::new();
@@ -104,12 +107,15 @@ pub fn for_guests(
             continue;
         };
         let source = located(named)?;
-        if !compiler::suits_guests(language, &source) {
-            return Ok(None);
-        }
         let folder = folder.join(format!("guest-{number}"));
         std::fs::create_dir(&folder).map_err(|why| UsageError::with_file("make", &folder, why))?;
-        files.push(compiler::compile_for_guests(root, language, &source, &folder)?);
+        files.push(match compiler::interface(language, &source) {
+            Interface::Node => compiler::compile_for_guests(root, language, &source, &folder)?,
+            Interface::Mpi if model.guest_mpi.is_some() => {
+                compiler::compile(root, language, &source, &folder)?
+            }
+            _ => return Ok(None),
+        });
     }
     Ok(Some(files))
 }

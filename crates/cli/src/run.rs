@@ -102,7 +102,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let (surroundings, labels) = surroundings(options, &notes)?;
     let parts = options.parts();
     let in_guests = match parameters.model().guests {
-        true => program::for_guests(root, &parts, folder.path())?,
+        true => program::for_guests(root, &parts, parameters.model(), folder.path())?,
         false => None,
     };
     let program = match in_guests {

@@ -45,6 +45,9 @@ pub struct Model {
     pub verbs: bool,
     /// True if its cards are PCI devices for Linux guests.
     pub guests: bool,
+    /// Folder, below that of the libraries, of the MPI library that programs in such guests load; none if
+    /// there is none.
+    pub guest_mpi: Option<&'static str>,
     /// Workloads over an interface that only it has.
     pub workloads: &'static [native::WorkloadKind],
     /// Number of nodes of a machine for so many ranks.
@@ -81,6 +84,7 @@ impl Model {
             collectives: false,
             verbs: false,
             guests: false,
+            guest_mpi: None,
             workloads: &[],
             nodes: bench::nodes_needed,
             check: bench::check_hosts,

@@ -78,6 +78,7 @@ pub static MODEL: Model = Model {
     queues: QUEUES,
     cables: true,
     guests: true,
+    guest_mpi: Some("pico"),
     workloads: WORKLOADS,
     nodes,
     check,

@@ -31,6 +31,11 @@ pub trait Transport {
     /// The node on which a rank of the world runs.
     fn node_of(&self, rank: u32) -> u32;
 
+    /// The name of a node, by a rank on it.
+    fn node_name(&self, rank: u32) -> String {
+        format!("nid{:05}", self.node_of(rank))
+    }
+
     /// Starts sending. True if the bytes may be used again already: then nothing more is heard of `id`.
     fn send(
         &mut self,

@@ -51,6 +51,7 @@ mod names;
 mod network;
 mod parts;
 mod pcap;
+mod pico;
 mod portals;
 mod profile;
 mod programs;

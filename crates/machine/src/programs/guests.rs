@@ -59,14 +59,18 @@ pub struct Guests {
 }
 
 impl Guests {
-    /// Program of a rank.
-    fn executable(&self, rank: u32) -> &Executable {
+    /// Number of a rank's program.
+    fn part_of(&self, rank: u32) -> usize {
         let mut ranks = 0;
-        let own = |executable: &&Executable| {
+        let own = |executable: &Executable| {
             ranks += executable.ranks;
             rank < ranks
         };
-        self.executables.iter().find(own).expect("each rank has a program")
+        self.executables.iter().position(own).expect("each rank has a program")
+    }
+    /// Program of a rank.
+    fn executable(&self, rank: u32) -> &Executable {
+        &self.executables[self.part_of(rank)]
     }
     /// Standard input of a rank.
     fn input(&self, rank: u32) -> Input {
@@ -88,6 +92,33 @@ fn costs(p: &Parameters) -> Costs {
         clock: ns(p.duration("rank.clock_read")),
     }
 }
+
+/// Environment of a rank's program, which has `own` variables. If there is an MPI library for guests, it is
+/// found before others, and learns from PMI's names which rank it is.
+fn variables(
+    bench: &Bench<'_>,
+    guests: &Guests,
+    rank: u32,
+    own: &[(OsString, OsString)],
+) -> Vec<(OsString, OsString)> {
+    let all = std::env::vars_os().chain(own.iter().cloned());
+    let Some(folder) = bench.options.parameters.model().guest_mpi else { return all.collect() };
+    let (paths, mut all): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name == LIBRARIES);
+    let mut path = bench.options.library.join(folder).into_os_string();
+    for (_, given) in paths {
+        path.push(":");
+        path.push(given);
+    }
+    all.push((LIBRARIES.into(), path));
+    let part = guests.part_of(rank) as u32;
+    for (name, number) in [("PMI_RANK", rank), ("PMI_SIZE", bench.nodes), ("PMI_APPNUM", part)] {
+        all.push((name.into(), number.to_string().into()));
+    }
+    all
+}
+
+/// Name of the variable with the folders in which libraries are looked for first.
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
 /// A node's only rank: a guest.
 pub struct GuestRank {
@@ -126,7 +157,7 @@ impl GuestRank {
             begins: bench.common.launch.0.div_ceil(1000),
             device: true,
             arguments,
-            variables: std::env::vars_os().chain(around.env.iter().cloned()).collect(),
+            variables: variables(bench, guests, nid, &around.env),
             folder: around.folder.clone().unwrap_or_else(here),
             input: guests.input(nid),
             setup: Setup::default(),

@@ -43,7 +43,7 @@ pub(super) fn finalize(mpi: &mut Process, _: &[u64]) -> Answer {
 }
 
 pub(super) fn get_processor_name(mpi: &mut Process, args: &[u64]) -> Answer {
-    let name = format!("nid{:05}", mpi.p2p.transport.node_of(mpi.world().rank));
+    let name = mpi.p2p.transport.node_name(mpi.world().rank);
     mpi.put_string(args[0], args[1], name)
 }
 

@@ -55,6 +55,10 @@ impl Transport for Watched {
         self.transport.node_of(rank)
     }
 
+    fn node_name(&self, rank: u32) -> String {
+        self.transport.node_name(rank)
+    }
+
     fn send(
         &mut self,
         local: &mut Local,
