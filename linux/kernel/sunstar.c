@@ -7,6 +7,9 @@
  * (`charge`), with a cost in ns from the machine file (`sunstar.syscall=100` on the kernel's command line).
  * Where time may pass, what has come together is waited for (`pay`): before a process goes on, before the
  * processor sleeps, before each access to a device, and when the clock is read.
+ *
+ * The time-stamp counter that processes see counts nanoseconds since the boot; reading it takes as long as
+ * reading the clock.
  */
 #include <linux/delay.h>
 #include <linux/kernel.h>
@@ -14,7 +17,10 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/time-internal.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
 #include <linux/sunstar.h>
+#include <sysdep/ptrace.h>
 
 static unsigned int syscall, interrupt, context_switch, packet, copied_kb, clock = 1;
 module_param(syscall, uint, 0444);
@@ -57,6 +63,49 @@ unsigned long sunstar_clock(void)
 	debt_ps -= ns * 1000ull;
 	/* A clock that stands still would keep loops that wait by it from ever ending. */
 	return ns + max(clock, 1u);
+}
+
+/* The fault of an instruction that may not be executed (Intel's manual, volume 3, table 6-1). */
+#define GENERAL_PROTECTION 13
+
+/* Reads what a process has executed: the processor's own doing, which is free. */
+static bool fetch(unsigned char *to, unsigned long at, unsigned long bytes)
+{
+	unsigned long long debt = debt_ps;
+	bool there;
+
+	pagefault_disable();
+	there = !copy_from_user(to, (const void __user *)at, bytes);
+	pagefault_enable();
+	debt_ps = debt;
+	return there;
+}
+
+bool sunstar_counter(struct uml_pt_regs *regs)
+{
+	const unsigned char rdtsc[] = { 0x0f, 0x31 }, rdtscp[] = { 0x0f, 0x01, 0xf9 };
+	unsigned char code[3] = {};
+	unsigned long at = UPT_IP(regs), length, now;
+
+	if (regs->faultinfo.trap_no != GENERAL_PROTECTION)
+		return false;
+	/* The shorter one may be the last of its page. */
+	if (!fetch(code, at, sizeof(code)) && !fetch(code, at, sizeof(rdtsc)))
+		return false;
+	if (!memcmp(code, rdtsc, sizeof(rdtsc))) {
+		length = sizeof(rdtsc);
+	} else if (!memcmp(code, rdtscp, sizeof(rdtscp))) {
+		length = sizeof(rdtscp);
+		/* The number of the processor. */
+		regs->gp[HOST_CX] = 0;
+	} else {
+		return false;
+	}
+	now = ktime_get_raw_ns();
+	regs->gp[HOST_AX] = (u32)now;
+	regs->gp[HOST_DX] = now >> 32;
+	regs->gp[HOST_IP] += length;
+	return true;
 }
 
 /* The C library's; the kernel is a program of it. */

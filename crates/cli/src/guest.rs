@@ -86,8 +86,10 @@ fn on_machine(root: &Root, machine: &str, options: &GuestOptions) -> Result<u8, 
     }
     let of = MachineOptions { machine: machine.into(), overrides: options.overrides.clone() };
     if !machines::chosen(root, &of)?.model().guests {
-        let why = "runs no Linux guests; amata, ethernet and bell do";
-        return Err(UsageError(format!("machine {machine} {why}")));
+        let those = machines::with_guests(root)?.join(", ");
+        return Err(UsageError(format!(
+            "machine {machine} runs no Linux guests; these do: {those}"
+        )));
     }
     let mut words: Vec<OsString> = ["sunstar", "run", "-q", "-m", machine].map(Into::into).into();
     words.extend(["--seed".into(), options.seed.to_string().into()]);

@@ -73,6 +73,17 @@ fn names(root: &Root) -> Result<Vec<String>, UsageError> {
     Ok(names)
 }
 
+/// Names of those of Sunstar's own machines that run Linux guests.
+pub fn with_guests(root: &Root) -> Result<Vec<String>, UsageError> {
+    let mut found = Vec::new();
+    for name in names(root)? {
+        if load(root, &name)?.model().guests {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
 fn list(root: &Root, terminal: &Terminal) -> Result<String, UsageError> {
     let mut text = String::new();
     for name in names(root)? {
