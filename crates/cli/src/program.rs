@@ -110,7 +110,10 @@ pub fn for_guests(
         let folder = folder.join(format!("guest-{number}"));
         std::fs::create_dir(&folder).map_err(|why| UsageError::with_file("make", &folder, why))?;
         files.push(match compiler::interface(language, &source) {
-            Interface::Node => compiler::compile_for_guests(root, language, &source, &folder)?,
+            Interface::Node => {
+                let place = (&*folder, model.guest_mpi);
+                compiler::compile_for_guests(root, language, &source, place)?
+            }
             Interface::Mpi if model.guest_mpi.is_some() => {
                 compiler::compile(root, language, &source, &folder)?
             }

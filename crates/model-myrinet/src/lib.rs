@@ -21,7 +21,7 @@
 //! | `driver` | what the host does to the card |
 //! | `workloads` | the packets that it sends |
 //!
-//! There is no Portals and no MPI: who names another program is told so.
+//! There is no Portals, and MPI only in guests (`crates/pico`): who names another program is told so.
 
 #![forbid(unsafe_code)]
 
