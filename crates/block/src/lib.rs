@@ -9,6 +9,7 @@
 //! ```
 //!
 //! A message in a queue tells by a pending flag that it is new ([`Command::emit`]), or head and tail do it.
+//! Losses are found out, and sent again, by [`Notice`]s.
 
 #![forbid(unsafe_code)]
 
@@ -20,12 +21,14 @@ mod drive_tests;
 mod frame;
 mod geometry;
 mod message;
+mod notice;
 
 pub use association::{Association, ASSOCIATION_BYTES};
 pub use disks::{Array, DiskKind, Done, DISKS, STRIPE};
 pub use drive::{DriveCounts, DriveParams};
 pub use frame::{Answer, Ask, ANSWER_BYTES, ASK_BYTES};
-pub use message::{sum, Command, Completion, Operation, COMMAND_WORDS, COMPLETION_WORDS};
+pub use message::{is_whole, sum, Command, Completion, Operation, COMMAND_WORDS, COMPLETION_WORDS};
+pub use notice::{Notice, NOTICE_BYTES};
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;

@@ -18,6 +18,8 @@ pub enum Operation {
     Zero,
     /// The association ends.
     End,
+    /// Time passes, so many picoseconds as a request has length: in streams of requests only.
+    Pass,
 }
 
 impl Operation {
@@ -27,8 +29,8 @@ impl Operation {
     }
     /// That of a number.
     pub fn of(number: u64) -> Option<Operation> {
-        let all =
-            [Operation::Read, Operation::Write, Operation::Flush, Operation::Zero, Operation::End];
+        use Operation::{End, Flush, Pass, Read, Write, Zero};
+        let all = [Read, Write, Flush, Zero, End, Pass];
         all.into_iter().find(|operation| operation.number() == number)
     }
 }
@@ -49,13 +51,14 @@ pub struct Command {
 }
 
 impl Command {
-    /// Its words. The last is the pending flag: which turn of the queue it is of, never 0.
-    pub fn emit(&self, turn: u64) -> [u64; COMMAND_WORDS] {
-        [self.operation.number(), self.slot, self.sector, self.sectors, self.sum.into(), 0, 0, turn]
+    /// Its words. The last is the pending flag: which turn of the queue it is of, never 0, and a sum.
+    pub fn emit(&self, turn: u32) -> [u64; COMMAND_WORDS] {
+        let (operation, sum) = (self.operation.number(), self.sum.into());
+        flagged([operation, self.slot, self.sector, self.sectors, sum, 0, 0, 0], turn)
     }
     /// The command of such words; none if they are none.
     pub fn parse(words: &[u64; COMMAND_WORDS]) -> Option<Command> {
-        let operation = Operation::of(words[0])?;
+        let operation = Operation::of(words[0]).filter(|one| *one != Operation::Pass)?;
         let [_, slot, sector, sectors, sum, ..] = *words;
         Some(Command { operation, slot, sector, sectors, sum: sum as u32 })
     }
@@ -77,10 +80,30 @@ pub fn sum(data: &[u8]) -> u32 {
     crc32fast::hash(data)
 }
 
+/// A message whose last word becomes its flag: the turn, below a sum of all that stands before.
+fn flagged<const WORDS: usize>(mut words: [u64; WORDS], turn: u32) -> [u64; WORDS] {
+    words[WORDS - 1] = turn.into();
+    words[WORDS - 1] |= u64::from(sum_of(&words)) << 32;
+    words
+}
+
+fn sum_of(words: &[u64]) -> u32 {
+    let (last, rest) = words.split_last().expect("a message has words");
+    let turn = last & u64::from(u32::MAX);
+    let bytes: Vec<u8> = rest.iter().chain([&turn]).flat_map(|word| word.to_le_bytes()).collect();
+    sum(&bytes)
+}
+
+/// True if a message's words are as they were made, down to the last bit.
+pub fn is_whole(words: &[u64]) -> bool {
+    words.last().is_some_and(|flag| (flag >> 32) as u32 == sum_of(words))
+}
+
 impl Completion {
     /// Its words, with the pending flag.
-    pub fn emit(&self, turn: u64) -> [u64; COMPLETION_WORDS] {
-        [u64::from(self.sum) << 32 | self.slot << 1 | u64::from(self.failed), turn]
+    pub fn emit(&self, turn: u32) -> [u64; COMPLETION_WORDS] {
+        let first = u64::from(self.sum) << 32 | self.slot << 1 | u64::from(self.failed);
+        flagged([first, 0], turn)
     }
     /// The completion of such words.
     pub fn parse(words: &[u64; COMPLETION_WORDS]) -> Completion {
@@ -103,7 +126,24 @@ mod tests {
             assert_eq!(Command::parse(&command.emit(9)), Some(command));
         }
         assert_eq!(Command::parse(&[9; COMMAND_WORDS]), None);
+        assert_eq!(Command::parse(&[5; COMMAND_WORDS]), None, "no command lets time pass");
         let completion = Completion { slot: 7, failed: true, sum: 0x8000_0001 };
         assert_eq!(Completion::parse(&completion.emit(1)), completion);
+        assert_eq!(completion.emit(5)[1] as u32, 5, "the flag is told by its turn");
+    }
+
+    #[test]
+    fn every_turned_bit_of_a_message_is_seen() {
+        let command =
+            Command { operation: Operation::Write, slot: 3, sector: 77, sectors: 8, sum: 9 };
+        let completion = Completion { slot: 3, failed: false, sum: 9 };
+        for words in [&command.emit(4)[..], &completion.emit(4)] {
+            assert!(is_whole(words));
+            for bit in 0..64 * words.len() {
+                let mut spoilt = words.to_vec();
+                spoilt[bit / 64] ^= 1 << (bit % 64);
+                assert!(!is_whole(&spoilt), "bit {bit}");
+            }
+        }
     }
 }

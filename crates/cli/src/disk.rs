@@ -31,9 +31,36 @@ pub struct DiskOptions {
     /// Write every request to FILE, as `sunstar run builtin:disk < FILE` takes it again
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Give the command of --run clocks that tell simulated time, which moves while all of its threads wait;
+    /// it must be one program that starts no others
+    #[arg(long, requires = "run")]
+    pub clocked: bool,
     /// Tell heads and tails of queues by writes of their own, in place of pending flags in messages
     #[arg(long)]
     pub tails: bool,
+}
+
+#[cfg(target_arch = "x86_64")]
+mod calls;
+#[cfg(target_arch = "x86_64")]
+mod client;
+#[cfg(target_arch = "x86_64")]
+mod clocked;
+#[cfg(target_arch = "x86_64")]
+mod tracee;
+
+/// Elsewhere nobody has made it yet.
+#[cfg(not(target_arch = "x86_64"))]
+mod clocked {
+    use super::*;
+    pub fn run(
+        _: &str,
+        _: &Path,
+        _: (UnixListener, Export),
+        _: &Mutex<Disk>,
+    ) -> Result<u8, UsageError> {
+        Err(UsageError("--clocked works on x86-64 only; leave it out".into()))
+    }
 }
 
 /// Bytes of a request at most.
@@ -97,6 +124,18 @@ impl Disk {
         Ok(Ok(back))
     }
 
+    /// Simulated time passes between requests: so many picoseconds.
+    fn pass(&mut self, time: u64) -> std::io::Result<()> {
+        if time > 0 {
+            let ask = Ask { operation: Operation::Pass, offset: 0, length: time };
+            let (requests, took) = (self.requests, self.took);
+            let passed = self.carry_out(&ask, &[])?;
+            (self.requests, self.took) = (requests, took);
+            passed.map_err(|_| std::io::Error::other("time does not pass"))?;
+        }
+        Ok(())
+    }
+
     /// Ends the run; its exit status.
     fn end(&mut self) -> Result<u8, UsageError> {
         drop(self.asks.take());
@@ -115,19 +154,27 @@ pub fn disk(options: &DiskOptions) -> Result<u8, UsageError> {
     let listener = UnixListener::bind(socket)
         .map_err(|why| UsageError::with_file("listen on", socket, why))?;
     let export = Export { size: options.size, block: SECTOR as u32, most: MOST };
-    let served = {
-        let disk = disk.clone();
-        std::thread::spawn(move || accept(&listener, export, &disk))
-    };
-    let code = match &options.run {
-        Some(command) => run(command, socket)?,
-        None => {
-            console::say(&format!("serving {}", uri(socket)));
-            u8::from(served.join().is_err())
+    let ended = match &options.run {
+        Some(command) if options.clocked => {
+            clocked::run(command, socket, (listener, export), &disk)
+        }
+        command => {
+            let served = {
+                let disk = disk.clone();
+                std::thread::spawn(move || accept(&listener, export, &disk))
+            };
+            match command {
+                Some(command) => run(command, socket),
+                None => {
+                    console::say(&format!("serving {}", uri(socket)));
+                    Ok(u8::from(served.join().is_err()))
+                }
+            }
         }
     };
     // Nobody else has made it.
     let _ = std::fs::remove_file(socket);
+    let code = ended?;
     let mut disk = lock(&disk);
     let ended = disk.end()?;
     let (requests, us) = (disk.requests, disk.took as f64 / 1e6);

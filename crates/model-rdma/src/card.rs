@@ -9,7 +9,7 @@ use super::tally::Tally;
 use super::trail::{Pins, Trail};
 use super::wiretap::Wiretap;
 use ::rdma::Account;
-use ::rdma::Arrival;
+use ::rdma::{Arrival, HostCounters, LinkCounters};
 use abi::forth::mark;
 use abi::MessageId;
 use des::{Duration, Time};
@@ -68,6 +68,8 @@ pub(super) struct Card {
     tap: Option<Box<Wiretap>>,
     /// Faults of the lanes, on request.
     faults: Option<Box<Lanes>>,
+    /// Counts from before the last reset of the card.
+    before: (HostCounters, LinkCounters),
     /// Packets of which words may still stand in the bridge.
     unjudged: VecDeque<Arrival>,
 }
@@ -110,6 +112,7 @@ impl Card {
             trail: shared.2,
             tap: None,
             faults: None,
+            before: Default::default(),
             unjudged: VecDeque::new(),
         }
     }
@@ -152,6 +155,9 @@ impl Card {
     /// will send any more.
     #[cold]
     fn starve(&mut self, now: Time, ports: &mut Ports<Card>) {
+        if self.tally.recovers.get() {
+            return;
+        }
         let words = |flow| self.nic.outstanding(flow);
         let flows = (0..abi::forth::FLOWS as u8).filter(|flow| words(*flow) > 0);
         let told: Vec<_> =
@@ -190,7 +196,16 @@ impl Card {
 
     // ---- the bus -----------------------------------------------------------------------------------------
 
+    /// Counters of the card, from the launch on.
+    fn totals(&self) -> (HostCounters, LinkCounters) {
+        let (host, link) = &self.before;
+        (self.nic.host_counters().plus(host), self.nic.link_counters().plus(link))
+    }
+
     fn bus_edge(&mut self, now: Time, ports: &mut Ports<Card>) {
+        if self.tally.resetting.take() {
+            self.before = self.totals();
+        }
         let mut pins = Pins::of(&mut self.nic, notify_addr(self.nid));
         let cycle = self.bus.cycle(&mut pins);
         pins.tell(now, &self.trail);
@@ -351,8 +366,8 @@ impl Nic for Card {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let (bus, host) = (self.bus.counters(), self.nic.host_counters());
-        let link = self.nic.link_counters();
+        let bus = self.bus.counters();
+        let (host, link) = self.totals();
         let flows = 0..abi::forth::FLOWS as u8;
         let mut counters = vec![
             ("pcix.cycles", bus.cycles),

@@ -7,7 +7,7 @@ use super::tally::add;
 use ::rdma::RemoteWrite;
 use abi::forth::{control, Descriptor, QUEUE_SIZE, WORDS_MAX};
 use abi::MessageId;
-use des::Time;
+use des::{Duration, Time};
 use host::Cpu;
 use machine::instruments::calls::{Calls, Function};
 use machine::instruments::message_trace::Waypoint;
@@ -135,6 +135,10 @@ pub(super) struct Library {
     /// Descriptors that asked for a notification, by their number, oldest first.
     asked: std::cell::RefCell<VecDeque<u64>>,
     notified: Cell<u64>,
+    /// Longest wait for a free handle, if what the card takes for good is noticed by someone.
+    patience: Cell<Option<Duration>>,
+    /// It was longer: the card is stuck, and gets nothing until it has begun anew.
+    stuck: Cell<bool>,
     /// Page out of which doorbells are rung: a word for each ring under way.
     bells: u64,
     rings: Cell<u64>,
@@ -157,6 +161,8 @@ impl Library {
             freed: Cell::new(0),
             asked: Default::default(),
             notified: Cell::new(0),
+            patience: Cell::default(),
+            stuck: Cell::default(),
             bells,
             rings: Cell::new(0),
             mapped: Default::default(),
@@ -279,13 +285,17 @@ impl Library {
         flags: u32,
     ) {
         let costs = self.module.costs;
-        while self.posted.get() - self.freed.get() >= costs.handles {
+        let (handles, every) = self.limits();
+        while self.posted.get() - self.freed.get() >= handles && !self.stuck.get() {
             self.reclaim();
+        }
+        if self.stuck.get() {
+            return self.module.trail.gives_up(id);
         }
         self.cpu.spend(costs.post);
         let number = self.posted.get();
         self.posted.set(number + 1);
-        let notify = (number + 1) % costs.notify == 0 || flags & control::NOTIFY != 0;
+        let notify = (number + 1) % every == 0 || flags & control::NOTIFY != 0;
         if notify {
             self.asked.borrow_mut().push_back(number);
         }
@@ -341,7 +351,10 @@ impl Library {
         self.flush();
         let addr = self.module.notify_addr();
         let known = self.notified.get();
-        self.poll(addr, |count| count != known);
+        let until = self.patience.get().map_or(Time::NEVER, |most| self.cpu.now() + most);
+        if !self.poll_until(addr, |count| count != known, until) {
+            return self.stuck.set(true);
+        }
         self.calls.awaited_interface(self.cpu.now());
         self.look_at_notifications();
     }
@@ -367,7 +380,7 @@ impl Library {
     /// Waits for the last notifications: the process ends.
     pub fn finish(&self) {
         self.in_call(function::FINISH, || {
-            while !self.asked.borrow().is_empty() {
+            while !self.asked.borrow().is_empty() && !self.stuck.get() {
                 self.reclaim();
             }
         });
@@ -397,13 +410,20 @@ impl Library {
 
     /// Spins until the word at physical address `addr` is as wanted.
     fn poll(&self, addr: u64, wanted: impl Fn(u64) -> bool) {
+        self.poll_until(addr, wanted, Time::NEVER);
+    }
+    /// The same, until a time at most; true if it is as wanted.
+    fn poll_until(&self, addr: u64, wanted: impl Fn(u64) -> bool, until: Time) -> bool {
         self.module.watch.set(addr..addr + 8);
         self.module.tally.polls(Some(self.cpu.waker()));
-        while !wanted(word(self.cpu.memory(), addr)) {
-            self.cpu.wait(self.cpu.costs().poll_period);
+        let mut there = wanted(word(self.cpu.memory(), addr));
+        while !there && self.cpu.now() < until {
+            self.cpu.wait_until(self.cpu.costs().poll_period, until);
+            there = wanted(word(self.cpu.memory(), addr));
         }
         self.module.watch.clear();
         self.module.tally.polls(None);
+        there
     }
 
     /// Sleeps until `done` of the counts that senders have rung with.

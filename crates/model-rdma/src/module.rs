@@ -17,6 +17,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+mod restart;
+
 /// Bits of the command register: memory, bus master, parity.
 const COMMAND: u32 = 1 << 1 | 1 << 2 | 1 << 6;
 
@@ -24,6 +26,8 @@ const COMMAND: u32 = 1 << 1 | 1 << 2 | 1 << 6;
 pub(super) struct Module {
     pub nid: u32,
     nodes: u32,
+    /// There is a crossbar between the cards.
+    crossed: bool,
     pub costs: Costs,
     pub disks: Disks,
     pub network: Arc<Network>,
@@ -31,10 +35,16 @@ pub(super) struct Module {
     pub lanes_hz: u64,
     second_look: bool,
     flow_words: u16,
+    /// Descriptors with which the card's queue still takes another.
+    pub queue_room: u64,
     /// Pages that handles can be bound to; 0: descriptors have physical addresses.
     bindings: u16,
     /// Bindings made so far. The first are those of the other nodes' doorbells, in their order.
     bound: Cell<u32>,
+    /// Numbers and words of them, as the card was told.
+    bindings_set: RefCell<Vec<(u32, u64)>>,
+    /// Bits of CONTROL beside those that every card works with.
+    control: Cell<u32>,
     pub tally: Rc<Tally>,
     pub trail: Rc<Trail>,
     pub watch: Rc<Watch>,
@@ -48,7 +58,7 @@ pub(super) struct Module {
     /// Time at which it has seen the first ring of each sender.
     first: RefCell<Vec<Option<Time>>>,
     sleeper: RefCell<Option<Waker>>,
-    /// A word in memory for which a process sleeps: who writes it, its address, and its value then.
+    /// A pending flag for which a process sleeps: who writes it, its address, and its turn then.
     expected: Cell<Option<(u32, u64, u64)>>,
     pub ready: Cell<bool>,
 }
@@ -84,14 +94,18 @@ impl Module {
         Module {
             nid,
             nodes: settings.nodes,
+            crossed: settings.crossbar.is_some(),
             costs: settings.costs,
             disks: settings.disks,
             network: settings.network.clone(),
             lanes_hz: settings.lanes_clock(nid).hz(),
             second_look: settings.bugs.second_look(nid, settings),
             flow_words: settings.flow_words(),
+            queue_room: u64::from(settings.nic(nid).queue_depth).saturating_sub(5).max(1),
             bindings: settings.bindings(),
             bound: Cell::new(settings.nodes),
+            bindings_set: RefCell::default(),
+            control: Cell::default(),
             tally,
             trail,
             watch,
@@ -134,11 +148,7 @@ impl Module {
         cpu.mmio_write(CONFIG + u32::from(config::BAR0), &REGION.to_le_bytes());
         cpu.mmio_write(CONFIG + u32::from(config::COMMAND), &COMMAND.to_le_bytes()[..2]);
         self.pin(cpu, OWN_PAGES);
-        self.set(cpu, register::NOTIFY, self.notify_addr());
-        for flow in (0..self.nodes).filter(|flow| *flow != self.nid) {
-            self.set(cpu, table::LIMITS + 8 * flow, self.flow_words.into());
-        }
-        self.set(cpu, register::INTERRUPT, 1);
+        self.set_up(cpu);
         let mut on = control_bit::SEND | control_bit::RECEIVE;
         if self.bindings > 0 {
             on |= control_bit::HANDLES;
@@ -146,6 +156,7 @@ impl Module {
                 self.set_binding(cpu, node, node, DOORBELLS_PAGE);
             }
         }
+        self.control.set(on);
         self.set(cpu, register::CONTROL, on.into());
         // A read comes back behind all that was posted before.
         let control = cpu.mmio_read(REGION + register::CONTROL);
@@ -153,6 +164,14 @@ impl Module {
             cpu.fault(format_args!("the card has not started: its CONTROL is {control:#x}"));
         }
         self.ready.set(true);
+    }
+
+    fn set_up(&self, cpu: &Cpu) {
+        self.set(cpu, register::NOTIFY, self.notify_addr());
+        for flow in (0..self.nodes).filter(|flow| *flow != self.nid) {
+            self.set(cpu, table::LIMITS + 8 * flow, self.flow_words.into());
+        }
+        self.set(cpu, register::INTERRUPT, 1);
     }
 
     /// Binds `pages` of another node's to handles for a process here; gives the number of the first binding,
@@ -179,6 +198,7 @@ impl Module {
     fn set_binding(&self, cpu: &Cpu, number: u32, node: u32, page: u64) {
         assert!(number < self.bindings.into(), "workloads are held to what there is");
         let word = table::Bindings(frame(node, page)).with_flow(node as u8).with_valid(true);
+        self.bindings_set.borrow_mut().push((number, word.0));
         self.set(cpu, table::BINDINGS + 8 * number, word.0);
     }
 
@@ -239,7 +259,7 @@ impl Module {
         }
         if let Some((sender, addr, value)) = self.expected.get() {
             cpu.spend(self.costs.doorbell);
-            if word(cpu.memory(), addr) == value {
+            if is_flag(word(cpu.memory(), addr), value) {
                 rung = true;
                 self.trail.drains_word((entered, cpu.now()), sender);
             }
@@ -268,8 +288,8 @@ impl Module {
         *self.sleeper.borrow_mut() = None;
     }
 
-    /// A process sleeps in the kernel until the word at an address, which a sender writes, has that value, or
-    /// until a time. True if it has.
+    /// A process sleeps in the kernel until the flag at an address, which a sender writes, is of a turn, or
+    /// until a time. True if it is.
     pub fn sleep_until(
         &self,
         cpu: &Cpu,
@@ -277,7 +297,7 @@ impl Module {
         until: Time,
     ) -> bool {
         self.expected.set(Some((sender, addr, value)));
-        let there = self.sleep(cpu, |_| word(cpu.memory(), addr) == value, until);
+        let there = self.sleep(cpu, |_| is_flag(word(cpu.memory(), addr), value), until);
         self.expected.set(None);
         there
     }
@@ -297,6 +317,11 @@ impl Module {
         *self.sleeper.borrow_mut() = None;
         ready
     }
+}
+
+/// True if a word is the pending flag of a turn: its lower half says so.
+fn is_flag(word: u64, turn: u64) -> bool {
+    word as u32 == turn as u32
 }
 
 /// Pages of so many bytes.

@@ -91,6 +91,13 @@ pub(super) struct Tally {
     pub words_from: RefCell<[u64; super::settings::NODES_MAX as usize]>,
     /// The account of the bus begins anew.
     pub counts_anew: Cell<bool>,
+    /// A reset is on its way to the card, whose counters go with it.
+    pub resetting: Cell<bool>,
+    /// Software finds out what credits were lost, and begins anew.
+    pub recovers: Cell<bool>,
+    /// Times that the card has begun anew, and messages that were sent again.
+    pub restarts: Cell<u64>,
+    pub sent_again: Cell<u64>,
     pub posted: Cell<u64>,
     pub posted_words: Cell<u64>,
     /// Times that no handle was free.
@@ -119,6 +126,10 @@ impl Tally {
             poller: RefCell::default(),
             words_from: RefCell::default(),
             counts_anew: Cell::default(),
+            resetting: Cell::default(),
+            recovers: Cell::default(),
+            restarts: Cell::default(),
+            sent_again: Cell::default(),
             posted: Cell::default(),
             posted_words: Cell::default(),
             stalls: Cell::default(),
@@ -165,7 +176,18 @@ impl Tally {
         self.judge.as_ref().map_or(Ok(()), |judge| judge.spec().notified(source, count))
     }
 
-    pub fn counters(&self) -> [(&'static str, u64); 7] {
+    /// A reset is on its way to the card (`begins`), or has taken all that was there.
+    pub fn resets(&self, begins: bool) {
+        if begins {
+            return self.resetting.set(true);
+        }
+        add(&self.restarts, 1);
+        if let Some(judge) = &self.judge {
+            judge.spec().forget(self.nid as u8);
+        }
+    }
+
+    pub fn counters(&self) -> [(&'static str, u64); 9] {
         [
             ("host.posted", self.posted.get()),
             ("host.posted_words", self.posted_words.get()),
@@ -174,6 +196,8 @@ impl Tally {
             ("host.interrupts", self.interrupts.get()),
             ("host.second_looks", self.second_looks.get()),
             ("host.parts_stored", self.parts.get()),
+            ("host.card_restarts", self.restarts.get()),
+            ("host.sent_again", self.sent_again.get()),
         ]
     }
 }

@@ -29,6 +29,18 @@ pub struct HostCounters {
     pub interrupts: u64,
 }
 
+impl HostCounters {
+    /// These and those of before.
+    pub fn plus(&self, before: &HostCounters) -> HostCounters {
+        HostCounters {
+            sent_messages: self.sent_messages + before.sent_messages,
+            received_messages: self.received_messages + before.received_messages,
+            received_words: self.received_words + before.received_words,
+            interrupts: self.interrupts + before.interrupts,
+        }
+    }
+}
+
 /// Counts of events, for debugging.
 #[derive(Clone, Copy, Debug, Default)]
 struct Events {

@@ -28,6 +28,21 @@ pub struct LinkCounters {
     pub overflows: u64,
 }
 
+impl LinkCounters {
+    /// These and those of before.
+    pub fn plus(&self, before: &LinkCounters) -> LinkCounters {
+        LinkCounters {
+            sent_words: self.sent_words + before.sent_words,
+            back_pressure: self.back_pressure + before.back_pressure,
+            header_errors: self.header_errors + before.header_errors,
+            payload_errors: self.payload_errors + before.payload_errors,
+            credit_errors: self.credit_errors + before.credit_errors,
+            bond_errors: self.bond_errors + before.bond_errors,
+            overflows: self.overflows + before.overflows,
+        }
+    }
+}
+
 /// Counts of events, for debugging.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Events {

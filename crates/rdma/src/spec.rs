@@ -38,6 +38,12 @@ impl Spec {
         self.waiting.entry((source, flow)).or_default().push_back(message);
     }
 
+    /// The card of a host begins anew: what it was to send and to notify of is lost.
+    pub fn forget(&mut self, source: u8) {
+        self.waiting.retain(|(from, _), _| *from != source);
+        self.notifications.remove(&source);
+    }
+
     /// A packet has been written to its receiver's memory, of which `read` gives the word at an address. A
     /// message of another flow may have written there since: it need not have arrived whole.
     pub fn arrive(

@@ -1,6 +1,10 @@
 //! The remote disk of the RDMA NIC: clients of NBD, and logs of requests.
 
 mod client;
+#[cfg(target_arch = "x86_64")]
+mod clocked;
+mod losses;
+mod soak;
 
 use crate::runner::{command, ended, root, Ended};
 use block::{Answer, Ask, Operation, ANSWER_BYTES};
@@ -378,73 +382,6 @@ fn a_file_system_on_it_is_clean() {
     assert!(run.stdout.contains("checked") || run.stdout.contains("left out"), "{run:?}");
 }
 
-/// A random log with faults: all of its answers, and its bytes. The rate is told.
-fn soak(requests: u64, seed: u64, options: &[&str]) {
-    let begun = std::time::Instant::now();
-    let (log, reads) = random_log(seed, requests, 8192);
-    let options = [&["-q"], options].concat();
-    let back = replayed_with(&options, "builtin:disk", &log);
-    let answers = all_answers(&log, &back);
-    assert_eq!(answers.len() as u64, requests, "nothing is lost (seed {seed})");
-    assert!(answers.iter().all(|(_, answer, _)| !answer.failed), "seed {seed}");
-    let read = answers.into_iter().filter(|(ask, ..)| ask.operation == Operation::Read);
-    assert!(read.map(|(.., data)| data).eq(reads), "nothing is wrong (seed {seed}, {options:?})");
-    let rate = requests as f64 / begun.elapsed().as_secs_f64();
-    println!("seed {seed}, {options:?}: {requests} requests, {rate:.0} a second");
-}
-
-/// Faults that a storage system lives with, each for a part of the requests.
-const FAULTS: [&[&str]; 7] = [
-    &[],
-    &["--fault", "host.slow=3@1"],
-    &["--fault", "host.pause=100us:2ms@0"],
-    &["--fault", "interrupt.late=0.05:200us"],
-    &["--fault", "interrupt.lost=0.02"],
-    &[
-        "--fault",
-        "interrupt.lost=0.02",
-        "--fault",
-        "lane.credit=0.001",
-        "--set",
-        "block.protocol=tails",
-    ],
-    &["--set", "disk.kind=drives", "--fault", "interrupt.late=0.1:50us@1"],
-];
-
-#[test]
-fn requests_with_faults_are_neither_lost_nor_wrong() {
-    for (seed, faults) in (1..).zip(FAULTS) {
-        soak(120, seed, faults);
-    }
-}
-
-/// With this seed no header is spoilt: what is lost of a queue is not sent again.
-#[test]
-fn data_that_lanes_spoil_are_sent_again_if_they_have_sums() {
-    let data = |number: u64| vec![number as u8; 65_536];
-    let place = |number: u64| (number * 65_536, 65_536);
-    let write = |number| asked(Operation::Write, place(number).0, place(number).1, &data(number));
-    let read = |number| asked(Operation::Read, place(number).0, place(number).1, &[]);
-    let log: Vec<u8> = (0..40).flat_map(write).chain((0..40).flat_map(read)).collect();
-    let run = |sums: &str| {
-        let options = ["-q", "--seed", "2", "--fault", "lane.biterror=1e-5", "--set", sums];
-        let answers = all_answers(&log, &replayed_with(&options, "builtin:disk", &log));
-        assert!(answers.iter().all(|(_, answer, _)| !answer.failed));
-        let read = (0..40).zip(&answers[40..]);
-        read.filter(|(number, (.., read))| *read != data(*number)).count()
-    };
-    assert_eq!(run("block.sums=on"), 0);
-    assert!(run("block.sums=off") > 0, "bits were wrong, and nobody has seen it");
-}
-
-#[test]
-#[ignore = "long: a million requests; make soak"]
-fn a_million_requests_with_faults_are_neither_lost_nor_wrong() {
-    for seed in 1..=21 {
-        soak(48_000, seed, FAULTS[seed as usize % FAULTS.len()]);
-    }
-}
-
 #[test]
 fn initiator_and_target_agree_over_the_administration_network() {
     // A target's disks are too small for what the initiator wants.
@@ -462,7 +399,8 @@ fn initiator_and_target_agree_over_the_administration_network() {
         report["simulated_ns"].as_f64().unwrap()
     };
     let more = run("150 us") - run("50 us");
-    assert!((400_000.0..=501_000.0).contains(&more), "{more} ns for four or five times 100 us");
+    // Two to connect, two to agree, and one or two to part.
+    assert!((500_000.0..=601_000.0).contains(&more), "{more} ns for five or six times 100 us");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::{function, segments, Buffer, Library};
 use abi::forth::control;
 use abi::MessageId;
 use block::Operation;
-use des::Time;
+use des::{Duration, Time};
 use machine::instruments::message_trace::Waypoint;
 
 /// Message of a queue.
@@ -66,6 +66,35 @@ impl Library {
     /// The disk has done what a request wanted.
     pub fn disk_done(&self, at: Time, request: Option<MessageId>) {
         request.into_iter().for_each(|request| self.module.trail.disk_done(at, request));
+    }
+
+    /// The card is stuck if it frees no handle for so long.
+    pub fn set_patience(&self, most: Duration) {
+        self.patience.set(Some(most));
+    }
+
+    /// Transfers under way at most, and those of which one asks for a notification. Where someone resets a
+    /// stuck card its queue never fills: a full one takes no store, a reset neither.
+    pub(super) fn limits(&self) -> (u64, u64) {
+        let costs = &self.module.costs;
+        if self.patience.get().is_none() {
+            return (costs.handles, costs.notify);
+        }
+        let handles = costs.handles.min(self.module.queue_room);
+        (handles, costs.notify.min(handles / 5).max(1))
+    }
+
+    /// True if it is.
+    pub fn is_stuck(&self) -> bool {
+        self.stuck.get()
+    }
+
+    /// The card has begun anew: what was posted is over.
+    pub fn begins_anew(&self) {
+        self.freed.set(self.posted.get());
+        self.asked.borrow_mut().clear();
+        self.notified.set(0);
+        self.stuck.set(false);
     }
 
     /// A request has ended.

@@ -10,7 +10,7 @@ use rank::Connection;
 /// Port at which a target listens (assumed).
 const PORT: u16 = 3260;
 
-impl Storage<'_> {
+impl<'a> Storage<'a> {
     /// Bytes of the disks.
     fn capacity(&self) -> u64 {
         match self.disks.kind {
@@ -41,9 +41,9 @@ impl Storage<'_> {
 
     /// Associates; the error is a sentence.
     pub(super) fn associate(&self) -> Result<(), String> {
-        let cpu = (self.library.cpu(), &*self.network);
+        let cpu = (self.library.cpu(), &*self.library.module().network);
         let own = (self.rank, self.rank);
-        let (agreed, theirs) = if self.rank == 0 {
+        let (link, agreed, theirs) = if self.rank == 0 {
             let link = Connection::connect(cpu, own, (self.peer(), PORT))?;
             let wanted = self.own(self.sectors * SECTOR);
             link.send(&wanted.emit())?;
@@ -54,15 +54,16 @@ impl Storage<'_> {
                     granted.size, wanted.size
                 ));
             }
-            (granted, granted)
+            (link, granted, granted)
         } else {
             let link = Connection::accept(cpu, own, PORT)?;
             let wanted = receive(&link)?;
             let granted = self.own(self.capacity()).grant(&wanted)?;
             link.send(&granted.emit())?;
-            (granted, wanted)
+            (link, granted, wanted)
         };
         let peers = self.bind(&theirs);
+        let _ = self.link.set(link);
         self.agreed.set((agreed, peers)).map_err(|_| "they are associated already".to_string())
     }
 }

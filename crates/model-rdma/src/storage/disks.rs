@@ -17,6 +17,11 @@ pub(crate) struct Disks {
     pub serve: Duration,
     /// A process that sleeps for a message looks again after that time, whatever interrupts have told.
     pub timeout: Duration,
+    /// After such a silence the initiator finds out what was lost, and so often it is sent again.
+    pub resend: Duration,
+    pub retries: u64,
+    /// Cards stop at the first error of their lanes.
+    pub stop: bool,
     /// Data have sums, and bytes a second of such a sum.
     pub sums: Option<u64>,
     /// Messages have pending flags.
@@ -49,6 +54,9 @@ impl Disks {
             complete: p.duration("block.complete"),
             serve: p.duration("block.serve"),
             timeout: p.duration("block.timeout"),
+            resend: p.duration("block.resend"),
+            retries: p.number("block.retries"),
+            stop: p.switch("block.stop"),
             sums: p.switch("block.sums").then(|| p.number("block.sum_rate")),
             flags: p.choice("block.protocol") == "flags",
             kind: match p.choice("disk.kind") {

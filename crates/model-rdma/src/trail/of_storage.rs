@@ -1,6 +1,6 @@
 //! Requests of the block layer.
 
-use super::Trail;
+use super::{State, Trail};
 use abi::MessageId;
 use des::Time;
 use machine::instruments::message_trace::{MessageKind, Protocol, Waypoint};
@@ -36,6 +36,28 @@ impl Trail {
     pub fn was_told_of(&self, message: MessageId) -> bool {
         let told = self.journal.with(message, |flight| flight.at(Waypoint::CompletionDrained));
         told.flatten().is_some()
+    }
+
+    /// The card begins anew: what was in it, and on the lanes, is lost, and nothing of the past comes.
+    pub fn begins_anew(&self) {
+        let out = self.out.take();
+        let posted = out.posted.into_iter().flatten();
+        let pieces = posted.chain(out.queued).chain(out.read).chain(out.ready).chain(out.sending);
+        pieces.for_each(|piece| self.journal.dropped(piece.message));
+        let come = &mut *self.come.borrow_mut();
+        for expected in come.foreseen.iter_mut().flat_map(|all| all.drain(..)) {
+            self.journal.dropped(expected.message);
+        }
+        let here = come.here.iter_mut().chain(&mut come.rung).flat_map(|all| all.drain(..));
+        here.for_each(|message| self.journal.end(message));
+        come.landing.clear();
+        (come.fresh, come.lost, come.drained) = (true, false, None);
+        come.lanes.state = State::Rest(0);
+    }
+
+    /// A message is not posted, as the card takes nothing any more.
+    pub fn gives_up(&self, message: MessageId) {
+        self.journal.dropped(message);
     }
 
     /// The disk has done what a request wanted.

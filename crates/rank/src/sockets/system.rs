@@ -52,6 +52,12 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
+    /// Looks whether so many bytes have come, and waits for nothing.
+    pub fn has(&self, bytes: usize) -> Result<bool, String> {
+        let look = |state: &mut State, _, now| state.available(self.socket, now);
+        wait(self.cpu, self.network, look).map(|come| come >= bytes as u64)
+    }
+
     /// Receives so many bytes.
     pub fn receive(&self, bytes: usize) -> Result<Vec<u8>, String> {
         let mut all = Vec::new();

@@ -49,6 +49,7 @@ impl Client {
             Operation::Flush => 3,
             Operation::Zero => 6,
             Operation::End => 2,
+            Operation::Pass => panic!("no client makes time pass"),
         };
         let mut bytes = 0x2560_9513_u32.to_be_bytes().to_vec();
         bytes.extend([0, 0]);

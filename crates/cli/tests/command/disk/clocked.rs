@@ -1,0 +1,100 @@
+//! `sunstar disk --clocked`: a client whose clocks tell simulated time.
+
+use super::{command, ended, has, served, Ended};
+use crate::runner::compiled_by_gcc;
+use std::path::Path;
+
+fn clocked(folder: &Path, client: &str) -> Ended {
+    served(folder, &["--clocked"], client)
+}
+
+#[test]
+fn each_clock_and_each_wait_of_a_client_has_simulated_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled_by_gcc(folder.path(), &["tests/disk/clocks.c", "-pthread"]);
+    let run = clocked(folder.path(), program.to_str().unwrap());
+    assert_eq!(run.code, 0, "{run:?}");
+    let mut lines = run.stdout.lines();
+    for line in [
+        "nanosleep 0: 5000 ns, 12000 cycles",
+        "clock_nanosleep 0: 12000 ns, 28800 cycles",
+        "poll 0: 3000000 ns, 7200000 cycles",
+        "select 0: 20000 ns, 48000 cycles",
+        "timerfd 1: 5000 ns, 12000 cycles",
+        "timed out 110: 90000 ns, 216000 cycles",
+        "woken 0: 250000 ns, 600000 cycles",
+        "joined 0: 0 ns, 0 cycles",
+        "2006",
+    ] {
+        assert_eq!(lines.next(), Some(line), "{run:?}");
+    }
+    assert!(lines.next().is_some_and(|line| line.starts_with("loop 0: 100")), "{run:?}");
+    assert_eq!(clocked(folder.path(), program.to_str().unwrap()).stdout, run.stdout);
+    let long = clocked(folder.path(), "sleep 1000000");
+    assert!(long.stderr.contains("clocks have gone 1000000000000.0 us"), "{long:?}");
+}
+
+#[test]
+fn a_client_that_cannot_be_clocked_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled_by_gcc(folder.path(), &["tests/disk/clocks.c", "-pthread"]);
+    let alarm = format!("{} alarm", program.display());
+    for (client, said) in [
+        (&*alarm, "the client calls alarm, for which there is no simulated time"),
+        ("sh -c 'sleep 1; sleep 1'", "it must be one program"),
+        ("timeout 5 sleep 1", "it must be one program"),
+    ] {
+        clocked(folder.path(), client).said(2, &["--clocked: ", said]);
+    }
+    let run = ended(command().args(["disk", "--clocked", "--socket", "/nowhere/disk"]));
+    assert_ne!(run.code, 0);
+    assert!(run.stderr.contains("--run"), "{run:?}");
+}
+
+#[test]
+fn qemu_io_tells_the_times_of_the_simulated_disk() {
+    if !has("qemu-io") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let client = "qemu-io -f raw -c 'write -P 7 0 64k' -c 'read -P 7 0 64k' \"$uri\"";
+    let run = clocked(folder.path(), client);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("read 65536/65536"), "{run:?}");
+    assert_eq!(clocked(folder.path(), client).stdout, run.stdout);
+}
+
+/// A report of fio about random reads of 4 KB.
+fn fio(folder: &Path, depth: u32) -> serde_json::Value {
+    let client = format!(
+        "fio --name=job --ioengine=nbd --uri=\"$uri\" --rw=randread --bs=4k --size=512k \
+         --iodepth={depth} --thread --clocksource=clock_gettime --output-format=json"
+    );
+    let run = clocked(folder, &client);
+    assert_eq!(run.code, 0, "{run:?}");
+    let from = run.stdout.find('{').unwrap();
+    serde_json::from_str(&run.stdout[from..]).unwrap()
+}
+
+#[test]
+fn fio_tells_the_latency_of_the_simulated_disk_twice_the_same() {
+    if !has("fio") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let report = fio(folder.path(), 1);
+    assert_eq!(fio(folder.path(), 1), report);
+    let reads = &report["jobs"][0]["read"];
+    let mean = reads["lat_ns"]["mean"].as_f64().unwrap();
+    let mut sunstar = command();
+    sunstar.args(["run", "-q", "-m", "forth", "-n", "2", "builtin:disk-read", "4096", "128"]);
+    let own = ended(&mut sunstar).stdout;
+    let own = own.split("a request ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let own: f64 = own.parse().unwrap();
+    assert!((mean / own - 1.0).abs() < 0.02, "fio: {mean} ns, our own workload: {own} ns");
+    // One request is carried out after the other: with four under way each waits for three.
+    let report = fio(folder.path(), 4);
+    assert_eq!(fio(folder.path(), 4), report);
+    let four = report["jobs"][0]["read"]["lat_ns"]["mean"].as_f64().unwrap();
+    assert!((3.7..4.1).contains(&(four / mean)), "{four} and {mean} ns");
+}
