@@ -116,7 +116,9 @@ impl Storage<'_> {
     /// Messages that have come, taken or not.
     pub(super) fn come(&self, size: u64) -> u64 {
         let from = self.taken.get();
-        (from..from + DEPTH).find(|number| self.look_at(*number, size).is_none()).unwrap_or(from)
+        (from..from + DEPTH)
+            .find(|number| self.look_at(*number, size).is_none())
+            .unwrap_or(from + DEPTH)
     }
 
     /// Sleeps until the flag of the next message is of its turn, or until a time; true if it may have come.
