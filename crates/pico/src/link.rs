@@ -22,9 +22,9 @@
 use abi::pico::{kind, Header};
 use std::collections::VecDeque;
 
-/// Nanoseconds without an answer after which a rank asks; twice as many each time.
+/// Nanoseconds without an answer after which a rank asks; twice as many each time. Assumed.
 pub const FIRST: u64 = 5_000_000;
-/// The same, at least, if all places but the last are taken: mostly the other rank computes.
+/// The same, at least, if all places but the last are taken: mostly the other rank computes. Assumed.
 pub const FULL: u64 = 1_000_000_000;
 
 /// A segment that is not confirmed.

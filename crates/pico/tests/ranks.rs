@@ -2,18 +2,21 @@
 
 #![allow(clippy::unwrap_used)]
 
+use ::pico::{places, Library, Network, DP_MAX};
+use abi::pico::{self, kind, Envelope, Header};
 use des::Random;
 use mpi::{Op, Process, World};
-use pico::{places, Library, Network};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Packets on the way to each rank from each, and the most that there were at a time.
+/// Packets on the way to each rank from each, the most that there were at a time, and the number of those
+/// that carried a word as a whole message.
 #[derive(Default)]
 struct Wires {
     ways: Mutex<Vec<Vec<VecDeque<Vec<u8>>>>>,
     most: Mutex<usize>,
+    words: Mutex<usize>,
     came: Condvar,
 }
 
@@ -28,7 +31,10 @@ struct Threads {
 
 impl Network for Threads {
     fn send(&mut self, peer: u32, packet: &[u8]) {
-        assert!(packet.len() <= pico::DP_MAX);
+        assert!(packet.len() <= DP_MAX);
+        let word = Header::SIZE + Envelope::SIZE + 4;
+        let is_word = packet[0] == kind::EAGER && packet.len() == word;
+        *self.wires.words.lock().unwrap() += usize::from(is_word);
         let mut packet = packet.to_vec();
         if self.random.below(1000) < self.losses {
             if self.random.below(2) == 0 {
@@ -67,8 +73,8 @@ impl Network for Threads {
     }
 }
 
-/// Runs that program on so many ranks; the most packets that were on a way at a time.
-fn run(ranks: u32, losses: u64, program: fn(&mut Process, u32)) -> usize {
+/// Runs that program on so many ranks; the most packets that were on a way at a time, and those of words.
+fn run(ranks: u32, losses: u64, program: fn(&mut Process, u32)) -> (usize, usize) {
     let wires = Arc::new(Wires::default());
     let way = |_| vec![VecDeque::new(); ranks as usize];
     *wires.ways.lock().unwrap() = (0..ranks).map(way).collect();
@@ -87,8 +93,8 @@ fn run(ranks: u32, losses: u64, program: fn(&mut Process, u32)) -> usize {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let most = *wires.most.lock().unwrap();
-    most
+    let (most, words) = (*wires.most.lock().unwrap(), *wires.words.lock().unwrap());
+    (most, words)
 }
 
 const WORLD: mpi::CommId = Process::WORLD;
@@ -168,7 +174,7 @@ fn flood(mpi: &mut Process, rank: u32) {
 #[test]
 fn messages_of_all_lengths_come_right() {
     for ranks in [1, 2, 5, 16] {
-        let most = run(ranks, 0, exchange);
+        let (most, _) = run(ranks, 0, exchange);
         assert!(most <= usize::from(places(ranks).unwrap()), "{most} packets of {ranks} ranks");
     }
 }
@@ -183,7 +189,9 @@ fn losses_are_made_up_for() {
 #[test]
 fn a_flood_finds_room() {
     for ranks in [2, 5, 16] {
-        let most = run(ranks, 0, flood);
+        let (most, words) = run(ranks, 0, flood);
+        // The others are announced: nothing is received before all are sent.
+        assert_eq!(words, (pico::UNEXPECTED * (ranks - 1)) as usize);
         assert!(most <= usize::from(places(ranks).unwrap()), "{most} packets of {ranks} ranks");
     }
 }

@@ -46,7 +46,6 @@ fn gives_the_same(nodes: &str, program: &str) {
     let elsewhere = ["run", "-q", "-m", "ideal", "-n", nodes, program];
     let expected = ended(command().args(elsewhere)).went_well().stdout.clone();
     let here = run(nodes, &[program]);
-    assert!(here.stderr.is_empty(), "{here:?}");
     assert_eq!(sorted(&here.went_well().stdout), sorted(&expected), "{program}");
 }
 
