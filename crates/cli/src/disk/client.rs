@@ -63,7 +63,9 @@ pub(super) struct Connection {
     pub stream: UnixStream,
     pub session: Session,
     pub out: Vec<u8>,
+    /// The client may send more; and the connection has been closed here.
     pub open: bool,
+    pub closed: bool,
 }
 
 impl Connection {

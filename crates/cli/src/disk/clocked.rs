@@ -20,8 +20,10 @@ use std::sync::Mutex;
 const START: Time = 1_000_000_000_000;
 /// Looks at clocks without a wait between them, after which a thread is taken to wait in a loop for a time to
 /// come. From then on looks let time pass, the more, the longer.
-const LOOKS: u64 = 1_000;
+const LOOKS: u64 = 300;
 const LOOK: Time = 1_000_000;
+/// Shortest sleep.
+const SLEEP_MIN: Time = 1_000_000;
 /// Looks at the client's threads, after which they are left alone for a moment of real time.
 const EAGER: u32 = 200;
 const MOMENT: std::time::Duration = std::time::Duration::from_micros(50);
@@ -275,7 +277,8 @@ impl Clocked<'_> {
                 tracee::go_on(tid, 0)?;
                 State::Runs
             }
-            Wish::Sleep(until) => State::Sleeps(until),
+            // Programs sleep for nothing until some time has passed (fio, with a rate).
+            Wish::Sleep(until) => State::Sleeps(until.max(self.now + SLEEP_MIN)),
             Wish::Wait { until, register, result, sets } => {
                 let before = register.swap(&mut registers);
                 tracee::set_registers(tid, &registers)?;
@@ -385,7 +388,8 @@ impl Clocked<'_> {
                     stream.set_nonblocking(true)?;
                     let mut out = Vec::new();
                     let session = Session::new(self.export, &mut out);
-                    self.connections.push(Connection { stream, session, out, open: true });
+                    let (open, closed) = (true, false);
+                    self.connections.push(Connection { stream, session, out, open, closed });
                 }
                 Err(why) if why.kind() == ErrorKind::WouldBlock => break,
                 Err(why) => return Err(why.into()),
@@ -399,16 +403,20 @@ impl Clocked<'_> {
                     Step::Request(request) => self.queue.push_back((number, request)),
                     Step::More => break,
                     Step::Closed => {
-                        some |= connection.send()?;
-                        if std::mem::take(&mut connection.open) {
-                            let _ = connection.stream.shutdown(std::net::Shutdown::Both);
-                            some = true;
-                        }
+                        connection.open = false;
                         break;
                     }
                 }
             }
             some |= connection.send()?;
+            // A client that has said all waits for the end of the connection.
+            let waiting = self.queue.iter().any(|(of, _)| *of == number)
+                || self.at_disk.as_ref().is_some_and(|(_, of, _)| *of == number);
+            let ends = !connection.open && connection.out.is_empty() && !waiting;
+            if ends && !std::mem::replace(&mut connection.closed, true) {
+                let _ = connection.stream.shutdown(std::net::Shutdown::Both);
+                some = true;
+            }
         }
         Ok(some)
     }

@@ -64,11 +64,26 @@ fn qemu_io_tells_the_times_of_the_simulated_disk() {
     assert_eq!(clocked(folder.path(), client).stdout, run.stdout);
 }
 
+#[test]
+fn nbdcopy_copies_in_simulated_time() {
+    if !has("nbdcopy") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().join("from");
+    let data: Vec<u8> = (0..1_048_576_u32).map(|at| (at / 5 % 251) as u8).collect();
+    std::fs::write(&from, data).unwrap();
+    let run = clocked(folder.path(), &format!("nbdcopy {} \"$uri\"", from.display()));
+    assert_eq!(run.code, 0, "{run:?}");
+    let again = clocked(folder.path(), &format!("nbdcopy {} \"$uri\"", from.display()));
+    assert_eq!(again.stderr, run.stderr, "all times");
+}
+
 /// A report of fio about random reads of 4 KB.
-fn fio(folder: &Path, depth: u32) -> serde_json::Value {
+fn fio(folder: &Path, more: &str) -> serde_json::Value {
     let client = format!(
         "fio --name=job --ioengine=nbd --uri=\"$uri\" --rw=randread --bs=4k --size=512k \
-         --iodepth={depth} --thread --clocksource=clock_gettime --output-format=json"
+         {more} --thread --clocksource=clock_gettime --output-format=json"
     );
     let run = clocked(folder, &client);
     assert_eq!(run.code, 0, "{run:?}");
@@ -82,8 +97,8 @@ fn fio_tells_the_latency_of_the_simulated_disk_twice_the_same() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let report = fio(folder.path(), 1);
-    assert_eq!(fio(folder.path(), 1), report);
+    let report = fio(folder.path(), "--iodepth=1");
+    assert_eq!(fio(folder.path(), "--iodepth=1"), report);
     let reads = &report["jobs"][0]["read"];
     let mean = reads["lat_ns"]["mean"].as_f64().unwrap();
     let mut sunstar = command();
@@ -93,8 +108,12 @@ fn fio_tells_the_latency_of_the_simulated_disk_twice_the_same() {
     let own: f64 = own.parse().unwrap();
     assert!((mean / own - 1.0).abs() < 0.02, "fio: {mean} ns, our own workload: {own} ns");
     // One request is carried out after the other: with four under way each waits for three.
-    let report = fio(folder.path(), 4);
-    assert_eq!(fio(folder.path(), 4), report);
+    let report = fio(folder.path(), "--iodepth=4");
+    assert_eq!(fio(folder.path(), "--iodepth=4"), report);
     let four = report["jobs"][0]["read"]["lat_ns"]["mean"].as_f64().unwrap();
     assert!((3.7..4.1).contains(&(four / mean)), "{four} and {mean} ns");
+    // With a rate it sleeps in between.
+    let report = fio(folder.path(), "--rate_iops=2000");
+    let rate = report["jobs"][0]["read"]["iops"].as_f64().unwrap();
+    assert!((1_900.0..2_100.0).contains(&rate), "{rate} a second");
 }

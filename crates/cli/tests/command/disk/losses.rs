@@ -17,7 +17,7 @@ fn log() -> (Vec<u8>, [Vec<u8>; 2]) {
 pub(super) const SOON: [&str; 4] = ["--set", "block.resend=2 ms", "--set", "block.timeout=200 us"];
 
 /// A run of a log: its answers, and its report.
-fn run(log: &[u8], options: &[&str]) -> (Vec<(Ask, Answer, Vec<u8>)>, Value) {
+pub(super) fn run(log: &[u8], options: &[&str]) -> (Vec<(Ask, Answer, Vec<u8>)>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.json");
     let options = [&["-q", "--json", file.to_str().unwrap()], options].concat();
@@ -27,7 +27,7 @@ fn run(log: &[u8], options: &[&str]) -> (Vec<(Ask, Answer, Vec<u8>)>, Value) {
 }
 
 /// A counter of both nodes.
-fn counter(report: &Value, name: &str) -> [u64; 2] {
+pub(super) fn counter(report: &Value, name: &str) -> [u64; 2] {
     [0, 1].map(|node: usize| report["nodes"][node]["counters"][name].as_u64().unwrap())
 }
 
