@@ -52,9 +52,9 @@ const FAULTS: [&[&str]; 10] = [
         "block.protocol=tails",
     ],
     &["--set", "disk.kind=drives", "--fault", "interrupt.late=0.1:50us@1"],
-    &["--fault", "lane.biterror=2e-6"],
-    &["--fault", "lane.biterror=2e-6", "--set", "block.protocol=tails"],
-    &["--fault", "lane.biterror=2e-6", "--set", "block.stop=off", "--set", "block.sums=on"],
+    &["--fault", "lane.biterror=2e-5"],
+    &["--fault", "lane.biterror=2e-5", "--set", "block.protocol=tails"],
+    &["--fault", "lane.biterror=2e-5", "--set", "block.stop=off", "--set", "block.sums=on"],
 ];
 
 #[test]
