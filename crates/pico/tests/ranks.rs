@@ -201,3 +201,19 @@ fn too_many_ranks_are_refused() {
     assert_eq!([1, 2, 4, 16, 17].map(|ranks| places(ranks).unwrap()), [32, 32, 21, 4, 4]);
     assert!(places(18).unwrap_err().contains("17 nodes at most"));
 }
+
+/// The module's places, and Directed Point's longest packet, are those of its sources.
+#[test]
+fn places_are_those_of_the_module() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (file, name, expected) in [
+        ("linux/dp/service.h", "DP_QUEUE_MAX", pico::CHANNEL_PLACES),
+        ("linux/dp/myri.h", "MYRI_PACKETS", pico::NODE_PLACES),
+        ("include/dp.h", "DP_MAX", DP_MAX as u32),
+    ] {
+        let text = std::fs::read_to_string(root.join(file)).unwrap();
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("#define "));
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+        assert_eq!(value.parse(), Ok(expected), "{name}");
+    }
+}
