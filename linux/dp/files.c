@@ -79,8 +79,17 @@ static loff_t space_seek(struct file *file, loff_t to, int whence)
 	return fixed_size_llseek(file, to, whence, MY_SPACE_SIZE);
 }
 
+static int space_open(struct inode *inode, struct file *file)
+{
+	return map_open(the_card, file);
+}
+
 static const struct file_operations space_operations = {
 	.owner = THIS_MODULE,
+	.open = space_open,
+	.release = map_release,
+	.mmap = map_space,
+	.fsync = map_sync,
 	.read = space_read,
 	.write = space_write,
 	.llseek = space_seek,

@@ -9,6 +9,7 @@
 #define MYRI_H
 
 #include <linux/bitmap.h>
+#include <linux/fs.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/list.h>
@@ -85,6 +86,13 @@ irqreturn_t card_interrupt(int irq, void *data);
 /* files.c: character device and /proc */
 int files_create(struct myri *myri);
 void files_remove(struct myri *myri);
+
+/* map.c: the card's memory in a process */
+struct vm_area_struct;
+int map_open(struct myri *myri, struct file *file);
+int map_space(struct file *file, struct vm_area_struct *vma);
+int map_sync(struct file *file, loff_t start, loff_t end, int datasync);
+int map_release(struct inode *inode, struct file *file);
 
 /* network.c */
 int network_create(struct myri *myri);

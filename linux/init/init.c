@@ -5,7 +5,8 @@
 // the program begins, the working folder, the kind of standard input (nothing; all: it is the file
 // `stdin`; terminal), rows and columns of the terminal, the number of arguments, the arguments, the number
 // of variables, the variables; then what is to be done before the program: the number of words that
-// follow, modules, each with its options, and the same of files to be written, each with its contents.
+// follow, modules, each with its options, and the same of files to be written, each with its contents; the
+// number of files that are kept at the end, and these (`kept.0` and so on, behind a line with the time).
 // What the program writes goes to `stdout` and `stderr` there.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -263,6 +264,28 @@ static int serve(int at, pid_t child, int out)
     }
 }
 
+// Leaves a file for the bench; what does not exist is left out.
+static void keep(const char *path, unsigned number)
+{
+    static char text[1 << 16];
+    char name[64];
+    struct timespec now;
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (from < 0)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ssize_t length = read(from, text, sizeof text);
+    close(from);
+    snprintf(name, sizeof name, "/run/sunstar/kept.%u", number);
+    int to = open(name, O_WRONLY | O_CREAT | O_SYNC | O_CLOEXEC, 0644);
+    if (length < 0 || to < 0 ||
+        dprintf(to, "%lld\n", now.tv_sec * 1000000000LL + now.tv_nsec) < 0 ||
+        write(to, text, length) != length)
+        fail(path);
+    close(to);
+}
+
 int main(void)
 {
     static char fields[1 << 20];
@@ -288,6 +311,7 @@ int main(void)
     unsigned rows = strtoul(next(&at), NULL, 10), columns = strtoul(next(&at), NULL, 10);
     char **arguments = list(&at);
     char **variables = list(&at), **modules = list(&at), **files = list(&at);
+    char **kept = list(&at);
 
     char name[32];
     int length = snprintf(name, sizeof name, "node%u", number);
@@ -338,5 +362,7 @@ int main(void)
     else
         while (wait(&status) != child)
             ;
+    for (unsigned i = 0; kept[i]; i++)
+        keep(kept[i], i);
     tell(ENDED | (uint32_t)status);
 }

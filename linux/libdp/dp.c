@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../dp/interface.h"
+#include "log.h"
 
 static int is_number(int number)
 {
@@ -49,20 +50,28 @@ int dp_open(int local, int node, int point)
         return -1;
     if (ioctl(file, DP_CHANNEL, &id))
         return give_up(file);
+    log_opened(file, &id);
     return file;
 }
 
 ssize_t dp_write(int channel, const void *data, size_t bytes)
 {
-    return write(channel, data, bytes);
+    ssize_t written = write(channel, data, bytes);
+
+    log_written(channel, data, bytes, written);
+    return written;
 }
 
 ssize_t dp_read(int channel, void *data, size_t bytes)
 {
-    return read(channel, data, bytes);
+    ssize_t got = read(channel, data, bytes);
+
+    log_read(channel, data, bytes, got);
+    return got;
 }
 
 int dp_close(int channel)
 {
+    log_closed(channel);
     return close(channel);
 }

@@ -273,7 +273,7 @@ fn totals(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal)
         }
         if silent_nodes > 0 {
             let nodes = plural(silent_nodes, "node");
-            writeln!(out, "                silent on {nodes} after what a fault did")?;
+            writeln!(out, "                silent on {nodes} (docs/reference/judge.md)")?;
         }
     }
     if let (Some(firmware), Extent::Screenful) = (&report.firmware, facts.extent) {

@@ -52,7 +52,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("model-ideal", &["abi", "des", "host", "machine", "portals"]),
     (
         "model-myrinet",
-        &["abi", "bus", "des", "host", "lanai", "machine", "myrinet", "pci", "pcibus"],
+        &["abi", "bus", "des", "host", "lanai", "machine", "myrinet", "pci", "pcibus", "spec"],
     ),
     (
         "model-offload",

@@ -1,7 +1,7 @@
 //! Next act of a guest, as its kernel's messages describe it.
 
-use crate::guest::wrong;
 use crate::ring::{Buffer, BYTES_MAX};
+use crate::sys::wrong;
 use crate::vhost::{pci, Payload};
 use std::io;
 

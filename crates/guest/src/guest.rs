@@ -4,9 +4,9 @@ use crate::act::{command, ended, Act, Ending, Interrupt};
 use crate::clock::{self, op, Calendar, ClockMessage};
 use crate::input::Typing;
 use crate::memory::GuestMemory;
-use crate::process::{Process, Task};
+use crate::process::{Kept, Process, Task};
 use crate::ring::{Buffer, Ring};
-use crate::sys::{self, Mapping};
+use crate::sys::{self, wrong, Mapping};
 use crate::vhost::{self, pci, request, Header, Payload};
 use crate::Kernel;
 use std::collections::VecDeque;
@@ -492,9 +492,9 @@ impl Guest {
     pub fn take_output(&mut self) -> io::Result<[Vec<u8>; 2]> {
         self.process.take_output()
     }
-}
 
-/// Error that keeps a guest from going on.
-pub(crate) fn wrong(what: impl ToString) -> io::Error {
-    io::Error::other(what.to_string())
+    /// Files that it has left, after its end ([`Setup`](crate::Setup)).
+    pub fn kept(&self) -> Kept {
+        self.process.kept()
+    }
 }

@@ -36,4 +36,4 @@ pub use crate::guest::Guest;
 pub use crate::input::{Input, Typist};
 pub use crate::kernel::Kernel;
 pub use crate::memory::{GuestMemory, MESSAGES};
-pub use crate::process::{Costs, Setup, Task};
+pub use crate::process::{Costs, Kept, Setup, Task};

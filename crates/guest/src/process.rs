@@ -73,7 +73,24 @@ pub struct Setup {
     pub modules: Vec<(PathBuf, String)>,
     /// Files that are written then: path and contents.
     pub files: Vec<(PathBuf, String)>,
+    /// Files of the guest that are kept when its program has ended.
+    pub kept: Vec<PathBuf>,
+    /// Variable of the program's environment that names a file of its own, which is kept, too.
+    pub log: Option<&'static str>,
 }
+
+/// Files that a guest has left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Contents of the file that [`Setup::log`] asks for.
+    pub log: Option<Vec<u8>>,
+    /// Contents of the files of [`Setup::kept`], with the guest's time in ns; none if a file did not exist,
+    /// or the guest did not come to its end.
+    pub files: Vec<Option<(u64, Vec<u8>)>>,
+}
+
+/// The bench's folder, as the guest sees it.
+const FOLDER: &str = "/run/sunstar";
 
 /// Prefix of the names of guests' folders; the number of the process that made the folder follows.
 const PREFIX: &str = "sunstar-guest-";
@@ -117,6 +134,8 @@ pub(crate) struct Process {
     outputs: [File; 2],
     /// Files of what has been typed so far.
     typed: u64,
+    /// Number of files that are kept.
+    kept: usize,
 }
 
 impl Process {
@@ -139,6 +158,9 @@ impl Process {
             File::open(at.join(name))
         };
         let outputs = [output("stdout")?, output("stderr")?];
+        if task.setup.log.is_some() {
+            File::create(at.join("log"))?;
+        }
         let console = File::create(at.join("console"))?;
         let mut command = Command::new(kernel.program());
         command
@@ -156,7 +178,7 @@ impl Process {
         // SAFETY: between fork and exec, only calls of the system that take numbers.
         unsafe { command.pre_exec(sys::fixed_addresses) };
         let child = command.spawn()?;
-        Ok(Process { child, clock, device, outputs, folder, typed: 0 })
+        Ok(Process { child, clock, device, outputs, folder, typed: 0, kept: task.setup.kept.len() })
     }
 
     /// Waits for the kernel's connection. The error is a sentence.
@@ -201,6 +223,18 @@ impl Process {
             file.read_to_end(to)?;
         }
         Ok(written)
+    }
+
+    /// Files that it has left, after its end.
+    pub fn kept(&self) -> Kept {
+        let read = |name: &str| fs::read(self.folder.path().join(name)).ok();
+        let file = |number: usize| {
+            let bytes = read(&format!("kept.{number}"))?;
+            let end = bytes.iter().position(|byte| *byte == b'\n')?;
+            let time = std::str::from_utf8(&bytes[..end]).ok()?.parse().ok()?;
+            Some((time, bytes[end + 1..].to_vec()))
+        };
+        Kept { log: read("log"), files: (0..self.kept).map(file).collect() }
     }
 
     /// Lets its first program have what was typed: a file for each time.
@@ -268,8 +302,9 @@ impl Task {
         put(columns.to_string().as_ref());
         put(self.arguments.len().to_string().as_ref());
         self.arguments.iter().for_each(|argument| put(argument));
-        put(self.variables.len().to_string().as_ref());
-        for (name, value) in &self.variables {
+        let log = self.setup.log.map(|name| (name.into(), format!("{FOLDER}/log").into()));
+        put((self.variables.len() + log.iter().len()).to_string().as_ref());
+        for (name, value) in self.variables.iter().chain(&log) {
             let mut both = name.clone();
             both.push("=");
             both.push(value);
@@ -282,6 +317,8 @@ impl Task {
                 put(text.as_ref());
             }
         }
+        put(self.setup.kept.len().to_string().as_ref());
+        self.setup.kept.iter().for_each(|path| put(path.as_os_str()));
         bytes
     }
 

@@ -1,7 +1,7 @@
 //! The device's side of a virtio queue (virtio 1.2, section 2.7: split virtqueues).
 
-use crate::guest::wrong;
 use crate::memory::GuestMemory;
+use crate::sys::wrong;
 use bus::BusError;
 use std::io;
 

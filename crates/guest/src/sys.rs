@@ -196,3 +196,8 @@ pub(crate) fn kill(pid: u32) {
     // SAFETY: a call that takes numbers.
     unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
 }
+
+/// Error that keeps a guest from going on.
+pub(crate) fn wrong(what: impl ToString) -> io::Error {
+    io::Error::other(what.to_string())
+}

@@ -11,12 +11,14 @@
 //! | `settings` | parameters, and what is built from them |
 //! | `fabric` | switches in a row, cables, routes |
 //! | `nic` | a node's card on its host's bus |
+//! | `master` | the card's wishes on their way to the bus |
 //! | `pins` | what card and bus do to one another |
 //! | `image` | the control program's files, and what it occupies |
 //! | `observed` | what the card's processor tells a recorder of its cycles |
 //! | `monitor` | somebody who stops the card's processor and looks |
 //! | `switch` | a switch as a process of its own |
 //! | `trail`, `message_path` | what is known of the program's packets, and the steps of their way |
+//! | `evidence`, `judgement` | packets as the judge of Directed Point sees them, and its verdict |
 //! | `module` | the module of Directed Point in Linux guests |
 //! | `driver` | what the host does to the card |
 //! | `workloads` | the packets that it sends |
@@ -27,6 +29,7 @@
 
 use des::{Duration, Ending, Links, Time};
 use driver::Driver;
+use evidence::{Evidence, File};
 use fabric::Socket;
 use image::Image;
 use machine::bench::{self, Bench, Ended, Plan};
@@ -36,7 +39,7 @@ use machine::instruments::timeline::Picture;
 use machine::models::Model;
 use machine::node::{Node, Process, Software};
 use machine::parameters::Parameters;
-use machine::programs::guests::{self, Guests, Slot};
+use machine::programs::guests::{self, Guests, Kept, Slot};
 use machine::programs::native::Workload;
 use machine::programs::Program;
 use machine::{Inspector, Options, Outcome, UsageError};
@@ -53,8 +56,11 @@ use trail::Trail;
 use workloads::RankSlot;
 
 mod driver;
+mod evidence;
 mod fabric;
 mod image;
+mod judgement;
+mod master;
 mod message_path;
 mod module;
 pub mod monitor;
@@ -107,6 +113,9 @@ struct Machine<'a> {
     code: Option<Arc<Code>>,
     /// The monitor's desk, for the node of that number.
     desk: Mutex<Option<(u32, Desk)>>,
+    /// Evidence for the judge of Directed Point, and what guests leave for it.
+    file: Option<Arc<File>>,
+    kept: Kept,
 }
 
 impl Machine<'_> {
@@ -132,6 +141,11 @@ impl Machine<'_> {
         let shared = (host.memory().clone(), trail.clone(), line.clone());
         let mut nic = Station::new(*card, joints, self.image.clone(), shared);
         nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
+        let launch = self.bench.common.launch();
+        let evidence =
+            |file: &Arc<File>| Evidence::new(nid, launch, file.clone(), host.memory().clone());
+        nic.set_faults(self.bench.faults.cable(nid));
+        nic.set_evidence(self.file.as_ref().map(evidence));
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         nic.set_desk(desk.take_if(|(of, _)| *of == nid).map(|(_, desk)| desk));
         let software: Box<dyn Software> = match self.work {
@@ -144,7 +158,9 @@ impl Machine<'_> {
             Work::Guests(guests) => {
                 let slot = Slot::new(CONFIG.into());
                 let guest = guests::GuestRank::new(self.bench, guests, nid, slot).with_pin(line);
-                Box::new(guest.prepared(self.settings.module.setup(guests, fabric, nid)))
+                let judged = self.file.is_some();
+                let setup = self.settings.module.setup(guests, fabric, (nid, judged));
+                Box::new(guest.prepared(setup, &self.kept))
             }
         };
         Node::new(self.bench, nid, nic, (host, software), journal, None)
@@ -234,9 +250,6 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         Program::Guests(guests) => Work::Guests(guests),
         _ => unreachable!("models::run lets nothing else through"),
     };
-    if options.judge {
-        return Err(UsageError("--judge judges Portals, and model myrinet has none".into()));
-    }
     nodes(parameters, options.ranks).map_err(UsageError)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters, bench.nodes).map_err(UsageError)?;
@@ -254,12 +267,20 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         image,
         work,
         desk: Mutex::new(options.inspector.as_ref().map(sit_down).transpose()?),
+        file: options.judge.then(Arc::default),
+        kept: Kept::default(),
     };
     let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     conserves(&ended);
     let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
+    let end = ended.remains.iter().map(|node| node.end).max();
+    let over = (ended.ending, end.unwrap_or_default());
     let (mut report, left) = bench.conclude(ended, None);
+    if let Some(file) = &machine.file {
+        let seen = file.take(bench.nodes, &machine.kept);
+        judgement::conclude(&mut report, seen, &left, over);
+    }
     let switches = (0..).zip(left.into_iter().flatten());
     report.switches = switches.map(|(number, left)| left.report(number)).collect();
     Ok(Outcome { report, profiles, ..Outcome::default() })

@@ -1,6 +1,7 @@
 //! The module of Directed Point (`linux/dp`) in Linux guests: the bench loads it, and writes each node's
 //! routes, as a cluster's administrator does when nodes boot.
 
+use super::evidence;
 use super::fabric::Fabric;
 use machine::programs::guests::{Guests, Setup};
 use std::fmt::Write;
@@ -19,14 +20,16 @@ pub(super) struct Module {
 }
 
 impl Module {
-    /// For node `nid`.
-    pub fn setup(&self, guests: &Guests, fabric: &Fabric, nid: u32) -> Setup {
+    /// For node `nid`. A judge keeps what the module has counted, and what libdp has logged.
+    pub fn setup(&self, guests: &Guests, fabric: &Fabric, (nid, judged): (u32, bool)) -> Setup {
+        let kept = if judged { vec![evidence::COUNTS.into()] } else { Vec::new() };
+        let log = judged.then_some(evidence::LOG);
         if !self.loaded {
-            return Setup::default();
+            return Setup { kept, log, ..Setup::default() };
         }
         let options = format!("nid={nid} check={}", self.check);
         let modules = vec![(guests.kernel.module(NAME), options)];
-        Setup { modules, files: vec![(ROUTES.into(), table(&fabric.routes(nid)))] }
+        Setup { modules, files: vec![(ROUTES.into(), table(&fabric.routes(nid)))], kept, log }
     }
 }
 

@@ -1,17 +1,20 @@
 //! A node's card, as the bench sees it: what its host, its cable and its bus do to it, in the order of time.
 
+use super::evidence::Evidence;
 use super::fabric::Socket;
 use super::image::Image;
+use super::master::{start, Master};
 use super::monitor::{Desk, Then};
 use super::observed::{Observed, Teller};
-use super::pins::{Ending, Pins};
+use super::pins::{is_command, runs, Ending, Pins};
 use super::trail::Trail;
-use ::myrinet::{Card, CardParams, Host, Point, Signal, Stopped, Wires};
-use abi::myrinet::{command_area, REGION_COMMAND_BASE, SPACE_SIZE};
+use ::myrinet::{Card, CardParams, Point, Signal, Slot, Stopped, Wires};
+use abi::myrinet::SPACE_SIZE;
 use abi::MessageId;
 use bus::BusError;
 use des::{Clock, Duration, Time};
 use host::SharedMemory;
+use machine::faults::{Cable, Fate};
 use machine::firmware::profile::Profile;
 use machine::node::{Nic, Ports};
 use machine::programs::guests::Pin;
@@ -67,6 +70,10 @@ pub(super) struct Station {
     teller: Option<Box<Teller>>,
     /// Somebody stops the processor and looks.
     desk: Option<Box<Desk>>,
+    /// Faults of the cable from the card.
+    cable: Option<Box<Cable>>,
+    /// Evidence for the judge.
+    evidence: Option<Box<Evidence>>,
 }
 
 /// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
@@ -95,64 +102,15 @@ impl Wires for Sent<'_> {
     }
 }
 
-/// The host, for the card.
-struct Master<'a> {
-    bus: &'a mut PciBus<Behind>,
-    pins: &'a mut Pins,
-    crossing: Duration,
-    ports: &'a mut Ports<Station>,
-    /// Time at which the bus sees the first thing that was asked for.
-    due: Time,
-}
-
-impl Master<'_> {
-    /// Time at which the bus sees an act of the card at `now`.
-    fn crosses(&mut self, now: Time) -> Time {
-        let from = now + self.crossing;
-        start(self.bus, from, self.ports);
-        self.due = self.due.min(from);
-        from
+/// Lets the cable have its faults. False if the slot is lost.
+fn carried(cable: &mut Option<Box<Cable>>, at: Time, slot: &mut Slot) -> bool {
+    let Some(cable) = cable else { return true };
+    match cable.carries(at, slot.len.into(), slot.ends) {
+        Fate::Whole => {}
+        Fate::Wrong(bit) => slot.bytes[bit as usize / 8] ^= 1 << (bit % 8),
+        Fate::Lost => return false,
     }
-}
-
-impl Host for Master<'_> {
-    fn read(&mut self, now: Time, addr: u64, len: usize) {
-        let from = self.crosses(now);
-        self.pins.read(from, addr, len);
-    }
-    fn write(&mut self, now: Time, addr: u64, data: &[u8]) {
-        let from = self.crosses(now);
-        self.pins.write(from, addr, data);
-    }
-    fn interrupt(&mut self, now: Time, asserted: bool) {
-        let from = self.crosses(now);
-        self.pins.interrupt(from, asserted);
-    }
-}
-
-/// Lets the bus's clock run from `from` on.
-fn start(bus: &mut PciBus<Behind>, from: Time, ports: &mut Ports<Station>) {
-    if bus.start(from).is_some() {
-        ports.schedule(bus.next(), Event::Edge(0));
-    }
-}
-
-/// The runs of lanes that are set.
-fn runs(enables: u8) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let rest = enables.checked_shr(at).filter(|rest| *rest != 0)?;
-        let first = at + rest.trailing_zeros();
-        at = first + (enables >> first).trailing_ones();
-        Some(first as usize..at as usize)
-    })
-}
-
-/// True of a write to the word by which the driver gives a command.
-fn is_command(write: &TargetWrite) -> bool {
-    let command = REGION_COMMAND_BASE + command_area::COMMAND as u32;
-    let lane = command.wrapping_sub(write.offset);
-    lane < 8 && write.enables >> lane & 1 != 0
+    true
 }
 
 impl Station {
@@ -182,7 +140,19 @@ impl Station {
             points: Vec::new(),
             teller: None,
             desk: None,
+            cable: None,
+            evidence: None,
         }
+    }
+
+    /// Collects evidence from now on.
+    pub fn set_evidence(&mut self, evidence: Option<Evidence>) {
+        self.evidence = evidence.map(Box::new);
+    }
+
+    /// Gives the cable faults.
+    pub fn set_faults(&mut self, faults: Option<Cable>) {
+        self.cable = faults.map(Box::new);
     }
 
     /// Tells of the processor from now on.
@@ -259,15 +229,27 @@ impl Station {
         self.card.take_points(&mut self.points);
         for (at, point) in self.points.drain(..) {
             self.trail.passes(at, point, self.card.sram());
+            if let Some(evidence) = &mut self.evidence {
+                evidence.passes(at, point, self.card.sram());
+            }
         }
-        for (at, signal) in self.sent.drain(..) {
+        for (at, mut signal) in self.sent.drain(..) {
             if at >= cut {
                 self.lost += signal.bytes();
                 continue;
             }
-            if let Signal::Slot(slot) = &signal {
-                if let Some((message, target)) = self.trail.slot_leaves(at, slot) {
+            if let Signal::Slot(slot) = &mut signal {
+                let departs = self.trail.slot_leaves(at, slot);
+                // A packet that may not come is not followed.
+                if let Some((message, target)) = departs.filter(|_| self.cable.is_none()) {
                     ports.departs(at, message, target);
+                }
+                if let Some(evidence) = &mut self.evidence {
+                    evidence.leaves(at, slot);
+                }
+                if !carried(&mut self.cable, at, slot) {
+                    self.lost += signal.bytes();
+                    continue;
                 }
             }
             ports.send(socket.process, at + cable, CableMessage { port: socket.port, signal });
@@ -353,7 +335,11 @@ impl Station {
         }
         runs(write.enables).try_for_each(|run| {
             self.card.host_write(now, write.offset + run.start as u32, &bytes[run])
-        })
+        })?;
+        if let Some(evidence) = &mut self.evidence {
+            evidence.written(now, write, self.card.sram());
+        }
+        Ok(())
     }
 
     fn read(&mut self, now: Time, read: &TargetRead) -> Result<u64, BusError> {
@@ -388,6 +374,9 @@ impl Nic for Station {
         self.advance(now, ports);
         if let Signal::Slot(slot) = &message.signal {
             self.trail.slot_comes(now, slot);
+            if let Some(evidence) = &mut self.evidence {
+                evidence.comes(now, slot);
+            }
         }
         self.card.arrive(now, message.signal, &mut Sent(&mut self.sent));
         self.tell(ports);
@@ -451,6 +440,9 @@ impl Nic for Station {
         if self.card.next() >= end && self.card.stopped().is_none() {
             self.advance(end, ports);
         }
+        if let Some(evidence) = self.evidence.take() {
+            evidence.finish(self.card.sram());
+        }
         let teller = self.teller.take()?;
         Some(teller.finish(ports.nid(), self.card.core()))
     }
@@ -465,9 +457,11 @@ impl Nic for Station {
             ("lanai.memory_waits", core.memory_waits),
             ("myrinet.blocks", card.blocks),
             ("myrinet.bytes_moved", card.bytes_moved),
+            ("myrinet.damaged", self.cable.as_ref().map_or(0, |cable| cable.damaged)),
             (LOST_BYTES, self.lost),
             ("myrinet.held", self.card.held()),
             ("myrinet.interrupts", card.interrupts),
+            ("myrinet.lost", self.cable.as_ref().map_or(0, |cable| cable.lost)),
             ("myrinet.silences", card.silences),
             ("myrinet.wrong_crc8", card.wrong_crc8),
             ("myrinet.wrong_crc32", card.wrong_crc32),

@@ -1,6 +1,7 @@
 //! The card's pins on the host's bus: the target that the host reads and writes, and the master that moves
 //! what the DMA engines ask for.
 
+use abi::myrinet::{command_area, REGION_COMMAND_BASE};
 use des::Time;
 use pci::{Device, DeviceIn, DeviceOut, Operation, Request, TargetRead, TargetWrite, WORD};
 use std::collections::VecDeque;
@@ -185,4 +186,26 @@ impl Device for Pins {
             _ => {}
         }
     }
+}
+
+/// The runs of lanes that are set.
+pub(super) fn runs(enables: u8) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = enables.checked_shr(at).filter(|rest| *rest != 0)?;
+        let first = at + rest.trailing_zeros();
+        at = first + (enables >> first).trailing_ones();
+        Some(first as usize..at as usize)
+    })
+}
+
+/// True of a write to the word by which the driver gives a command.
+pub(super) fn is_command(write: &TargetWrite) -> bool {
+    is_to(write, REGION_COMMAND_BASE + command_area::COMMAND as u32)
+}
+
+/// True of a write to the word at `addr`.
+pub(super) fn is_to(write: &TargetWrite, addr: u32) -> bool {
+    let lane = addr.wrapping_sub(write.offset);
+    lane < 8 && write.enables >> lane & 1 != 0
 }

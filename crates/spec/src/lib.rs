@@ -1,5 +1,6 @@
 //! Portals 3.3 as an executable specification, and the judge that holds library, firmware and DMA engines
-//! against it while they run; and, apart from that, the judge of MPI's own rules (`mpi`).
+//! against it while they run; and, apart from that, the judges of MPI's own rules (`mpi`) and of Directed
+//! Point.
 //!
 //! It shares nothing with what it judges but the ids of messages (`abi::MessageId`): types, matching, event
 //! queues and arithmetic are its own, written for clarity alone. It knows no time and no hardware; the
@@ -15,11 +16,13 @@
 //! payload   where the bytes of messages are read and written
 //! ledger    the messages of the whole machine: each is delivered once, or dropped
 //! mpi       MPI's rules of matching, over whatever carries its messages
+//! directed_point  packets of channels, from program to program
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod answers;
+pub mod directed_point;
 mod failure;
 mod header;
 mod judge;

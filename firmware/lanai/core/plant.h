@@ -11,6 +11,10 @@ enum plant {
     PLANT_DEAF,              /* After a packet of another type nothing is received any more. */
     PLANT_DAMAGED,           /* Packets with a wrong CRC are passed on. */
     PLANT_WILD,              /* The size of a packet is stored into the guard region. */
+    PLANT_EARLY_DONE,        /* A command is said to be done before its packet was read. */
+    PLANT_LATE_SIZE,         /* The size is written behind the interrupt. */
+    PLANT_EARLY_BUFFER,      /* The next packet is let in before the host has taken this one. */
+    PLANT_WRONG_ROUTE,       /* The route is the next node's. */
 };
 
 #ifndef OPT_PLANT

@@ -58,14 +58,19 @@ static void look_at_packet(struct mcp *mcp, uint32_t isr)
             let_in(mcp);
         return;
     }
-    mem_set(BLOCK(length), PLANTED(PLANT_SHORT_BLOCK) ? length - 4 : length);
+    if (!PLANTED(PLANT_LATE_SIZE))
+        mem_set(BLOCK(length), PLANTED(PLANT_SHORT_BLOCK) ? length - 4 : length);
     if (PLANTED(PLANT_WILD))
         mem_set(MY_REGION_GUARD_BASE + 8, length);
     mem_count(AREA(received));
     /* The number tells the host a packet from the next one: it may see no 0 between them. */
     mem_set(AREA(waiting), mem_get(AREA(received)));
+    if (PLANTED(PLANT_EARLY_BUFFER))
+        let_in(mcp);
     mcp->receive = RECEIVE_HOST;
     reg_set(MY_REGISTER_ISR, MY_ISR_HOST);
+    if (PLANTED(PLANT_LATE_SIZE))
+        mem_set(BLOCK(length), length);
 }
 
 void receive_step(struct mcp *mcp)

@@ -39,7 +39,7 @@ static uint32_t copy_route(uint32_t route)
  * 64 KB, so it is sent from a place of its own. */
 static void find_route(struct mcp *mcp)
 {
-    uint32_t target = mem_half(HEADER(MY_REGION_SEND_BASE, target));
+    uint32_t target = mem_half(HEADER(MY_REGION_SEND_BASE, target)) + PLANTED(PLANT_WRONG_ROUTE);
     uint32_t hops = 0;
 
     /* 6 is 4 and 2: the processor cannot multiply. */
@@ -82,6 +82,8 @@ void send_step(struct mcp *mcp)
             reg_set(MY_REGISTER_SMP, MY_REGION_SEND_BASE);
             reg_set(MY_REGISTER_SMLT, MY_REGION_SEND_BASE + mcp->length);
             mcp->send = SEND_PACKET;
+            if (PLANTED(PLANT_EARLY_DONE))
+                mem_set(AREA(command), MY_COMMAND_NONE);
         }
         break;
     case SEND_PACKET:

@@ -125,9 +125,7 @@ fn programs_with_mpi_are_refused_with_the_models_name() {
         unjudged(line).said(2, words);
     };
     let own = ["model myrinet", "neither MPI", "builtin:myrinet-pingpong"];
-    refused("run -n 2 -m amata examples/pingpong.c", &own);
     refused("run -n 2 -m amata builtin:pingpong", &own);
-    refused("run -n 2 -m amata --judge builtin:myrinet-stream", &["--judge", "model myrinet"]);
     refused("run -n 1 -m amata builtin:myrinet-stream", &["needs 2 ranks"]);
     refused("run -n 2 -m amata builtin:myrinet-stream 65521", &["1 to 65520"]);
     refused("run -n 2 -m amata builtin:myrinet-stream 8 0", &["TIMES"]);

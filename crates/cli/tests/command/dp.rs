@@ -71,6 +71,13 @@ fn the_cards_space_is_read_and_written_by_its_device() {
     assert_eq!(script(text), expected.join("\n"));
 }
 
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn the_cards_memory_is_mapped() {
+    let words = ["run", "-q", "-n", "1", "-m", "amata", "tests/dp/map.c"];
+    assert_eq!(ended(command().args(words)).went_well().stdout, "content\n");
+}
+
 /// Files, devices, the line of the interrupt, the region, and the module itself.
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
@@ -101,7 +108,7 @@ fn rmmod_leaves_nothing() {
 }
 
 /// The module's file.
-fn module() -> String {
+pub fn module() -> String {
     crate::runner::root().join("build/linux/current/dp/dp.ko").display().to_string()
 }
 

@@ -22,6 +22,7 @@ mod compute;
 mod contract;
 mod counter;
 mod diff;
+mod directed_point;
 mod disk;
 mod documents;
 mod dp;

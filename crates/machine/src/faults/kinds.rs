@@ -133,12 +133,15 @@ const OF_MACHINES: &[FaultKind] = &[
         value: Form::Share,
         scope: Scope::Links,
         what: "Bits of packets arrive wrong, each with the chance, or one of packet #NUMBER. A \
-               packet whose routing flit is hit is lost.",
+               packet whose routing flit is hit is lost. With model myrinet: of packets that leave \
+               a card.",
         expected: "The CRC at the end of a message finds it: the operation ends with PTL_NI_FAIL, \
                    MPI with a sentence. A header of a longer message is believed before its CRC \
                    has come, and may go to the wrong place: a deadlock names the links. A packet \
-                   that is lost is as with link.drop.",
-        counter: "net.link_damaged, net.link_lost, rx.crc_errors",
+                   that is lost is as with link.drop. On Myrinet the next card finds it, and its \
+                   control program drops the packet; one with a wrong route may be dropped by a \
+                   switch.",
+        counter: "net.link_damaged, net.link_lost, rx.crc_errors, myrinet.damaged",
         endings: BROKEN,
         misleads: true,
         example: "link.biterror=1e-7",
@@ -147,12 +150,12 @@ const OF_MACHINES: &[FaultKind] = &[
         name: "link.drop",
         value: Form::Share,
         scope: Scope::Links,
-        what: "Packets are lost on a link.",
+        what: "Packets are lost on a link; with model myrinet, on the cable from a card.",
         expected: "A message that misses packets fails its CRC, or waits for its end for ever and \
                    holds a stream. One of a single packet is missing, and nobody knows (there is \
                    no go-back-n): its receiver takes the next that matches, or waits in a \
                    deadlock that names the links.",
-        counter: "net.link_lost, rx.crc_errors, rx.dropped_packets",
+        counter: "net.link_lost, rx.crc_errors, rx.dropped_packets, myrinet.lost",
         endings: BROKEN,
         misleads: true,
         example: "link.drop=0.001@0-1",
@@ -232,8 +235,8 @@ const OF_MACHINES: &[FaultKind] = &[
         what: "A bit of what comes over the lanes to a card arrives wrong: of each symbol of four \
                bytes with the chance, or of symbol #NUMBER of the card. Idle symbols are not \
                counted. Only machines of model rdma have lanes.",
-        expected: "A header's CRC16 finds it, and the packet is lost: nobody sends it again, and \
-                   whoever waits for it waits in a deadlock. A payload is in memory before its \
+        expected: "A header's CRC16 finds it, and the packet is lost: nobody but remote block I/O \
+                   sends it again, and whoever waits for it waits in a deadlock. A payload is in memory before its \
                    CRC32 has come, which then raises no interrupt and counts an error; who polls \
                    for it takes what is there. A credit with wrong parity is discarded, as with \
                    lane.credit.",

@@ -2,6 +2,7 @@
 //! rules, and the part of them that concerns each part of the machine.
 
 mod bugs;
+mod cables;
 mod interrupts;
 mod kinds;
 mod lanes;
@@ -9,6 +10,7 @@ mod network;
 mod parse;
 pub mod quiz;
 
+pub use cables::{Cable, Fate};
 use interrupts::FaultyLine;
 pub use interrupts::{FaultlessLine, InterruptLine};
 pub use kinds::{kind, reference, FaultKind, Form, Scope, KINDS};

@@ -79,10 +79,14 @@ pub fn parse(
     Ok(faults)
 }
 
+/// Faults of links that cables of cards have, too.
+const CABLES: [&str; 2] = ["link.biterror", "link.drop"];
+
 /// True if machines of a model can have faults of that name, or of that room.
 pub fn suits(name: &str, model: &Model) -> bool {
     match name.split('.').next().unwrap_or_default() {
         "cable" => model.cables,
+        _ if model.cables && CABLES.contains(&name) => true,
         "lane" | "bug" | "quiz" => model.lanes,
         "host" | "interrupt" => true,
         _ => model.packets,
@@ -99,12 +103,13 @@ pub fn parse_of_hosts(
     model: &Model,
 ) -> Result<Faults, String> {
     for text in texts {
-        let name = text.split(['=', '.']).next().unwrap_or_default().trim();
-        if !suits(name, model) && kinds::KINDS.iter().any(|kind| kind.name.starts_with(name)) {
+        let name = text.split('=').next().unwrap_or_default().trim();
+        let room = name.split('.').next().unwrap_or_default();
+        if !suits(name, model) && kinds::KINDS.iter().any(|kind| kind.name.starts_with(room)) {
             let model = model.name;
             return Err(format!(
-                "--fault {text}: machines of model {model} have no {name}s that fail; their hosts \
-                 (host.*) and interrupt lines (interrupt.*) can"
+                "--fault {text}: machines of model {model} have no {room}s that fail like that; \
+                 their hosts (host.*) and interrupt lines (interrupt.*) can"
             ));
         }
     }

@@ -29,9 +29,11 @@ use line::Line;
 pub use line::Pin;
 pub use slot::Slot;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 mod life;
 mod line;
@@ -129,7 +131,23 @@ pub struct GuestRank {
     pin: Option<Pin>,
     /// Its program. A server is switched off when the others have ended.
     executable: Executable,
+    kept: Kept,
     state: Rc<State>,
+}
+
+/// Files that guests have left ([`Setup`]), by rank.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(Arc<Mutex<BTreeMap<u32, guest::Kept>>>);
+
+impl Kept {
+    fn put(&self, rank: u32, kept: guest::Kept) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(rank, kept);
+    }
+    /// Files that a guest has left at its end.
+    pub fn of(&self, rank: u32) -> guest::Kept {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&rank).cloned().unwrap_or_default()
+    }
 }
 
 #[derive(Default)]
@@ -163,12 +181,14 @@ impl GuestRank {
             setup: Setup::default(),
         };
         let (kernel, state) = (guests.kernel.clone(), Rc::default());
-        GuestRank { rank: nid, kernel, task, slot, pin: None, executable, state }
+        let kept = Kept::default();
+        GuestRank { rank: nid, kernel, task, slot, pin: None, executable, kept, state }
     }
 
-    /// The same, with something to be done before its program begins.
-    pub fn prepared(mut self, setup: Setup) -> GuestRank {
+    /// The same, with something to be done before its program begins; `kept` gets what is kept of it.
+    pub fn prepared(mut self, setup: Setup, kept: &Kept) -> GuestRank {
         self.task.setup = setup;
+        self.kept = kept.clone();
         self
     }
 
@@ -208,11 +228,13 @@ impl Software for GuestRank {
         let raised = line.clone();
         host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
         let (slot, executable) = (self.slot.clone(), self.executable.clone());
+        let (rank, kept) = (self.rank, self.kept.clone());
         host.spawn("guest", move |cpu| {
             line.set_waker(cpu.waker());
             let mut life = Life::new(&cpu, guest, slot, &line, &state.ready);
             life.serve(&executable.surroundings);
             let ending = life.run();
+            kept.put(rank, life.kept());
             *state.ending.borrow_mut() = Some((cpu.now(), ending));
         });
     }
@@ -298,6 +320,9 @@ impl Driven for Guest {
     }
     fn is_ready(&self) -> bool {
         Guest::is_ready(self)
+    }
+    fn kept(&self) -> guest::Kept {
+        Guest::kept(self)
     }
     fn pass_on(&mut self) -> Result<(), String> {
         let written = self.take_output();

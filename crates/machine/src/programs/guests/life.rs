@@ -29,6 +29,8 @@ pub(super) trait Driven {
     fn serves(&self) -> bool;
     /// True if all is ready for its program.
     fn is_ready(&self) -> bool;
+    /// Files that it has left, after its end.
+    fn kept(&self) -> guest::Kept;
     /// Prints its program's output. The error continues a sentence that begins with the guest's name.
     fn pass_on(&mut self) -> Result<(), String>;
 }
@@ -60,6 +62,11 @@ impl<'a, G: Driven> Life<'a, G> {
     /// Sets the surroundings of its program: others may wait for its end, or it may serve others.
     pub fn serve(&mut self, around: &'a Surroundings) {
         self.around = Some(around);
+    }
+
+    /// Files that it has left, after its end.
+    pub fn kept(&self) -> guest::Kept {
+        self.guest.kept()
     }
 
     /// Runs the guest from its boot to its end.

@@ -69,6 +69,9 @@ impl Driven for Scripted {
     fn is_ready(&self) -> bool {
         true
     }
+    fn kept(&self) -> guest::Kept {
+        guest::Kept::default()
+    }
     fn pass_on(&mut self) -> Result<(), String> {
         Ok(())
     }

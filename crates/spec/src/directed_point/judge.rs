@@ -1,0 +1,247 @@
+//! The judge.
+
+use super::{
+    Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage, PACKET_MAX, PATIENCE,
+};
+use std::collections::BTreeMap;
+
+/// Numbers of what was compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Sightings of packets.
+    pub sightings: u64,
+    /// Packets that programs have read.
+    pub read: u64,
+    /// Packets that were lost, each for a reason.
+    pub lost: u64,
+    /// Nodes of which it is not known what their programs wrote and read.
+    pub silent: u64,
+}
+
+/// Sightings of a channel's packets, by stage.
+type Passage<'a> = [Vec<&'a Sighting>; 6];
+
+/// Holds what was seen at the nodes against the specification; node `n` is at index `n`. The error is a
+/// sentence about the first thing that is wrong.
+pub fn judge(nodes: &[Record], excuses: Excuses) -> Result<Tally, String> {
+    let mut channels: BTreeMap<Channel, Passage<'_>> = BTreeMap::new();
+    let mut tally = Tally::default();
+    for (nid, record) in (0..).zip(nodes) {
+        if record.strange > 0 {
+            let what = "of a kind that nobody wants are in its memory";
+            return Err(format!("node {nid}: {} packets {what}", record.strange));
+        }
+        tally.silent += u64::from(!record.is_told());
+        for stage in Stage::ALL {
+            for sighting in record.at(stage) {
+                belongs(nid, stage, &sighting.packet)?;
+                tally.sightings += 1;
+                let passage = channels.entry(sighting.packet.channel).or_default();
+                passage[stage as usize].push(sighting);
+            }
+        }
+    }
+    let mut lost = Lost::default();
+    for (channel, passage) in &channels {
+        tally.read += passage[Stage::Read as usize].len() as u64;
+        follow_all(nodes, *channel, passage, (excuses.under_way, &mut lost))?;
+    }
+    tally.lost = lost.reasons(nodes, excuses)?;
+    Ok(tally)
+}
+
+/// The node is that end of the packet's channel to which the stage belongs.
+fn belongs(nid: u16, stage: Stage, packet: &Packet) -> Result<(), String> {
+    let channel = packet.channel;
+    let own = if stage < Stage::Came { channel.source } else { channel.target };
+    if own != nid {
+        return Err(format!("{} at node {nid}", told(stage, packet)));
+    }
+    if packet.length == 0 || packet.length > PACKET_MAX {
+        return Err(format!("{}: it may have 1 to {PACKET_MAX}", told(stage, packet)));
+    }
+    Ok(())
+}
+
+fn told(stage: Stage, packet: &Packet) -> String {
+    let Packet { channel, length, .. } = packet;
+    format!("a packet of {length} bytes on channel {channel} was {stage}")
+}
+
+/// Numbers of packets that did not come to the next stage, by the node that should know why.
+#[derive(Default)]
+struct Lost {
+    network: u64,
+    card: BTreeMap<u16, u64>,
+    module: BTreeMap<u16, u64>,
+}
+
+/// Follows a channel's packets from stage to stage, and finds those that are missing; where packets were
+/// under way, the last ones are not.
+fn follow_all(
+    nodes: &[Record],
+    channel: Channel,
+    passage: &Passage<'_>,
+    (under_way, lost): (bool, &mut Lost),
+) -> Result<(), String> {
+    let is_told = |nid: u16| nodes.get(usize::from(nid)).is_some_and(Record::is_told);
+    let (source, target) = (is_told(channel.source), is_told(channel.target));
+    let failed = passage[Stage::Written as usize].iter();
+    let failed = failed.filter(|written| written.outcome == Outcome::Failed).count() as u64;
+    for (before, stage) in Stage::ALL.into_iter().zip(Stage::ALL.into_iter().skip(1)) {
+        if before == Stage::Written && !source || stage == Stage::Read && !target {
+            continue;
+        }
+        let (from, to) = (&passage[before as usize], &passage[stage as usize]);
+        let (skipped, last) = follow(from, to, (before, stage))?;
+        let missing = if under_way { skipped } else { skipped + last };
+        match stage {
+            Stage::Written => {}
+            Stage::Commanded | Stage::Left => {
+                let excused = if stage == Stage::Left && source { failed } else { 0 };
+                if missing > excused && source {
+                    let missing = missing - excused;
+                    return Err(format!(
+                        "{missing} packets on channel {channel} were {before}, and never {stage}"
+                    ));
+                }
+            }
+            Stage::Came => lost.network += missing,
+            Stage::Moved => *lost.card.entry(channel.target).or_default() += missing,
+            Stage::Read => *lost.module.entry(channel.target).or_default() += missing,
+        }
+    }
+    Ok(())
+}
+
+/// Finds each packet of `to` among those of `from`, in order. Returns how many of those are missing: before
+/// the last one that was found, and behind it.
+fn follow(
+    from: &[&Sighting],
+    to: &[&Sighting],
+    stages: (Stage, Stage),
+) -> Result<(u64, u64), String> {
+    let mut processes: Vec<u32> = from.iter().chain(to).map(|sighting| sighting.process).collect();
+    processes.retain(|process| *process > 0);
+    processes.sort_unstable();
+    processes.dedup();
+    // Several processes share one end: nobody knows the order between them.
+    let shared = processes.len() > 1;
+    let mut used = vec![false; from.len()];
+    let (mut next, mut behind) = (0, 0);
+    let mut to = to.to_vec();
+    if shared {
+        // Those of which all is known first: the others take what is left.
+        to.sort_by_key(|sighting| sighting.outcome == Outcome::Cut);
+    }
+    for found in &to {
+        let begin = if shared { 0 } else { next };
+        let place = (begin..from.len()).find(|at| !used[*at] && is_same(&from[*at].packet, found));
+        let place = place.ok_or_else(|| wrong(from, found, stages, &used))?;
+        used[place] = true;
+        next = place + 1;
+        behind = behind.max(next);
+    }
+    let last = from.len() - behind;
+    Ok(((behind - to.len()) as u64, last as u64))
+}
+
+/// True if that packet can be what was found.
+fn is_same(packet: &Packet, found: &Sighting) -> bool {
+    match found.outcome {
+        Outcome::Cut => found.packet.length <= packet.length,
+        Outcome::Done | Outcome::Failed => {
+            (packet.length, packet.sum) == (found.packet.length, found.packet.sum)
+        }
+    }
+}
+
+/// A sentence about a packet that should not be there.
+fn wrong(
+    from: &[&Sighting],
+    found: &Sighting,
+    (before, stage): (Stage, Stage),
+    used: &[bool],
+) -> String {
+    let what = told(stage, &found.packet);
+    let at = found.at.map(|at| format!(" at {}.{:06} us", at / 1_000_000, at % 1_000_000));
+    let at = at.unwrap_or_default();
+    let mut same = from.iter().zip(used).filter(|(sighting, _)| is_same(&sighting.packet, found));
+    match (same.clone().any(|(_, used)| !used), same.next()) {
+        (true, _) => format!("{what}{at}, behind a later one"),
+        (false, Some(_)) => format!("{what}{at}, which it was already"),
+        (false, None) => format!("{what}{at}, and none like it was {before}"),
+    }
+}
+
+impl Lost {
+    /// The number of all, if each has a reason.
+    fn reasons(&self, nodes: &[Record], excuses: Excuses) -> Result<u64, String> {
+        let Excuses { network, under_way, end } = excuses;
+        // A card that is reset may be sending.
+        let cut: u64 = nodes.iter().map(|record| record.resets).sum();
+        if self.network > network + cut {
+            let lost = self.network;
+            return Err(format!(
+                "{lost} packets did not come, of which cables and switches have lost {network}"
+            ));
+        }
+        let mut all = self.network;
+        for (nid, record) in (0..).zip(nodes) {
+            let of = |lost: &BTreeMap<u16, u64>| lost.get(&nid).copied().unwrap_or_default();
+            let (card, module) = (of(&self.card), of(&self.module));
+            all += card + module;
+            if record.resets > 0 {
+                continue;
+            }
+            // A host that has been switched off takes nothing.
+            let end = record.counts.map_or(end, |counts| counts.at);
+            let since = record.standing.filter(|since| since + PATIENCE < end);
+            if let Some(since) = since {
+                let since = since / 1_000_000;
+                return Err(format!("node {nid}: a packet stands in its card since {since} us"));
+            }
+            let late = |sighting: &&Sighting| sighting.at.is_some_and(|at| at >= end);
+            let late = record.at(Stage::Came).iter().filter(late).count() as u64;
+            let kept = record.kept + late + record.counts.map_or(0, |counts| counts.no_memory);
+            if card > kept && (record.counts.is_some() || record.kept == 0) {
+                return Err(format!(
+                    "node {nid}: {card} packets did not come into memory, and {kept} have a reason"
+                ));
+            }
+            if let Some(counts) = record.counts {
+                balanced(nid, record, counts, (module, under_way))?;
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The module has counted what it took, and what it lost.
+fn balanced(
+    nid: u16,
+    record: &Record,
+    counts: Counts,
+    (lost, under_way): (u64, bool),
+) -> Result<(), String> {
+    let Counts { received, no_channel, no_room, closed, wrong, .. } = counts;
+    let early = |sighting: &&Sighting| sighting.at.is_none_or(|at| at < counts.at);
+    let moved = record.at(Stage::Moved).iter().filter(early).count() as u64;
+    if received != moved {
+        return Err(format!(
+            "node {nid}: {moved} packets are in memory, the module took {received}"
+        ));
+    }
+    if wrong > 0 {
+        let what = "of another length or node than their headers say";
+        return Err(format!("node {nid}: the module found {wrong} packets {what}"));
+    }
+    let late = record.at(Stage::Moved).len() as u64 - moved;
+    let reasons = no_channel + no_room + closed + late;
+    if record.is_told() && lost > reasons && !under_way {
+        return Err(format!(
+            "node {nid}: {lost} packets were not read, and {reasons} have a reason"
+        ));
+    }
+    Ok(())
+}
