@@ -236,10 +236,10 @@ const OF_MACHINES: &[FaultKind] = &[
                bytes with the chance, or of symbol #NUMBER of the card. Idle symbols are not \
                counted. Only machines of model rdma have lanes.",
         expected: "A header's CRC16 finds it, and the packet is lost: nobody but remote block I/O \
-                   sends it again, and whoever waits for it waits in a deadlock. A payload is in memory before its \
-                   CRC32 has come, which then raises no interrupt and counts an error; who polls \
-                   for it takes what is there. A credit with wrong parity is discarded, as with \
-                   lane.credit.",
+                   sends it again, and whoever waits for it waits in a deadlock. A payload is in \
+                   memory before its CRC32 has come, which then raises no interrupt and counts an \
+                   error; who polls for it takes what is there. A credit with wrong parity is \
+                   discarded, as with lane.credit.",
         counter: "rx.symbols_spoilt, rx.header_errors, rx.payload_errors, rx.bond_errors",
         endings: STARVED,
         misleads: true,
