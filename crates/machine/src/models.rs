@@ -204,8 +204,12 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), UsageError> {
             let own = model.workloads.iter().map(|own| format!("{prefix}{}", own.name));
             let own = own.chain(model.verbs.then(|| "programs that use verbs".to_string()));
             let own = own.chain(model.guests.then(|| "programs in Linux guests".to_string()));
+            let none = match model.guest_mpi {
+                Some(_) => "no Portals, and MPI in Linux guests only",
+                None => "neither MPI nor Portals",
+            };
             Err(UsageError(format!(
-                "machines of model {} have neither MPI nor Portals; they run {}",
+                "machines of model {} have {none}; they run {}",
                 model.name,
                 own.collect::<Vec<_>>().join(", ")
             )))

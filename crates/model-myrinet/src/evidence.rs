@@ -10,7 +10,7 @@ use abi::myrinet::{
 };
 use des::Time;
 use host::SharedMemory;
-use machine::programs::guests::Kept;
+use machine::programs::guests::KeptByRank;
 use pci::TargetWrite;
 use spec::directed_point::{
     sum, Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage,
@@ -39,7 +39,7 @@ struct Seen {
 
 impl File {
     /// Records of `nodes` nodes, and what excuses losses, apart from switches.
-    pub fn take(&self, nodes: u32, kept: &Kept) -> (Vec<Record>, Excuses) {
+    pub fn take(&self, nodes: u32, kept: &KeptByRank) -> (Vec<Record>, Excuses) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut excuses = Excuses::default();
         let records = (0..nodes).map(|nid| {
@@ -249,7 +249,7 @@ pub(super) const COUNTS: &str = "/proc/net/dp";
 pub(super) const LOG: &str = "DP_LOG";
 
 /// Adds what node `nid` has told at its end.
-fn told(record: &mut Record, nid: u32, kept: &Kept) {
+fn told(record: &mut Record, nid: u32, kept: &KeptByRank) {
     let node = kept.of(nid);
     let log = node.log.as_deref().unwrap_or_default();
     let told = read_log(&String::from_utf8_lossy(log), nid as u16, record).is_some();

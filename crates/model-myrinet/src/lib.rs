@@ -39,7 +39,7 @@ use machine::instruments::timeline::Picture;
 use machine::models::Model;
 use machine::node::{Node, Process, Software};
 use machine::parameters::Parameters;
-use machine::programs::guests::{self, Guests, Kept, Slot};
+use machine::programs::guests::{self, Guests, KeptByRank, Slot};
 use machine::programs::native::Workload;
 use machine::programs::Program;
 use machine::{Inspector, Options, Outcome, UsageError};
@@ -115,7 +115,7 @@ struct Machine<'a> {
     desk: Mutex<Option<(u32, Desk)>>,
     /// Evidence for the judge of Directed Point, and what guests leave for it.
     file: Option<Arc<File>>,
-    kept: Kept,
+    kept: KeptByRank,
 }
 
 impl Machine<'_> {
@@ -268,7 +268,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         work,
         desk: Mutex::new(options.inspector.as_ref().map(sit_down).transpose()?),
         file: options.judge.then(Arc::default),
-        kept: Kept::default(),
+        kept: KeptByRank::default(),
     };
     let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);

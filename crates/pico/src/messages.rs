@@ -8,8 +8,8 @@
 //!    ◄─────────────────────────────── FETCH    its receive is there
 //!    PART, PART, PART ──────────────────────►  into the receive's memory
 //! ```
-//! What fits in a packet goes at once, as long as the receiver keeps fewer than `UNEXPECTED` such messages of
-//! this sender; so unexpected messages take bounded memory, and nobody has to wait for room.
+//! A message that fits in a packet goes at once, as long as the receiver keeps fewer than `UNEXPECTED` such
+//! messages of this sender; so unexpected messages take bounded memory, and nobody has to wait for room.
 
 use crate::link::{Came, Link};
 use crate::space::Space;

@@ -124,7 +124,7 @@ fn programs_with_mpi_are_refused_with_the_models_name() {
     let refused = |line: &str, words: &[&str]| {
         unjudged(line).said(2, words);
     };
-    let own = ["model myrinet", "neither MPI", "builtin:myrinet-pingpong"];
+    let own = ["model myrinet", "MPI in Linux guests only", "builtin:myrinet-pingpong"];
     refused("run -n 2 -m amata builtin:pingpong", &own);
     refused("run -n 1 -m amata builtin:myrinet-stream", &["needs 2 ranks"]);
     refused("run -n 2 -m amata builtin:myrinet-stream 65521", &["1 to 65520"]);

@@ -56,6 +56,25 @@ fn programs_give_what_they_give_elsewhere() {
     gives_the_same("4", "tests/mpi/collectives.c");
 }
 
+/// Packets that cables lose or damage come again.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn cables_that_lose_and_damage_packets_change_no_result() {
+    let program = "tests/mpi/operations.c";
+    let elsewhere = ["run", "-q", "-m", "ideal", "-n", "3", program];
+    let expected = ended(command().args(elsewhere)).went_well().stdout.clone();
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("json");
+    let faults = ["--fault", "link.drop=0.03", "--fault", "link.biterror=2e-5", "--json"];
+    let here = run("3", &[&faults[..], &[json.to_str().unwrap(), program]].concat());
+    assert_eq!(sorted(&here.went_well().stdout), sorted(&expected));
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    for counter in ["myrinet.lost", "myrinet.damaged"] {
+        let of = |node: &serde_json::Value| node["counters"][counter].as_u64().unwrap();
+        assert!(json["nodes"].as_array().unwrap().iter().map(of).sum::<u64>() > 0, "{counter}");
+    }
+}
+
 #[test]
 #[ignore = "long: between guests; make soak"]
 fn all_programs_give_what_they_give_elsewhere() {

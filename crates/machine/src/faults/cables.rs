@@ -50,20 +50,12 @@ impl Cable {
         Fate::Wrong(bit)
     }
 
-    fn rules(&self, now: Time, what: Mishap) -> impl Iterator<Item = Which> {
-        let holds =
-            move |rule: &OnPackets| rule.what == what && rule.from <= now && now < rule.until;
-        let which: Vec<Which> =
-            self.rules.iter().filter(|rule| holds(rule)).map(|rule| rule.which).collect();
-        which.into_iter()
-    }
-
     /// True if the packet is lost.
     fn strikes(&mut self, now: Time) -> bool {
-        let (mut strikes, packets) = (false, self.packets);
-        for which in self.rules(now, Mishap::Drop) {
-            strikes |= match which {
-                Which::Number(number) => number == packets,
+        let mut strikes = false;
+        for rule in self.rules.iter().filter(|rule| holds(rule, now, Mishap::Drop)) {
+            strikes |= match rule.which {
+                Which::Number(number) => number == self.packets,
                 Which::Chance(p) => self.random.unit() < p,
             };
         }
@@ -72,10 +64,10 @@ impl Cable {
 
     /// A bit of these that is wrong.
     fn wrong_bit(&mut self, now: Time, bits: u32, first: bool) -> Option<u32> {
-        let (mut wrong, packets) = (None, self.packets);
-        for which in self.rules(now, Mishap::BitError) {
-            let strikes = match which {
-                Which::Number(number) => first && number == packets,
+        let mut wrong = None;
+        for rule in self.rules.iter().filter(|rule| holds(rule, now, Mishap::BitError)) {
+            let strikes = match rule.which {
+                Which::Number(number) => first && number == self.packets,
                 Which::Chance(p) => self.random.unit() < 1.0 - (1.0 - p).powi(bits as i32),
             };
             if strikes {
@@ -84,6 +76,11 @@ impl Cable {
         }
         wrong
     }
+}
+
+/// True if the rule is one of that mishap, and of that time.
+fn holds(rule: &OnPackets, now: Time, what: Mishap) -> bool {
+    rule.what == what && rule.from <= now && now < rule.until
 }
 
 impl Faults {

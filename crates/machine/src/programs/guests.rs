@@ -131,15 +131,15 @@ pub struct GuestRank {
     pin: Option<Pin>,
     /// Its program. A server is switched off when the others have ended.
     executable: Executable,
-    kept: Kept,
+    kept: KeptByRank,
     state: Rc<State>,
 }
 
 /// Files that guests have left ([`Setup`]), by rank.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(Arc<Mutex<BTreeMap<u32, guest::Kept>>>);
+pub struct KeptByRank(Arc<Mutex<BTreeMap<u32, guest::Kept>>>);
 
-impl Kept {
+impl KeptByRank {
     fn put(&self, rank: u32, kept: guest::Kept) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(rank, kept);
     }
@@ -181,12 +181,12 @@ impl GuestRank {
             setup: Setup::default(),
         };
         let (kernel, state) = (guests.kernel.clone(), Rc::default());
-        let kept = Kept::default();
+        let kept = KeptByRank::default();
         GuestRank { rank: nid, kernel, task, slot, pin: None, executable, kept, state }
     }
 
     /// The same, with something to be done before its program begins; `kept` gets what is kept of it.
-    pub fn prepared(mut self, setup: Setup, kept: &Kept) -> GuestRank {
+    pub fn prepared(mut self, setup: Setup, kept: &KeptByRank) -> GuestRank {
         self.task.setup = setup;
         self.kept = kept.clone();
         self
