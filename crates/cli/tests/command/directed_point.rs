@@ -197,11 +197,12 @@ const BUGS: [(&str, Bug, Shows, &str); 24] = [
         "unreferenced object",
     ),
     (
-        "a packet is used after its channel",
+        "a channel is used after it was freed",
         Module(
             "channel.c",
             "\tdp_channel_close(channel);\n\tkfree(channel);",
-            "\tkfree(channel);\n\tdp_channel_close(channel);",
+            "\tdp_channel_close(channel);\n\tkfree(channel);\n\
+             \tdp_counts.closed += channel->count;",
         ),
         Checked,
         "KASAN",

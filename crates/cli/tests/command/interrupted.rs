@@ -91,7 +91,7 @@ impl Bench {
         assert_eq!(self.left(), [""; 0], "{what}: {ended:#?}");
         let entries = fs::read_dir(self.folder.path()).unwrap().flatten();
         let scratch =
-            entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"sunstar-"));
+            entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b".sunstar-"));
         assert_eq!(scratch.count(), 0, "{what}: {ended:#?}");
     }
 }

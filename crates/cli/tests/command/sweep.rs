@@ -354,7 +354,8 @@ fn what_was_finished_survives_a_sudden_end() {
         assert!(bench.records().is_superset(&finished), "a finished point was run again");
         // What the first one could not remove, the next one has.
         let left = fs::read_dir(bench.0.path()).unwrap().flatten().map(|entry| entry.file_name());
-        let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("sun")).collect();
+        let left: Vec<_> =
+            left.filter(|name| name.to_string_lossy().starts_with(".sunstar-")).collect();
         assert!(left.is_empty(), "{left:?}");
         assert_eq!(bench.lasting(), whole.lasting());
     }
