@@ -314,10 +314,22 @@ pub struct RunOptions {
     /// (docs/your-own-unit.md)
     #[arg(long, value_name = "FOLDER", requires = "rtl")]
     pub rtl_dir: Option<PathBuf>,
-    /// Write the waveform of a matching unit to FILE (VCD), around the first cycle that is wrong
-    /// (--rtl=check), or around the arrival of a message's header
+    /// Write a waveform of the RTL to FILE (VCD): of a card around its trigger (--rtl-trigger); of a matching
+    /// unit around the first cycle that is wrong (--rtl=check), or around the arrival of a message's header
     #[arg(long, value_name = "FILE[@NODE:NUMBER]", requires = "rtl")]
     pub rtl_wave: Option<RtlWave>,
+    /// Event that the waveform of a card shows: crc, parity, bond, overflow, credits, frozen, interrupt,
+    /// stop, fault, time=TIME, or PORT=VALUE (docs/waveforms.md); the first of all nodes, or of NODE
+    #[arg(long, value_name = "[NODE:]EVENT", requires = "rtl_wave")]
+    pub rtl_trigger: Option<String>,
+    /// Cycles of the bus's clock that the waveform of a card has before its trigger
+    #[arg(long, value_name = "CYCLES", requires = "rtl_trigger", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub rtl_before: u64,
+    /// Cycles of the bus's clock that it has after its trigger
+    #[arg(long, value_name = "CYCLES", requires = "rtl_trigger", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub rtl_after: u64,
     /// Hold library and firmware against the specification of Portals 3.3 while they run; the first
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]

@@ -110,7 +110,7 @@ impl fmt::Debug for Inspector {
 pub struct Rtl {
     /// Folder with another matching unit.
     pub folder: Option<PathBuf>,
-    /// A waveform of a matching unit.
+    /// A waveform of a matching unit, or of a card.
     pub wave: Option<Wave>,
 }
 
@@ -121,6 +121,10 @@ pub struct Wave {
     pub file: PathBuf,
     /// Message whose header it shows; if none, the first error of a unit.
     pub message: Option<abi::MessageId>,
+    /// Of a card: the event that it shows, in the command line's words.
+    pub trigger: Option<String>,
+    /// Of a card: cycles of the bus's clock before the event, and after it.
+    pub cycles: [u64; 2],
 }
 
 /// Progress of a run. Nothing simulated depends on it.

@@ -7,6 +7,7 @@ use super::module::notify_addr;
 use super::settings::Settings;
 use super::tally::Tally;
 use super::trail::{Pins, Trail};
+use super::waveform::Waveform;
 use super::wiretap::Wiretap;
 use ::rdma::Account;
 use ::rdma::{Arrival, HostCounters, LinkCounters};
@@ -16,11 +17,13 @@ use des::{Duration, Time};
 use machine::faults::{Lanes, Struck};
 use machine::firmware::profile::Profile;
 use machine::node::{Nic, Ports};
-use pci::{ConfigSpace, Device, WriteCombiner};
+use pci::{ConfigSpace, Device, Ending, Phase, WriteCombiner};
 use pcibus::{digest, fold, Domain, PciBus, REGION};
+use rtl::Sign;
 use serial::{are_idle, lane, lane_bytes, set_lane, Elastic, Symbols};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A store here is none: the processor's fence, which empties its write-combining buffers.
 pub(super) const FENCE: u32 = 0xE800_0000;
@@ -66,6 +69,7 @@ pub(super) struct Card {
     tally: Rc<Tally>,
     trail: Rc<Trail>,
     tap: Option<Box<Wiretap>>,
+    wave: Option<Arc<Waveform>>,
     /// Faults of the lanes, on request.
     faults: Option<Box<Lanes>>,
     /// Counts from before the last reset of the card.
@@ -111,6 +115,7 @@ impl Card {
             tally: shared.1,
             trail: shared.2,
             tap: None,
+            wave: designs.wave.clone(),
             faults: None,
             before: Default::default(),
             unjudged: VecDeque::new(),
@@ -127,9 +132,10 @@ impl Card {
         self.faults = faults.map(Box::new);
     }
 
-    /// Bits are turned on the way.
-    fn spoil(&mut self, now: Time, symbols: &mut Symbols) {
-        let Some(faults) = &mut self.faults else { return };
+    /// Turns bits on the way; true if it has.
+    fn spoil(&mut self, now: Time, symbols: &mut Symbols) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let spoilt = faults.spoilt;
         let bits = 8 * u64::from(lane_bytes(self.lanes));
         for n in 0..self.lanes {
             let mut symbol = lane(symbols, self.lanes, n);
@@ -149,6 +155,7 @@ impl Card {
             }
             set_lane(symbols, (self.lanes, n), symbol);
         }
+        faults.spoilt > spoilt
     }
 
     /// Nothing has moved on the lanes for long, and they do not rest: a packet waits for credits that nobody
@@ -206,6 +213,7 @@ impl Card {
         if self.tally.resetting.take() {
             self.before = self.totals();
         }
+        self.nic.set_time(now);
         let mut pins = Pins::of(&mut self.nic, notify_addr(self.nid));
         let cycle = self.bus.cycle(&mut pins);
         pins.tell(now, &self.trail);
@@ -213,6 +221,9 @@ impl Card {
             self.account = Account::default();
         }
         self.account.cycle(&cycle);
+        if cycle.phase == Phase::End(Ending::Retry) {
+            self.nic.sign(Sign::Retry, now);
+        }
         let next = self.bus.next();
         if let Some(arrival) = self.nic.arrival() {
             self.trail.passes(now);
@@ -265,6 +276,7 @@ impl Card {
             waits |= !receiver.is_idle();
             set_lane(&mut arrived, (self.lanes, n), receiver.receive());
         }
+        self.nic.set_time(now);
         let sent = self.nic.link_clock(arrived);
         self.lanes_clock.next += 1;
         if let Some(tap) = &mut self.tap {
@@ -318,7 +330,9 @@ impl Nic for Card {
         if !self.lanes_clock.runs && are_idle(&symbols, self.lanes) {
             return; // The receivers know: they rest.
         }
-        self.spoil(now, &mut symbols);
+        if self.spoil(now, &mut symbols) {
+            self.nic.sign(Sign::Fault, now);
+        }
         for (n, receiver) in (0..).zip(&mut self.receivers) {
             receiver.arrive(lane(&symbols, self.lanes, n));
         }
@@ -361,6 +375,9 @@ impl Nic for Card {
     }
 
     fn finish(&mut self, _end: Time, _ports: &mut Ports<Card>) -> Option<Profile> {
+        if let Some(wave) = &self.wave {
+            wave.take(self.nid, self.nic.recorded());
+        }
         self.tap.take().into_iter().for_each(|tap| tap.finish());
         None
     }

@@ -1,26 +1,38 @@
 //! Hardware that is there twice, as model and as RTL: the run has the one or the other, and cannot tell.
 
 use super::settings::Settings;
+use super::waveform::Waveform;
 use ::rdma::{Arrival, HostCounters, LinkCounters, Transceiver};
 use crossbar::{Counters, PORTS_MAX};
-use machine::parameters::Parameters;
+use des::Time;
+use machine::Options;
 use pci::{Device, DeviceIn, DeviceOut};
-use rtl::{DesignPaths, NicDesign, SwitchDesign};
+use rtl::{Captured, DesignPaths, NicDesign, Sign, SwitchDesign};
 use serial::{Elastic, LinkRx, Symbol, Symbols, Word};
+use std::sync::Arc;
 
 /// Parts of a run that are RTL, compiled.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Designs {
     nic: Option<NicDesign>,
     switch: Option<SwitchDesign>,
+    /// Waveform of a card, if one was asked for.
+    pub wave: Option<Arc<Waveform>>,
 }
 
 impl Designs {
     /// Compiles what the parameters want. The error is a sentence.
-    pub fn of(p: &Parameters, s: &Settings, place: &DesignPaths) -> Result<Designs, String> {
-        let mut designs = Designs::default();
+    pub fn of(options: &Options, s: &Settings, launch: Time) -> Result<Designs, String> {
+        let (p, mut designs) = (&options.parameters, Designs::default());
+        let place = &DesignPaths { root: options.root.clone(), built: options.built.clone() };
         if p.switch("nic.rtl") {
             designs.nic = Some(NicDesign::build(place, &s.nic(0)).map_err(sentence)?);
+        }
+        if let Some(wave) = &options.rtl.wave {
+            if designs.nic.is_none() {
+                return Err("--rtl-wave shows a card that is RTL: set nic.rtl=on".into());
+            }
+            designs.wave = Some(Arc::new(Waveform::of(wave, s, launch, place)?));
         }
         if let Some(params) = s.crossbar.filter(|_| p.switch("switch.rtl")) {
             designs.switch = Some(SwitchDesign::build(place, &params).map_err(sentence)?);
@@ -33,7 +45,11 @@ impl Designs {
         match self.nic {
             Some(design) => {
                 let words = Box::new(LinkRx::new(params.lanes));
-                Chip::Rtl(rtl::Nic::new(design, &params), words)
+                let mut nic = rtl::Nic::new(design, &params);
+                if let Some(wave) = &self.wave {
+                    wave.record(&mut nic, &params);
+                }
+                Chip::Rtl(nic, words)
             }
             None => Chip::Model(Box::new(::rdma::Nic::new(params))),
         }
@@ -107,6 +123,25 @@ impl Chip {
     pub fn pass(&mut self, lanes: bool, edges: u64) {
         if let Chip::Model(nic) = self {
             nic.pass(lanes, edges);
+        }
+    }
+    /// Edges from now on are at `now`, for waveforms.
+    pub fn set_time(&mut self, now: Time) {
+        if let Chip::Rtl(nic, _) = self {
+            nic.set_time(now.0);
+        }
+    }
+    /// Something has been that the card's ports do not show, for waveforms.
+    pub fn sign(&mut self, sign: Sign, now: Time) {
+        if let Chip::Rtl(nic, _) = self {
+            nic.sign(sign, now.0);
+        }
+    }
+    /// Ends the recording, if there is one, at the end of the run.
+    pub fn recorded(&mut self) -> Result<Option<Captured>, String> {
+        match self {
+            Chip::Model(_) => Ok(None),
+            Chip::Rtl(nic, _) => nic.recorded(),
         }
     }
     /// Passes on the counts of the transceivers; the RTL has no register for it.

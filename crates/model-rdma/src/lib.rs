@@ -33,6 +33,7 @@ mod switch;
 mod tally;
 mod trail;
 mod verbs;
+mod waveform;
 mod wiretap;
 mod workloads;
 
@@ -254,8 +255,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let judge =
         judged.then(|| Arc::new(if of_program { Judge::of_programs() } else { Judge::default() }));
     let console = console_of(options, &settings).map_err(UsageError)?;
-    let place = rtl::DesignPaths { root: options.root.clone(), built: options.built.clone() };
-    let designs = Designs::of(parameters, &settings, &place).map_err(UsageError)?;
+    let designs = Designs::of(options, &settings, launch).map_err(UsageError)?;
     let capture = Capture::wanted(options).map_err(UsageError)?;
     let streams = Streams::default();
     let work = match &options.program {
@@ -273,6 +273,12 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let capture = machine.capture.take();
     let captured = capture.map(|capture| capture.write(machine.streams.take(), parameters.name()));
     let (mut report, left) = bench.conclude(ended, captured);
+    if let Some(wave) = &machine.designs.wave {
+        if let Err(why) = wave.conclude(report.simulated_ns) {
+            report.exit.code = report.exit.code.max(1);
+            report.exit.sentences.push(why);
+        }
+    }
     let judge = machine.judge.as_deref();
     let switch = left.iter().flatten().next();
     if lossless {

@@ -4,6 +4,9 @@
 
 #include "Vtop.h"
 #include "verilated.h"
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
 
 #define ENTRY extern "C" __attribute__((visibility("default")))
 
@@ -34,12 +37,40 @@ struct LinkOut {
 struct Unit {
     VerilatedContext context;
     Vtop top{&context};
+#if VM_TRACE
+    VerilatedVcdC wave;
+#endif
+
+    Unit() { context.traceEverOn(VM_TRACE); }
+
+    void level(uint8_t &clock, uint8_t to) {
+        clock = to;
+        top.eval();
+    }
 
     void edge(uint8_t &clock) {
-        clock = 1;
-        top.eval();
-        clock = 0;
-        top.eval();
+        level(clock, 1);
+        level(clock, 0);
+    }
+
+    void apply(const BusIn &in) {
+        top.write_i = in.write;
+        top.write_offset_i = in.write_offset;
+        top.write_data_i = in.write_data;
+        top.write_enables_i = in.write_enables;
+        top.read_i = in.read;
+        top.read_offset_i = in.read_offset;
+        top.accepted_i = in.accepted;
+        top.completion_i = in.completion;
+        top.completion_data_i = in.completion_data;
+        top.took_i = in.took;
+        top.ended_i = in.ended;
+        top.aborted_i = in.aborted;
+    }
+
+    void apply(const LinkIn &in) {
+        top.bytes_i = uint64_t(in.bytes[1]) << 32 | in.bytes[0];
+        top.control_i = in.control[1] << 4 | in.control[0];
     }
 };
 
@@ -84,27 +115,14 @@ ENTRY void nic_delete(Unit *unit) {
 }
 
 ENTRY void nic_bus(Unit *unit, const BusIn *in, BusOut *out) {
-    Vtop &top = unit->top;
-    top.write_i = in->write;
-    top.write_offset_i = in->write_offset;
-    top.write_data_i = in->write_data;
-    top.write_enables_i = in->write_enables;
-    top.read_i = in->read;
-    top.read_offset_i = in->read_offset;
-    top.accepted_i = in->accepted;
-    top.completion_i = in->completion;
-    top.completion_data_i = in->completion_data;
-    top.took_i = in->took;
-    top.ended_i = in->ended;
-    top.aborted_i = in->aborted;
-    unit->edge(top.bus_clk_i);
+    unit->apply(*in);
+    unit->edge(unit->top.bus_clk_i);
     nic_look(unit, out);
 }
 
 ENTRY void nic_link(Unit *unit, const LinkIn *in, LinkOut *out) {
     Vtop &top = unit->top;
-    top.bytes_i = uint64_t(in->bytes[1]) << 32 | in->bytes[0];
-    top.control_i = in->control[1] << 4 | in->control[0];
+    unit->apply(*in);
     unit->edge(top.link_clk_i);
     const uint64_t bytes = top.bytes_o;
     out->bytes[0] = uint32_t(bytes);
@@ -130,3 +148,32 @@ ENTRY uint16_t nic_outstanding(Unit *unit, uint8_t flow) {
     unit->top.eval();
     return unit->top.look_words_o;
 }
+
+#if VM_TRACE
+// Opens the file of a waveform; false if that cannot be.
+ENTRY uint8_t nic_wave(Unit *unit, const char *file) {
+    unit->top.trace(&unit->wave, 99);
+    unit->wave.set_time_unit("1ps");
+    unit->wave.set_time_resolution("1ps");
+    unit->wave.open(file);
+    return unit->wave.isOpen();
+}
+
+// Moves the inputs of the bus or of the lanes, which the next level or dump evaluates.
+ENTRY void nic_set_bus(Unit *unit, const BusIn *in) { unit->apply(*in); }
+
+ENTRY void nic_set_link(Unit *unit, const LinkIn *in) { unit->apply(*in); }
+
+// Moves the clock of the bus or of the lanes to a level.
+ENTRY void nic_level(Unit *unit, uint8_t lanes, uint8_t level) {
+    unit->level(lanes ? unit->top.link_clk_i : unit->top.bus_clk_i, level);
+}
+
+// Writes all signals as they are now.
+ENTRY void nic_dump(Unit *unit, uint64_t picoseconds) {
+    unit->top.eval();
+    unit->wave.dump(picoseconds);
+}
+
+ENTRY void nic_wave_end(Unit *unit) { unit->wave.close(); }
+#endif

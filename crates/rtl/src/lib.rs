@@ -5,10 +5,14 @@
 //! bridge, elastic buffers and cables stay models. A unit is cut at its ports (docs/decisions/0078).
 
 mod nic;
+mod recorder;
 mod switch;
+mod trigger;
 mod unit;
 
 pub use nic::{Nic, NicDesign};
+pub use recorder::{Capture, Captured};
 pub use switch::{Switch, SwitchDesign};
+pub use trigger::{Sign, Trigger, EVENTS};
 pub use unit::{Pins, Unit, UnitDesign};
 pub use verilated::{DesignPaths, Unbuilt};

@@ -1,5 +1,7 @@
 //! The NIC.
 
+use crate::recorder::{Capture, Captured, Recorder};
+use crate::trigger::Sign;
 use pci::{Device, DeviceIn, DeviceOut, Operation, Request};
 use rdma::{Arrival, Estimate, Header, HostCounters, LinkCounters, Params};
 use serial::{Symbol, Symbols};
@@ -9,68 +11,80 @@ use verilated::{Design, DesignPaths, Library, Unbuilt};
 /// Inputs of the chip from the bus, as declared in shim/nic.cpp.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct BusIn {
-    write_data: u64,
-    completion_data: u64,
-    write_offset: u16,
-    read_offset: u16,
-    write_enables: u8,
-    write: bool,
-    read: bool,
-    accepted: bool,
-    completion: bool,
-    took: bool,
-    ended: bool,
-    aborted: bool,
+pub(crate) struct BusIn {
+    pub write_data: u64,
+    pub completion_data: u64,
+    pub write_offset: u16,
+    pub read_offset: u16,
+    pub write_enables: u8,
+    pub write: bool,
+    pub read: bool,
+    pub accepted: bool,
+    pub completion: bool,
+    pub took: bool,
+    pub ended: bool,
+    pub aborted: bool,
     unused: [u8; 4],
 }
 
 /// Outputs of the chip.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct BusOut {
-    addr: u64,
-    write_word: u64,
-    read_word: u64,
-    arrived_header: u64,
-    words: u16,
-    tag: u8,
-    request: u8,
-    request_write: u8,
-    write_on: u8,
-    busy: u8,
-    interrupt: u8,
-    arrived: u8,
-    arrived_good: u8,
-    frozen: u8,
-    bus_rests: u8,
-    link_rests: u8,
+pub(crate) struct BusOut {
+    pub addr: u64,
+    pub write_word: u64,
+    pub read_word: u64,
+    pub arrived_header: u64,
+    pub words: u16,
+    pub tag: u8,
+    pub request: u8,
+    pub request_write: u8,
+    pub write_on: u8,
+    pub busy: u8,
+    pub interrupt: u8,
+    pub arrived: u8,
+    pub arrived_good: u8,
+    pub frozen: u8,
+    pub bus_rests: u8,
+    pub link_rests: u8,
     unused: u8,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct LinkIn {
-    bytes: [u32; 2],
-    control: [u8; 2],
+pub(crate) struct LinkIn {
+    pub bytes: [u32; 2],
+    pub control: [u8; 2],
     unused: [u8; 2],
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct LinkOut {
-    bytes: [u32; 2],
-    control: [u8; 2],
-    bus_rests: u8,
-    link_rests: u8,
+pub(crate) struct LinkOut {
+    pub bytes: [u32; 2],
+    pub control: [u8; 2],
+    pub bus_rests: u8,
+    pub link_rests: u8,
 }
 
 /// Counters that the shim tells: four of the bus's half, seven of the lanes'.
 const TOTALS: usize = 11;
 
+/// Entry points that write waveforms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waves {
+    pub open: unsafe extern "C" fn(*mut c_void, *const i8) -> u8,
+    pub set_bus: unsafe extern "C" fn(*mut c_void, *const BusIn),
+    pub set_link: unsafe extern "C" fn(*mut c_void, *const LinkIn),
+    pub level: unsafe extern "C" fn(*mut c_void, u8, u8),
+    pub dump: unsafe extern "C" fn(*mut c_void, u64),
+    pub end: unsafe extern "C" fn(*mut c_void),
+}
+
 /// NICs of one shape, compiled and loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct NicDesign {
+    waves: Option<Waves>,
     new: unsafe extern "C" fn(u8, u16) -> *mut c_void,
     delete: unsafe extern "C" fn(*mut c_void),
     look: unsafe extern "C" fn(*const c_void, *mut BusOut),
@@ -86,13 +100,27 @@ impl NicDesign {
         NicDesign::of(place, "rtl/rdma", params)
     }
 
+    /// The same with tracing, for recorders.
+    pub fn traced(place: &DesignPaths, params: &Params) -> Result<NicDesign, Unbuilt> {
+        NicDesign::compiled(place, "rtl/rdma", params, true)
+    }
+
     /// Builds the design from sources in another folder below the place's root.
     pub fn of(place: &DesignPaths, folder: &str, params: &Params) -> Result<NicDesign, Unbuilt> {
+        NicDesign::compiled(place, folder, params, false)
+    }
+
+    fn compiled(
+        place: &DesignPaths,
+        folder: &str,
+        params: &Params,
+        traced: bool,
+    ) -> Result<NicDesign, Unbuilt> {
         let library = Library::build(
             place,
             &Design {
                 top: "rdma_nic",
-                traced: false,
+                traced,
                 folders: &[folder],
                 shim: "crates/rtl/shim/nic.cpp",
                 parameters: &[
@@ -110,6 +138,14 @@ impl NicDesign {
         // SAFETY: these are the types of the functions in shim/nic.cpp; the library is never unloaded.
         Ok(unsafe {
             NicDesign {
+                waves: traced.then(|| Waves {
+                    open: library.function(c"nic_wave"),
+                    set_bus: library.function(c"nic_set_bus"),
+                    set_link: library.function(c"nic_set_link"),
+                    level: library.function(c"nic_level"),
+                    dump: library.function(c"nic_dump"),
+                    end: library.function(c"nic_wave_end"),
+                }),
                 new: library.function(c"nic_new"),
                 delete: library.function(c"nic_delete"),
                 look: library.function(c"nic_look"),
@@ -128,23 +164,62 @@ pub struct Nic {
     design: NicDesign,
     unit: *mut c_void,
     out: BusOut,
+    recorder: Option<Box<Recorder>>,
+}
+
+/// Slack of the estimate, as the strap has it.
+fn slack(params: &Params) -> u16 {
+    match params.estimate {
+        Estimate::Fine => 0,
+        Estimate::Conservative => params.round_trip_words,
+    }
 }
 
 impl Nic {
     /// NIC after reset. `params` are those of its design.
     pub fn new(design: NicDesign, params: &Params) -> Nic {
-        let slack = match params.estimate {
-            Estimate::Fine => 0,
-            Estimate::Conservative => params.round_trip_words,
-        };
         let mut out = BusOut::default();
         // SAFETY: the design's functions may be called at any time; the unit lives until drop.
         let unit = unsafe {
-            let unit = (design.new)(params.source, slack);
+            let unit = (design.new)(params.source, slack(params));
             (design.look)(unit, &mut out);
             unit
         };
-        Nic { design, unit, out }
+        Nic { design, unit, out, recorder: None }
+    }
+
+    /// Records what it does around a trigger, from its reset on. `traced` is its design with tracing.
+    ///
+    /// # Panics
+    /// If `traced` is none.
+    pub fn record(&mut self, traced: NicDesign, params: &Params, capture: Capture) {
+        let waves = traced.waves.expect("a design with tracing");
+        // SAFETY: the design's functions may be called at any time; the recorder deletes the unit.
+        let unit = unsafe { (traced.new)(params.source, slack(params)) };
+        let recorder = Recorder::new(capture, waves, (unit, traced.delete), self.out);
+        self.recorder = Some(Box::new(recorder));
+    }
+    /// Edges from now on are at `time`, in picoseconds, for the recorder.
+    pub fn set_time(&mut self, time: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.set_time(time);
+        }
+    }
+    /// Something has been at `time` that the ports do not show.
+    pub fn sign(&mut self, sign: Sign, time: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.sign(sign, time);
+        }
+    }
+    /// The run is over: what has been recorded, if the trigger has come. The error is a sentence.
+    pub fn recorded(&mut self) -> Result<Option<Captured>, String> {
+        self.recorder.take().map_or(Ok(None), |recorder| recorder.finish())
+    }
+    /// Counts that triggers look at, if the recorder's does.
+    fn looked_at(&self) -> Option<[u64; 6]> {
+        let recorder = self.recorder.as_ref()?;
+        let totals = (recorder.counts() && !recorder.is_over()).then(|| self.totals())?;
+        totals[5..].first_chunk().copied()
     }
 
     /// The edge of the lanes' clock, as [`rdma::Nic::link_clock`].
@@ -158,6 +233,10 @@ impl Nic {
         // SAFETY: the unit is alive, and both structures are those of shim/nic.cpp.
         unsafe { (self.design.link)(self.unit, &input, &mut out) }
         (self.out.bus_rests, self.out.link_rests) = (out.bus_rests, out.link_rests);
+        let counts = self.looked_at();
+        if let Some(recorder) = self.recorder.as_mut().filter(|recorder| !recorder.is_over()) {
+            recorder.link(input, out, counts);
+        }
         let symbol = |lane: usize| Symbol { bytes: out.bytes[lane], control: out.control[lane] };
         [symbol(0), symbol(1)]
     }
@@ -260,6 +339,10 @@ impl Device for Nic {
         }
         // SAFETY: the unit is alive, and both structures are those of shim/nic.cpp.
         unsafe { (self.design.bus)(self.unit, &input, &mut self.out) }
+        let counts = self.looked_at();
+        if let Some(recorder) = self.recorder.as_mut().filter(|recorder| !recorder.is_over()) {
+            recorder.bus(input, self.out, counts);
+        }
     }
 }
 

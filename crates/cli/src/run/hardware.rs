@@ -1,4 +1,4 @@
-//! `--rtl`, `--rtl-dir` and `--rtl-wave`.
+//! `--rtl`, `--rtl-dir`, `--rtl-wave` and `--rtl-trigger`.
 
 use crate::args::{RtlMode, RunOptions};
 use crate::usage_error::UsageError;
@@ -18,7 +18,10 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
     let switches = SWITCHES.map(|key| has(key).then_some(key));
     let (machine, model) = (parameters.name().to_owned(), parameters.model().name);
     let mut sets: Vec<String> = Vec::new();
+    let wave = options.rtl_wave.as_ref();
+    let message = wave.and_then(|wave| wave.message);
     if has(UNITS) {
+        check_units(options, mode)?;
         sets.push(format!("{UNITS}={mode}"));
     } else if switches.iter().all(Option::is_none) {
         return Err(UsageError(format!(
@@ -28,7 +31,7 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
         let asked = [
             (mode != RtlMode::On, format!("--rtl={mode} holds")),
             (options.rtl_dir.is_some(), "--rtl-dir replaces".into()),
-            (options.rtl_wave.is_some(), "--rtl-wave shows".into()),
+            (message.is_some(), "--rtl-wave FILE@NODE:NUMBER shows".into()),
         ];
         if let Some((_, what)) = asked.into_iter().find(|(asked, _)| *asked) {
             return Err(UsageError(format!(
@@ -45,7 +48,26 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
     if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(UsageError(format!("--rtl-dir {}: there is no such folder", folder.display())));
     }
+    let wave = wave.map(|wave| Wave {
+        file: wave.file.clone(),
+        message,
+        trigger: options.rtl_trigger.clone(),
+        cycles: [options.rtl_before, options.rtl_after],
+    });
+    Ok(Rtl { folder, wave })
+}
+
+/// Refuses waveforms that matching units do not have.
+fn check_units(options: &RunOptions, mode: RtlMode) -> Result<(), UsageError> {
     let wave = options.rtl_wave.as_ref();
+    if options.rtl_trigger.is_some() {
+        return Err(UsageError(
+            "--rtl-trigger is an event of the RDMA NIC (machines forth and forth-switch); of \
+             matching units --rtl-wave FILE shows the first wrong cycle, and FILE@0:17 a \
+             message's header"
+                .into(),
+        ));
+    }
     if wave.is_some_and(|wave| wave.message.is_none()) && mode == RtlMode::On {
         return Err(UsageError(
             "--rtl-wave FILE shows the first cycle that is wrong, which --rtl=check looks for; \
@@ -53,6 +75,5 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
                 .into(),
         ));
     }
-    let wave = wave.map(|wave| Wave { file: wave.file.clone(), message: wave.message });
-    Ok(Rtl { folder, wave })
+    Ok(())
 }

@@ -79,4 +79,5 @@ mod usage_errors;
 mod validate;
 mod verbs;
 mod vn;
+mod waveforms;
 mod wrong;

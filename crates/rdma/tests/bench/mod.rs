@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 
 pub mod fabric;
+pub mod vcd;
 
 use abi::forth::{control, control_bit, register, table, Descriptor, REGION_SIZE};
 use bus::Memory;
