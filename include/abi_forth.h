@@ -53,7 +53,7 @@
 #define FORTH_REGISTER_OVERFLOWS FORTH_U(4208) /* Words that found the receive FIFO full: lost. */
 #define FORTH_REGISTER_INTERRUPTS FORTH_U(4216) /* Interrupts raised. */
 #define FORTH_REGISTER_BINDINGS FORTH_U(4224) /* Bindings that the card has; 0: it treats all destinations as physical addresses. */
-#define FORTH_REGISTER_AIDS FORTH_U(4352) /* Words of the receiving FIFO that flow control counts with, if the card has the registers from here on; else 0. */
+#define FORTH_REGISTER_AIDS FORTH_U(4352) /* Debugging aids: 0 if the card has none of the registers from here on. */
 #define FORTH_REGISTER_STATES FORTH_U(4360) /* State of each state machine. */
 #define FORTH_REGISTER_LANES FORTH_U(4368) /* Status of the lane that DEBUG_SELECT names. */
 #define FORTH_REGISTER_FETCH_CYCLES FORTH_U(4376) /* Bus cycles in which a read of host memory waited for its next word. */

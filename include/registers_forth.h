@@ -187,6 +187,32 @@ static inline uint64_t forth_register_status_set_bad_handle(uint64_t word, uint6
     return (word & ~FORTH_REGISTER_STATUS_BAD_HANDLE_MASK) | ((value << FORTH_REGISTER_STATUS_BAD_HANDLE_SHIFT) & FORTH_REGISTER_STATUS_BAD_HANDLE_MASK);
 }
 
+/* AIDS: Debugging aids: 0 if the card has none of the registers from here on. */
+
+/* 64-bit words of the receiving FIFO that flow control counts with. (ro) */
+#define FORTH_REGISTER_AIDS_WORDS_MASK 0xFFFFull
+#define FORTH_REGISTER_AIDS_WORDS_SHIFT 0
+static inline uint64_t forth_register_aids_get_words(uint64_t word)
+{
+    return (word & FORTH_REGISTER_AIDS_WORDS_MASK) >> FORTH_REGISTER_AIDS_WORDS_SHIFT;
+}
+static inline uint64_t forth_register_aids_set_words(uint64_t word, uint64_t value)
+{
+    return (word & ~FORTH_REGISTER_AIDS_WORDS_MASK) | ((value << FORTH_REGISTER_AIDS_WORDS_SHIFT) & FORTH_REGISTER_AIDS_WORDS_MASK);
+}
+
+/* Bit RESET of CONTROL does nothing: the card is RTL. (ro) */
+#define FORTH_REGISTER_AIDS_NO_RESET_MASK 0x10000ull
+#define FORTH_REGISTER_AIDS_NO_RESET_SHIFT 16
+static inline uint64_t forth_register_aids_get_no_reset(uint64_t word)
+{
+    return (word & FORTH_REGISTER_AIDS_NO_RESET_MASK) >> FORTH_REGISTER_AIDS_NO_RESET_SHIFT;
+}
+static inline uint64_t forth_register_aids_set_no_reset(uint64_t word, uint64_t value)
+{
+    return (word & ~FORTH_REGISTER_AIDS_NO_RESET_MASK) | ((value << FORTH_REGISTER_AIDS_NO_RESET_SHIFT) & FORTH_REGISTER_AIDS_NO_RESET_MASK);
+}
+
 /* STATES: State of each state machine. */
 #define FORTH_REGISTER_STATES_AFTER_RESET 0x0ull
 

@@ -30,10 +30,6 @@ int main(int argc, char **argv)
         fputs("nic-sample: PERIOD is 1 or more, SAMPLES 1 to 2048\n", stderr);
         return 1;
     }
-    if (nic && nic_read(nic, FORTH_REGISTER_AIDS) == 0) {
-        fputs("the card is RTL, which has no sampling memory\n", stderr);
-        return 1;
-    }
     if (nic)
         nic_write(nic, FORTH_REGISTER_SAMPLE_CONTROL, (uint64_t)samples << 32 | period);
     if (!nic || !traffic(number(argc, argv, 3, 20), number(argc, argv, 4, 4096))) {

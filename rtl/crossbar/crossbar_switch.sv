@@ -34,6 +34,7 @@ module crossbar_switch #(
 
   for (genvar i = 0; i < PORTS; i++) begin : gen_lane
     logic [1:0]  unused_errors;
+    logic [3:0][7:0] unused_status;
     logic [35:0] unused_lane;
     rdma_link_rx #(
       .LANES(1)
@@ -46,7 +47,8 @@ module crossbar_switch #(
       .data_o   (came_word[i]),
       .errors_o (unused_errors),
       .lost_o   (lost[i]),
-      .empty_o  (empty[i])
+      .empty_o  (empty[i]),
+      .status_o (unused_status)
     );
     rdma_link_tx #(
       .LANES(1)

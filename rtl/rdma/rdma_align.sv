@@ -10,7 +10,9 @@ module rdma_align #(
   input  logic [BYTES-1:0]   control_i, // which bytes are control characters
   output logic               valid_o,   // a comma was seen
   output logic [8*BYTES-1:0] bytes_o,
-  output logic [BYTES-1:0]   control_o
+  output logic [BYTES-1:0]   control_o,
+  output logic               known_o,   // as of the last edge
+  output logic [$clog2(BYTES)-1:0] shift_o
 );
 
   typedef logic [$clog2(BYTES)-1:0] shift_t;
@@ -22,6 +24,8 @@ module rdma_align #(
   logic                known_d, known_q;
   shift_t              shift_d, shift_q; // bytes by which words are late
 
+  assign known_o  = known_q;
+  assign shift_o  = shift_q;
   assign window   = {bytes_i, bytes_q};
   assign controls = {control_i, control_q};
 

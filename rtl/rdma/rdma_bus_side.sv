@@ -4,6 +4,7 @@
 module rdma_bus_side #(
   parameter int unsigned QUEUE    = 16,
   parameter int unsigned TX_WORDS = 1024,
+  parameter int unsigned RX_WORDS = 640,
   parameter int unsigned RX_DEPTH = 1024,
   parameter int unsigned READS    = 2,
   parameter int unsigned BINDINGS = 0,
@@ -63,8 +64,18 @@ module rdma_bus_side #(
   output logic               loop_back_o,
   output logic               freeze_o,
   output logic               frozen_o,
+  output logic               tell_counts_o,
   input  logic               stop_i,
   input  logic [6:0][63:0]   gray_i,
+
+  // Debugging aids, and what the lanes' half has of them.
+  input  logic [5:0]             passed_i,
+  output rdma_pkg::aids_t        aids_o,
+  input  rdma_pkg::link_aids_t   link_aids_i,
+  input  logic [1:0][71:0]       traced_i,
+  input  logic [2:0][63:0]       sample_i,
+  output logic [10:0]            trace_index_o,
+  output logic [10:0]            sample_index_o,
 
   // For those who look on.
   output logic               quiet_o,
@@ -90,7 +101,7 @@ module rdma_bus_side #(
   assign limit_push_o = to_limits && limit_flow < 10'(abi_forth_pkg::Flows);
   assign limit_o      = '{flow: limit_flow[6:0], words: write_data_i[15:0]};
 
-  logic        queued, queue_pop, next_queued;
+  logic        queued, queue_pop, queue_push, next_queued;
   logic [7:0]  queue_free;
   logic [63:0] head_source;
   logic [31:0] head_destination, head_control;
@@ -110,6 +121,7 @@ module rdma_bus_side #(
     .busy_o,
     .bad_o        (bad_descriptor),
     .refused_o    (bad_handle),
+    .push_o       (queue_push),
     .put_destination_o(put_destination),
     .put_flow_o   (put_flow),
     .put_words_o  (put_words),
@@ -152,6 +164,7 @@ module rdma_bus_side #(
   // ---- sending -----------------------------------------------------------------------------------------
 
   logic fetch_accepted, fetch_aborted, notify, fetching, few;
+  logic [7:0] reads;
   logic [$clog2(TX_WORDS):0] reserved;
   assign fetch_accepted = owner_q == OwnerFetch && accepted_i;
   assign fetch_aborted  = owner_q == OwnerFetch && !accepted_i && ended_i && aborted_i;
@@ -174,13 +187,16 @@ module rdma_bus_side #(
     .message_o,
     .notify_o       (notify),
     .open_o         (fetching),
+    .count_o        (reads),
     .next_few_o     (few),
     .next_reserved_o(reserved)
   );
 
   // ---- receiving ---------------------------------------------------------------------------------------
 
-  logic        send, receive, begins_frozen, next_frozen;
+  logic        send, receive, begins_frozen, next_frozen, some;
+  logic [63:0] register_word;
+  assign some = rx_count_i != '0;
   logic        depositing, deposit_on, deposit_wants, deposit_owns, deposit_aborted, finish, good;
   logic [63:0] deposit_addr;
   logic [9:0]  deposit_words;
@@ -232,11 +248,12 @@ module rdma_bus_side #(
     .data_i          (write_data_i),
     .read_i,
     .read_offset_i,
-    .word_o          (read_word_o),
+    .word_o          (register_word),
     .send_o          (send),
     .receive_o       (receive),
     .loop_back_o,
     .freeze_o,
+    .tell_counts_o,
     .notify_addr_o   (notify_addr),
     .free_i          (queue_free),
     .handles_o       (handles),
@@ -256,6 +273,64 @@ module rdma_bus_side #(
     .gray_i,
     .totals_o
   );
+
+  // ---- debugging aids ------------------------------------------------------------------------------------
+
+  logic [63:0]       aids_word;
+  logic [27:0]       states;
+  rdma_pkg::traced_t send_in, receive_out;
+  logic [7:0]        queue_count;
+  logic [9:0]        deposit_left; // after this cycle
+
+  assign queue_count  = 8'(QUEUE) - queue_free;
+  assign deposit_left = deposit_words - 10'(took_i);
+  always_comb begin
+    states = '0;
+    states[abi_forth_pkg::RegisterStatesBusOwnerLsb+:4] = 4'(owner_q);
+    states[abi_forth_pkg::RegisterStatesReadsLsb+:4]    = reads < 8'd15 ? reads[3:0] : 4'd15;
+    if (depositing) begin
+      states[abi_forth_pkg::RegisterStatesDepositLsb+:4] = deposit_words != '0 ? 4'd1 : 4'd2;
+    end
+    states[abi_forth_pkg::RegisterStatesQueueLsb+:4] = queue_count < 8'd15 ? queue_count[3:0] : 4'd15;
+    states[abi_forth_pkg::RegisterStatesFrozenLsb] = frozen_o;
+  end
+  assign send_in.valid = completion_i;
+  assign send_in.kind  = message_push_o ? 2'(abi_forth_pkg::TraceTagEndGood)
+      : 2'(abi_forth_pkg::TraceTagData);
+  assign send_in.data  = completion_data_i;
+  assign receive_out   = rdma_pkg::traced_entry(rx_pop_o && some, rx_kind_i, rx_data_i);
+
+  rdma_aids #(
+    .RX_WORDS(RX_WORDS)
+  ) u_aids (
+    .clk_i,
+    .rst_ni,
+    .write_i       (to_registers),
+    .write_offset_i(write_offset_i[12:0]),
+    .data_i        (write_data_i),
+    .read_i,
+    .read_offset_i,
+    .word_o        (aids_word),
+    .frozen_i      (next_frozen),
+    .passed_i,
+    .send_in_i     (send_in),
+    .receive_out_i (receive_out),
+    .states_i      (states),
+    .fetch_waits_i (fetching && !completion_i),
+    .fetch_word_i  (completion_i),
+    .deposits_i    (deposit_owns),
+    .disconnect_i  (deposit_owns && depositing && deposit_words != '0 && ended_i
+        && deposit_left != '0),
+    .descriptor_i  (queue_push),
+    .interrupt_i   (finish && good && header.interrupts),
+    .wanted_o      (aids_o),
+    .link_i        (link_aids_i),
+    .traced_i,
+    .sample_i,
+    .trace_index_o,
+    .sample_index_o
+  );
+  assign read_word_o = register_word | aids_word;
 
   // ---- whose transfer is next ----------------------------------------------------------------------------
 
@@ -280,8 +355,6 @@ module rdma_bus_side #(
     end
   end
 
-  logic some;
-  assign some = rx_count_i != '0;
   always_comb begin
     case (owner_q)
       OwnerNotify: begin

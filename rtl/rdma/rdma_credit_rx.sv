@@ -21,7 +21,11 @@ module rdma_credit_rx #(
   output logic [BITS-1:0]          credit_count_o,
   output logic                     credit_parity_o,
   input  logic                     credit_sent_i,
-  output logic                     pending_o // somebody is to be told of something
+  output logic                     pending_o, // somebody is to be told of something
+
+  // Words that were freed, of two flows.
+  input  logic [2*$clog2(FLOWS)-1:0] counts_flow_i,
+  output logic [2*BITS-1:0]          counts_o
 );
 
   typedef logic [BITS-1:0] count_t;
@@ -39,6 +43,11 @@ module rdma_credit_rx #(
   assign kept    = pending_q && !credit_sent_i;
   assign takes_o = !kept || same;
   assign pending_o = pending_q;
+  for (genvar i = 0; i < 2; i++) begin : gen_counts
+    logic [$clog2(FLOWS)-1:0] flow;
+    assign flow = counts_flow_i[i*$clog2(FLOWS)+:$clog2(FLOWS)];
+    assign counts_o[i*BITS+:BITS] = begun_q[flow] ? freed_q[flow] : '0;
+  end
   assign take    = free_valid_i && takes_o;
   assign base    = kept ? words_q : '0;
 

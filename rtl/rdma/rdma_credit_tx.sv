@@ -31,7 +31,11 @@ module rdma_credit_tx #(
 
   // For those who look on: words of any flow that are not known to be freed.
   input  logic [$clog2(FLOWS)-1:0] look_flow_i,
-  output logic [BITS-1:0]          look_words_o
+  output logic [BITS-1:0]          look_words_o,
+
+  // Counts of two flows: words sent and credited, and the limit.
+  input  logic [2*$clog2(FLOWS)-1:0] counts_flow_i,
+  output logic [6*BITS-1:0]          counts_o
 );
 
   // Memories without reset: a flow's count is zero until it is written.
@@ -48,6 +52,13 @@ module rdma_credit_tx #(
   assign outstanding_o = sent - credited;
   assign look_words_o  = (has_sent_q[look_flow_i] ? sent_q[look_flow_i] : '0)
       - (has_credit_q[look_flow_i] ? credited_q[look_flow_i] : '0);
+  for (genvar i = 0; i < 2; i++) begin : gen_counts
+    logic [$clog2(FLOWS)-1:0] flow;
+    assign flow = counts_flow_i[i*$clog2(FLOWS)+:$clog2(FLOWS)];
+    assign counts_o[3*i*BITS+:BITS]     = has_sent_q[flow] ? sent_q[flow] : '0;
+    assign counts_o[(3*i+1)*BITS+:BITS] = has_credit_q[flow] ? credited_q[flow] : '0;
+    assign counts_o[(3*i+2)*BITS+:BITS] = set_q[flow] ? limit_q[flow] : '0;
+  end
   assign fits          = {1'b0, outstanding_o} + {1'b0, needed_i} <= {1'b0, limit_q[flow_i]};
   assign allowed_o     = set_q[flow_i] && fits;
   assign whole         = ^{credit_flow_i, credit_count_i} == credit_parity_i;

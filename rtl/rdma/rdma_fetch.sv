@@ -22,6 +22,7 @@ module rdma_fetch #(
   output logic               notify_o, // the host wants to know
 
   output logic               open_o, // any
+  output logic [7:0]         count_o,
   // After this cycle: another read may be asked for; words that are to come.
   output logic               next_few_o,
   output logic [$clog2(TX_WORDS):0] next_reserved_o
@@ -61,6 +62,7 @@ module rdma_fetch #(
   assign done_o     = word_i && taken_q + 1'b1 == oldest.header.words;
   assign message_o  = oldest.header;
   assign notify_o   = done_o && oldest.notify;
+  assign count_o    = 8'(count_q);
   assign open_o     = count_q != '0;
   assign count_d    = count_q + count_t'(accepted_i) - count_t'(done_o);
   assign reserved_d = reserved_q + (accepted_i ? words_t'(control_i[9:0]) : '0) - words_t'(word_i);

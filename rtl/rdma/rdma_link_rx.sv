@@ -14,7 +14,10 @@ module rdma_link_rx #(
   output logic [63:0]      data_o,
   output logic [1:0]       errors_o, // times that the lanes have lost one another in the last cycle
   output logic             lost_o,   // they do so in this one
-  output logic             empty_o   // no word, nor part of one, stands in it
+  output logic             empty_o,  // no word, nor part of one, stands in it
+
+  // Status of each lane, as register LANES has it, without what its transceiver tells.
+  output logic [3:0][7:0]  status_o
 );
 
   localparam int unsigned Depth = 8;
@@ -31,8 +34,12 @@ module rdma_link_rx #(
   logic [Parts-1:0]              valid;
   logic [Parts-1:0][8*Bytes-1:0] bytes;
   logic [Parts-1:0][Bytes-1:0]   control;
+  logic [3:0][2:0]               shifts; // and whether it is known
   for (genvar i = 0; i < Parts; i++) begin : gen_lane
     if (i < LANES) begin : gen_align
+      logic                     known;
+      logic [$clog2(Bytes)-1:0] shift;
+      assign shifts[i] = known ? {2'(shift), 1'b1} : '0;
       rdma_align #(
         .BYTES(Bytes)
       ) u_align (
@@ -42,13 +49,19 @@ module rdma_link_rx #(
         .control_i(all_control[Bytes*i+:Bytes]),
         .valid_o  (valid[i]),
         .bytes_o  (bytes[i]),
-        .control_o(control[i])
+        .control_o(control[i]),
+        .known_o  (known),
+        .shift_o  (shift)
       );
     end else begin : gen_none
       logic unused;
       assign unused = ^{all_bytes[8*Bytes*i+:8*Bytes], all_control[Bytes*i+:Bytes]};
       assign {valid[i], bytes[i], control[i]} = '0;
+      assign shifts[i] = '0;
     end
+  end
+  for (genvar i = Parts; i < 4; i++) begin : gen_no_lane
+    assign shifts[i] = '0;
   end
 
   // ---- synchronisation FIFOs -------------------------------------------------------------------------
@@ -123,7 +136,9 @@ module rdma_link_rx #(
 
   logic   is_idle;
   place_t place;
+  ptr_t [3:0] level_d, level_q; // most symbols that have ever stood in each FIFO
   always_comb begin
+    level_d = level_q;
     read_d  = read_q;
     write_d = write_q;
     next_d  = next_q;
@@ -157,11 +172,17 @@ module rdma_link_rx #(
           push[place]    = 1'b1;
           put[place]     = {control[i], bytes[i]};
           write_d[place] = write_d[place] + 1'b1;
+          if (write_d[place] - read_d[place] > level_d[2'(place)]) begin
+            level_d[2'(place)] = write_d[place] - read_d[place];
+          end
         end
       end
     end
   end
 
+  for (genvar i = 0; i < 4; i++) begin : gen_status
+    assign status_o[i] = {level_q[i], 1'b0, shifts[i]};
+  end
   assign lost_o  = errors != '0;
   assign empty_o = kind_o == '0 && read_q == write_q;
 
@@ -171,12 +192,14 @@ module rdma_link_rx #(
       read_q   <= '0;
       write_q  <= '0;
       next_q   <= 1'b0;
+      level_q  <= '0;
       kind_o   <= '0;
       errors_o <= '0;
     end else begin
       read_q   <= read_d;
       write_q  <= write_d;
       next_q   <= next_d;
+      level_q  <= level_d;
       kind_o   <= pair ? kind : 2'd0;
       errors_o <= errors;
     end

@@ -2,6 +2,7 @@
 
 module rdma_link_side #(
   parameter int unsigned LANES  = 2,
+  parameter int unsigned RX_DEPTH = 1024,
   parameter int unsigned NEAR   = 12, // bits of the counts of this card's buffer
   parameter int unsigned FAR    = 12, // and of the one at the other end
   parameter int unsigned URGENT = 64
@@ -32,16 +33,30 @@ module rdma_link_side #(
   output logic              rx_push_o,
   output logic [1:0]        rx_kind_o,
   output logic [63:0]       rx_data_o,
+  input  logic [$clog2(RX_DEPTH):0] rx_next_room_i,
 
   // Levels, in this clock.
   input  logic              loop_back_i,
   input  logic              freeze_i,
   input  logic              frozen_i,
+  input  logic              tell_counts_i,
   output logic              stop_o, // an error that freezes the card; stays until it is
 
   // Counters, as rdma_registers numbers them, in binary and in Gray code.
   output logic [6:0][63:0]  totals_o,
   output logic [6:0][63:0]  gray_o,
+
+  // Debugging aids.
+  input  logic [5:0]             passed_i,
+  input  rdma_pkg::aids_t        aids_i, // in this clock
+  input  logic [3:0][15:0]       transceivers_i, // of each lane: clock corrections, buffer errors
+  output rdma_pkg::link_aids_t   aids_o,
+  input  logic                   read_clk_i,
+  input  logic                   read_i,
+  input  logic [10:0]            trace_index_i,
+  input  logic [10:0]            sample_index_i,
+  output logic [1:0][71:0]       traced_o,
+  output logic [2:0][63:0]       sample_o,
 
   // For those who look on.
   output logic              quiet_o,
@@ -67,7 +82,8 @@ module rdma_link_side #(
     .control_o
   );
 
-  logic [1:0] unused_errors;
+  logic [1:0]      unused_errors;
+  logic [3:0][7:0] lane_status;
   rdma_link_rx #(
     .LANES(LANES)
   ) u_rx (
@@ -79,7 +95,8 @@ module rdma_link_side #(
     .data_o  (came_word),
     .errors_o(unused_errors),
     .lost_o  (lost),
-    .empty_o (lanes_empty)
+    .empty_o (lanes_empty),
+    .status_o(lane_status)
   );
 
   assign kind = loop_back_i ? looped_kind_q : came_kind;
@@ -90,6 +107,15 @@ module rdma_link_side #(
   logic [16:0]     needed;
   logic [FAR-1:0]  needed_words, unused_outstanding;
   logic            allowed, start, discarded;
+  logic [6:0]      sent_flow; // of the packet that is sent
+  // Of that flow, and of the one that is selected.
+  logic [1:0][2:0][FAR-1:0] far_counts;
+  logic [1:0][NEAR-1:0]     near_counts;
+  logic [1:0][63:0]         counts_told; // as register CREDITS has them
+  for (genvar i = 0; i < 2; i++) begin : gen_counts
+    assign counts_told[i] = {16'(near_counts[i]), 16'(far_counts[i][2]), 16'(far_counts[i][1]),
+        16'(far_counts[i][0])};
+  end
   assign needed = 17'(message_i.words) + 17'(abi_forth_pkg::PacketOverhead) + 17'(slack_i);
   // More than a counter can say never fits.
   assign needed_words = needed > 17'({FAR{1'b1}}) ? '1 : FAR'(needed);
@@ -123,7 +149,9 @@ module rdma_link_side #(
     .credit_parity_i(word[23] ^ upper),
     .discarded_o    (discarded),
     .look_flow_i,
-    .look_words_o
+    .look_words_o,
+    .counts_flow_i  ({aids_i.flow, sent_flow}),
+    .counts_o       (far_counts)
   );
 
   logic            idle, due, told, takes, parity, pending;
@@ -146,13 +174,16 @@ module rdma_link_side #(
     .credit_count_o (due_count),
     .credit_parity_o(parity),
     .credit_sent_i  (told),
-    .pending_o      (pending)
+    .pending_o      (pending),
+    .counts_flow_i  ({aids_i.flow, sent_flow}),
+    .counts_o       (near_counts)
   );
   assign freed_pop_o = freed_valid_i && takes;
 
   // ---- packets -----------------------------------------------------------------------------------------
 
-  logic waits, send_quiet;
+  logic waits, send_quiet, sampling;
+  logic [2:0] send_state, parse_state;
   rdma_send u_send (
     .clk_i,
     .rst_ni,
@@ -173,6 +204,10 @@ module rdma_link_side #(
     .credit_count_i (16'(due_count)),
     .credit_parity_i(parity),
     .credit_sent_o  (told),
+    .tell_counts_i,
+    .flow_o         (sent_flow),
+    .counts_i       (counts_told[0]),
+    .state_o        (send_state),
     .quiet_o        (send_quiet)
   );
 
@@ -187,7 +222,8 @@ module rdma_link_side #(
     .entry_o        (rx_data_o),
     .header_error_o (header_error),
     .payload_error_o(payload_error),
-    .fills_o        (fills)
+    .fills_o        (fills),
+    .state_o        (parse_state)
   );
 
   // ---- errors and counters -----------------------------------------------------------------------------
@@ -209,7 +245,41 @@ module rdma_link_side #(
     );
   end
 
-  assign quiet_o = send_quiet && !pending && !fills && ready && lanes_empty
+  rdma_link_aids #(
+    .RX_DEPTH(RX_DEPTH)
+  ) u_aids (
+    .clk_i,
+    .rst_ni,
+    .wanted_i      (aids_i),
+    .frozen_i,
+    .passed_i,
+    .message_pop_i (message_pop_o),
+    .message_i,
+    .data_pop_i    (data_pop_o),
+    .data_i,
+    .rx_push_i     (rx_push_o),
+    .rx_kind_i     (rx_kind_o),
+    .rx_data_i     (rx_data_o),
+    .rx_next_room_i,
+    .waits_i       (waits),
+    .credit_in_i   (kind == rdma_pkg::KindCredit),
+    .credit_out_i  (told),
+    .totals_i      (totals_o[1:0]),
+    .send_state_i  (send_state),
+    .parse_state_i (parse_state),
+    .credits_i     (counts_told[1]),
+    .lane_i        ({transceivers_i[aids_i.lane], lane_status[aids_i.lane]}),
+    .runs_o        (sampling),
+    .link_o        (aids_o),
+    .read_clk_i,
+    .read_i,
+    .trace_index_i,
+    .sample_index_i,
+    .traced_o,
+    .sample_o
+  );
+
+  assign quiet_o = send_quiet && !sampling && !pending && !fills && ready && lanes_empty
       && looped_kind_q == rdma_pkg::KindNone;
 
   always_ff @(posedge clk_i) begin

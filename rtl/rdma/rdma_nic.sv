@@ -48,7 +48,13 @@ module rdma_nic #(
   output logic [1:0][31:0]  bytes_o,
   output logic [1:0][3:0]   control_o,
 
+  // Of each lane: clock corrections, and overflows and underflows of the elastic buffer, 255 for more.
+  input  logic [3:0][15:0]  transceivers_i,
+
   // ---- for those who look on -----------------------------------------------------------------------------
+  // Edges of either clock that a simulator has left out before the next one, 63 for more; 0 in hardware.
+  input  logic [5:0]        bus_passed_i,
+  input  logic [5:0]        link_passed_i,
   output logic              bus_rests_o,     // edges of the bus's clock change nothing
   output logic              link_rests_o,
   output logic              frozen_o,
@@ -167,17 +173,22 @@ module rdma_nic #(
   );
 
   logic unused;
-  assign unused = ^{tx_room, tx_count, tx_next_count, rx_next_room, message_room,
+  assign unused = ^{tx_room, tx_count, tx_next_count, message_room,
       message_next_count, freed_next_room,
       freed_next_count, limit_room, limit_next_room, limit_next_count};
 
-  logic [2:0] levels, levels_seen; // loop-back, freeze, frozen
+  logic [3:0] levels, levels_seen; // credits in the payload, loop-back, freeze, frozen
+  rdma_pkg::aids_t      aids, aids_seen;
+  rdma_pkg::link_aids_t link_aids;
+  logic [1:0][71:0]     traced;
+  logic [2:0][63:0]     sample;
+  logic [10:0]          trace_index, sample_index;
   logic       levels_settled, stop, stop_seen, stop_settled;
-  rdma_sync #(.WIDTH(3)) u_levels (
+  rdma_sync #(.WIDTH(4 + $bits(rdma_pkg::aids_t))) u_levels (
     .clk_i    (link_clk_i),
     .rst_ni,
-    .data_i   (levels),
-    .data_o   (levels_seen),
+    .data_i   ({aids, levels}),
+    .data_o   ({aids_seen, levels_seen}),
     .settled_o(levels_settled)
   );
   rdma_sync u_stop (
@@ -196,6 +207,7 @@ module rdma_nic #(
   rdma_bus_side #(
     .QUEUE   (QUEUE),
     .TX_WORDS(TX_WORDS),
+    .RX_WORDS(RX_WORDS),
     .RX_DEPTH(RxDepth),
     .READS   (READS),
     .BINDINGS(BINDINGS),
@@ -245,8 +257,16 @@ module rdma_nic #(
     .loop_back_o        (levels[2]),
     .freeze_o           (levels[1]),
     .frozen_o           (levels[0]),
+    .tell_counts_o      (levels[3]),
     .stop_i             (stop_seen),
     .gray_i             (gray),
+    .passed_i           (bus_passed_i),
+    .aids_o             (aids),
+    .link_aids_i        (link_aids),
+    .traced_i           (traced),
+    .sample_i           (sample),
+    .trace_index_o      (trace_index),
+    .sample_index_o     (sample_index),
     .quiet_o            (bus_quiet),
     .arrived_o,
     .arrived_good_o,
@@ -255,10 +275,11 @@ module rdma_nic #(
   );
 
   rdma_link_side #(
-    .LANES (LANES),
-    .NEAR  (Near),
-    .FAR   (Far),
-    .URGENT(URGENT)
+    .LANES   (LANES),
+    .RX_DEPTH(RxDepth),
+    .NEAR    (Near),
+    .FAR     (Far),
+    .URGENT  (URGENT)
   ) u_link_side (
     .clk_i          (link_clk_i),
     .rst_ni,
@@ -281,12 +302,24 @@ module rdma_nic #(
     .rx_push_o      (rx_push),
     .rx_kind_o      (rx_put_kind),
     .rx_data_o      (rx_put_data),
+    .rx_next_room_i (rx_next_room),
     .loop_back_i    (levels_seen[2]),
     .freeze_i       (levels_seen[1]),
     .frozen_i       (levels_seen[0]),
+    .tell_counts_i  (levels_seen[3]),
     .stop_o         (stop),
     .totals_o       (link_totals_o),
     .gray_o         (gray),
+    .passed_i       (link_passed_i),
+    .aids_i         (aids_seen),
+    .transceivers_i,
+    .aids_o         (link_aids),
+    .read_clk_i     (bus_clk_i),
+    .read_i,
+    .trace_index_i  (trace_index),
+    .sample_index_i (sample_index),
+    .traced_o       (traced),
+    .sample_o       (sample),
     .quiet_o        (link_quiet),
     .look_flow_i,
     .look_words_o

@@ -28,6 +28,53 @@ package rdma_pkg;
     logic [15:0] words;
   } share_t;
 
+  // What a tracing memory is given in a cycle.
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  kind; // trace_tag
+    logic [63:0] data;
+  } traced_t;
+
+  // Settings of the debugging aids, for the lanes' clock. Counts of requests are in Gray code.
+  typedef struct packed {
+    logic [3:0]      on;     // TRACE_CONTROL
+    logic            stop;
+    logic [3:0][7:0] clears; // of each tracing memory
+    logic [31:0]     period; // SAMPLE_CONTROL
+    logic [11:0]     samples;
+    logic [7:0]      starts;
+    logic [6:0]      flow;   // DEBUG_SELECT
+    logic [1:0]      lane;
+  } aids_t;
+
+  // What the aids of the lanes' half show.
+  typedef struct packed {
+    logic [27:0]      states;
+    logic [23:0]      lane;
+    logic [63:0]      credits;
+    logic [63:0]      credits_in;
+    logic [63:0]      credits_out;
+    logic [63:0]      level_max;
+    logic [63:0]      sample_count;
+    logic [1:0][63:0] trace_counts; // SEND_OUT, RECEIVE_IN
+  } link_aids_t;
+
+  // An entry of the receiving FIFO as a tracing memory has it.
+  function automatic traced_t traced_entry(
+    input logic valid, input logic [1:0] kind, input logic [63:0] data
+  );
+    traced_entry.valid = valid;
+    traced_entry.data  = kind == EntryEnd ? '0 : data;
+    case (kind)
+      EntryHeader: traced_entry.kind = 2'(abi_forth_pkg::TraceTagHeader);
+      EntryEnd: begin
+        traced_entry.kind = data[0] ? 2'(abi_forth_pkg::TraceTagEndGood)
+            : 2'(abi_forth_pkg::TraceTagEndBad);
+      end
+      default:     traced_entry.kind = 2'(abi_forth_pkg::TraceTagData);
+    endcase
+  endfunction
+
   // CCITT, most significant bit first, over the lowest BYTES of a word, the lowest first.
   function automatic logic [15:0] crc16_byte(input logic [15:0] crc, input logic [7:0] data);
     crc16_byte = crc ^ {data, 8'd0};

@@ -14,6 +14,7 @@ module rdma_queue #(
   output logic        busy_o,
   output logic        bad_o,     // a descriptor that cannot be: dropped
   output logic        refused_o, // one whose handle is refused: dropped
+  output logic        push_o,    // one comes in
 
   // The destination of what is written, and what is to stand in its place.
   output logic [31:0] put_destination_o,
@@ -61,6 +62,7 @@ module rdma_queue #(
   assign good  = put[105:96] != '0 && put[105:96] <= 10'(abi_forth_pkg::WordsMax)
       && put[2:0] == '0 && put_destination_o[2:0] == '0;
   assign push      = last && good && !refuse_i;
+  assign push_o    = push;
   assign bad_o     = last && !good;
   assign refused_o = last && good && refuse_i;
 

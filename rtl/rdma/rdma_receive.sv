@@ -15,7 +15,8 @@ module rdma_receive (
 
   output logic        header_error_o,
   output logic        payload_error_o,
-  output logic        fills_o
+  output logic        fills_o,
+  output logic [2:0]  state_o
 );
 
   typedef enum logic [2:0] {
@@ -41,6 +42,7 @@ module rdma_receive (
   assign header.interrupts   = (first_q[abi_forth_pkg::PacketHeaderFlagsLsb+:8]
       & abi_forth_pkg::PacketFlagInterrupt) != '0;
   assign good    = word_i == {32'd0, crc32_q};
+  assign state_o = state_q;
   assign fills_o = state_q == StateFill;
 
   always_comb begin

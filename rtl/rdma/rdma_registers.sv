@@ -18,6 +18,7 @@ module rdma_registers #(
   output logic             receive_o,   // what arrives is written to memory
   output logic             loop_back_o, // as of the last edge, for the lanes' clock
   output logic             freeze_o,
+  output logic             tell_counts_o, // credits in the payload
   output logic             handles_o,   // destinations are handles
   output logic [63:0]      notify_addr_o,
 
@@ -99,6 +100,7 @@ module rdma_registers #(
   assign receive_o     = (control_d & abi_forth_pkg::ControlBitReceive) != '0;
   assign loop_back_o   = (control_q & abi_forth_pkg::ControlBitLoopBack) != '0;
   assign freeze_o      = (control_q & abi_forth_pkg::ControlBitFreeze) != '0;
+  assign tell_counts_o = (control_q & abi_forth_pkg::ControlBitCreditsInPayload) != '0;
   assign handles_o     = (control_q & abi_forth_pkg::ControlBitHandles) != '0;
   assign notify_addr_o = notify_addr_q;
   assign line_o        = line_q;

@@ -27,6 +27,12 @@ module rdma_send (
   input  logic               credit_parity_i,
   output logic               credit_sent_o,
 
+  // The last word of the payload is what the counters say of the packet's flow.
+  input  logic               tell_counts_i,
+  output logic [6:0]         flow_o,
+  input  logic [63:0]        counts_i,
+
+  output logic [2:0]         state_o,
   output logic               quiet_o
 );
 
@@ -39,7 +45,8 @@ module rdma_send (
   logic [31:0] crc32_d, crc32_q;
   logic [15:0] crc16_d, crc16_q;
   logic        starts, nothing;
-  logic [63:0] first;
+  logic [63:0] first, payload;
+  logic [6:0]  flow_d, flow_q;
   logic [47:0] second;
 
   assign nothing = state_q == StateNothing;
@@ -47,6 +54,9 @@ module rdma_send (
   assign idle_o  = state_q == StateGap || (nothing && !starts);
   assign wait_o  = ready_i && nothing && message_valid_i && !starts;
   assign quiet_o = nothing;
+  assign state_o = state_q;
+  assign flow_o  = flow_q;
+  assign payload = tell_counts_i && left_q == 10'd1 ? counts_i : data_i;
 
   // A gap stays one: it must be an idle word.
   assign credit_sent_o = ready_i && credit_i && state_q != StateGap;
@@ -60,6 +70,7 @@ module rdma_send (
     left_d        = left_q;
     crc32_d       = crc32_q;
     crc16_d       = crc16_q;
+    flow_d        = flow_q;
     kind_o        = rdma_pkg::KindNone;
     word_o        = '0;
     start_o       = 1'b0;
@@ -81,14 +92,15 @@ module rdma_send (
           word_o        = {rdma_pkg::crc16_six(crc16_q, second), second};
           message_pop_o = 1'b1;
           left_d        = message_i.words;
+          flow_d        = message_i.flow;
           crc32_d       = '0;
           state_d       = StatePayload;
         end
         StatePayload: begin
           kind_o     = rdma_pkg::KindData;
-          word_o     = data_i;
+          word_o     = payload;
           data_pop_o = 1'b1;
-          crc32_d    = rdma_pkg::crc32_word(crc32_q, data_i);
+          crc32_d    = rdma_pkg::crc32_word(crc32_q, payload);
           left_d     = left_q - 1'b1;
           state_d    = left_q == 10'd1 ? StateTrailer : StatePayload;
         end
@@ -115,6 +127,7 @@ module rdma_send (
     left_q  <= left_d;
     crc32_q <= crc32_d;
     crc16_q <= crc16_d;
+    flow_q  <= flow_d;
     if (!rst_ni) begin
       state_q <= StateNothing;
     end else begin

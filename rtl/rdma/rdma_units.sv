@@ -48,8 +48,11 @@ module rdma_units #(
   // For those who look on; the lock-step of the whole NIC compares these.
   logic [$clog2(DEPTH):0] next_room, next_count;
   logic [BITS-1:0]        look_words;
+  logic [6*BITS-1:0]      tx_counts;
+  logic [2*BITS-1:0]      rx_counts;
   logic                   writer_settled, reader_settled, pending, unused;
-  assign unused = ^{next_room, next_count, look_words, writer_settled, reader_settled, pending};
+  assign unused = ^{next_room, next_count, look_words, tx_counts, rx_counts, writer_settled,
+      reader_settled, pending};
 
   rdma_fifo #(
     .WIDTH(WIDTH),
@@ -92,7 +95,9 @@ module rdma_units #(
     .credit_parity_i,
     .discarded_o,
     .look_flow_i  (flow_i),
-    .look_words_o (look_words)
+    .look_words_o (look_words),
+    .counts_flow_i({2{flow_i}}),
+    .counts_o     (tx_counts)
   );
 
   rdma_credit_rx #(
@@ -112,7 +117,9 @@ module rdma_units #(
     .credit_count_o,
     .credit_parity_o,
     .credit_sent_i,
-    .pending_o     (pending)
+    .pending_o     (pending),
+    .counts_flow_i ({2{flow_i}}),
+    .counts_o      (rx_counts)
   );
 
 endmodule

@@ -142,7 +142,7 @@ pub mod register {
     pub const INTERRUPTS: u32 = 0x1078;
     /// Bindings that the card has; 0: it treats all destinations as physical addresses.
     pub const BINDINGS: u32 = 0x1080;
-    /// Words of the receiving FIFO that flow control counts with, if the card has the registers from here on; else 0.
+    /// Debugging aids: 0 if the card has none of the registers from here on.
     pub const AIDS: u32 = 0x1100;
     /// State of each state machine.
     pub const STATES: u32 = 0x1108;
@@ -274,8 +274,9 @@ pub mod register {
                 Field { name: "BINDINGS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
             ] },
         Register { name: "AIDS", offset: 0x1100, count: 1,
-            stride: 8, reset: Reset::Parameter("words of the receiving FIFO"), volatile: false, when: "", fields: &[
-                Field { name: "AIDS", mask: 0xffffffffffffffff, access: Access::ReadOnly },
+            stride: 8, reset: Reset::Parameter("words of the receiving FIFO, and whether there is a reset"), volatile: false, when: "", fields: &[
+                Field { name: "WORDS", mask: 0xffff, access: Access::ReadOnly },
+                Field { name: "NO_RESET", mask: 0x10000, access: Access::ReadOnly },
             ] },
         Register { name: "STATES", offset: 0x1108, count: 1,
             stride: 8, reset: Reset::Value(0x0), volatile: false, when: "if AIDS is not 0", fields: &[
@@ -599,6 +600,38 @@ pub mod register {
         #[inline]
         pub const fn with_bad_handle(self, on: bool) -> Status {
             Status(self.0 & !Self::BAD_HANDLE | if on { Self::BAD_HANDLE } else { 0 })
+        }
+    }
+
+    /// Value of [`AIDS`](self): its fields.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Aids(pub u64);
+    impl Aids {
+        /// Bits that a read gives as they were written last.
+        pub const WRITABLE: u64 = 0x0;
+        /// 64-bit words of the receiving FIFO that flow control counts with.
+        pub const WORDS: u64 = 0xffff;
+        /// Field `WORDS`.
+        #[inline]
+        pub const fn words(self) -> u16 {
+            (self.0 & Self::WORDS) as u16
+        }
+        /// The value with another `WORDS`, of which bits beyond the field are dropped.
+        #[inline]
+        pub const fn with_words(self, value: u16) -> Aids {
+            Aids(self.0 & !Self::WORDS | (value as u64) & Self::WORDS)
+        }
+        /// Bit RESET of CONTROL does nothing: the card is RTL.
+        pub const NO_RESET: u64 = 0x10000;
+        /// Field `NO_RESET`.
+        #[inline]
+        pub const fn no_reset(self) -> bool {
+            self.0 & Self::NO_RESET != 0
+        }
+        /// The value with another `NO_RESET`.
+        #[inline]
+        pub const fn with_no_reset(self, on: bool) -> Aids {
+            Aids(self.0 & !Self::NO_RESET | if on { Self::NO_RESET } else { 0 })
         }
     }
 

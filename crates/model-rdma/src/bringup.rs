@@ -14,7 +14,7 @@ mod link;
 use super::library::{Buffer, Library};
 use super::memory::{set_word, word, PAGE};
 use super::module::Module;
-use abi::forth::register::{self, Credits, DebugSelect, TraceIndex, TraceTag};
+use abi::forth::register::{self, Aids, Credits, DebugSelect, TraceIndex, TraceTag};
 use abi::forth::{
     control, control_bit, table, trace_bit, trace_point, trace_tag, Descriptor, REGION_SIZE,
     TRACE_DEPTH,
@@ -348,7 +348,7 @@ impl<'a> BringUp<'a> {
         const MESSAGES: u64 = 12;
         self.fill();
         self.begin(RUNNING | control_bit::LOOP_BACK);
-        self.tell("fifo_words", self.read(register::AIDS));
+        self.tell("fifo_words", Aids(self.read(register::AIDS)).words());
         self.tell("limit", self.counts(self.peer())[2]);
         let mut spoilt = false;
         for burst in 0..BURSTS {
@@ -390,7 +390,8 @@ impl<'a> BringUp<'a> {
         let ends = samples.windows(2).filter(|pair| pair[1].1 == trace_tag::END_GOOD);
         let counts: Vec<u64> = ends.map(|pair| Credits(pair[0].0).credited().into()).collect();
         // Of counters that wrap, what is more than half of their range ahead is behind.
-        let range = 4 * self.read(register::AIDS).next_power_of_two();
+        let words = Aids(self.read(register::AIDS)).words();
+        let range = 4 * u64::from(words).next_power_of_two();
         let back = |pair: &&[u64]| (pair[1].wrapping_sub(pair[0]) & (range - 1)) > range / 2;
         self.tell("credits.told", counts.len());
         self.tell("credits.back", counts.windows(2).filter(back).count());

@@ -121,9 +121,7 @@ impl Chip {
     }
     /// Edges of the bus's clock, or of the lanes', were left out.
     pub fn pass(&mut self, lanes: bool, edges: u64) {
-        if let Chip::Model(nic) = self {
-            nic.pass(lanes, edges);
-        }
+        either!(self, nic => nic.pass(lanes, edges));
     }
     /// Edges from now on are at `now`, for waveforms.
     pub fn set_time(&mut self, now: Time) {
@@ -144,13 +142,13 @@ impl Chip {
             Chip::Rtl(nic, _) => nic.recorded(),
         }
     }
-    /// Passes on the counts of the transceivers; the RTL has no register for it.
+    /// Passes on the counts of the transceivers.
     pub fn set_transceivers(&mut self, lanes: &[Elastic]) {
-        let Chip::Model(nic) = self else { return };
         for (place, lane) in lanes.iter().enumerate() {
             let (dropped, repeated) = lane.corrections();
             let corrections = dropped + repeated;
-            nic.set_transceiver(place, Transceiver { buffer_errors: lane.errors(), corrections });
+            let status = Transceiver { buffer_errors: lane.errors(), corrections };
+            either!(self, nic => nic.set_transceiver(place, status));
         }
     }
     pub fn bus_rests(&self) -> bool {

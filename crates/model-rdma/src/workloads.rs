@@ -199,9 +199,6 @@ impl<'a> Task<'a> {
             return self.drink(0).map(|_| String::new());
         }
         self.library.store(register::SAMPLE_CONTROL, &(SAMPLES << 32 | PERIOD).to_le_bytes());
-        if self.library.load(register::AIDS) == 0 {
-            return Err("the card is RTL, which has no sampling memory; leave out --rtl".into());
-        }
         self.pour(1);
         self.library.finish();
         let samples = (0..self.library.load(register::SAMPLE_COUNT)).map(|sample| {

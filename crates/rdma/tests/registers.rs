@@ -3,7 +3,7 @@
 
 mod bench;
 
-use abi::forth::register::{Control, Status, TABLE};
+use abi::forth::register::{Aids, Control, Status, TABLE};
 use abi::forth::{control, control_bit, register, table, Descriptor};
 use abi::registers::{self, lies, Audit, Register, Violation};
 use bench::fabric::Cable;
@@ -17,6 +17,11 @@ use serial::{ChannelParams, Fault, Symbols};
 /// Bindings, so that a handle can be a wrong one; the smallest buffers that the RTL is verilated with.
 fn params(source: u8) -> Params {
     Params { source, ..odd() }
+}
+
+/// AIDS of the model, which has a reset, and of the RTL.
+fn aids(no_reset: bool) -> Aids {
+    Aids(0).with_words(params(0).rx_words).with_no_reset(no_reset)
 }
 
 /// The RTL as a card of the bench's.
@@ -51,12 +56,11 @@ fn admit(register: &Register, word: u64) -> Option<u64> {
     }
 }
 
-fn parameter(register: &Register, aids: bool) -> u64 {
+fn parameter(register: &Register, aids: Aids) -> u64 {
     match register.offset {
         register::QUEUE_FREE => params(0).queue_depth.into(),
         register::BINDINGS => params(0).bindings.into(),
-        register::AIDS if aids => params(0).rx_words.into(),
-        register::AIDS => 0,
+        register::AIDS => aids.0,
         _ => panic!("{} has no parameter", register.name),
     }
 }
@@ -64,7 +68,7 @@ fn parameter(register: &Register, aids: bool) -> u64 {
 /// A card whose target interface is driven cycle by cycle, right after a reset.
 struct Target<C> {
     card: C,
-    aids: bool,
+    aids: Aids,
 }
 
 impl<C: Card> Target<C> {
@@ -97,7 +101,7 @@ impl<C: Card> registers::Device for Target<C> {
         parameter(register, self.aids)
     }
     fn has(&self, _: &str) -> bool {
-        self.aids
+        self.aids.0 != 0
     }
     fn admit(&self, register: &Register, word: u64) -> Option<u64> {
         admit(register, word)
@@ -107,13 +111,13 @@ impl<C: Card> registers::Device for Target<C> {
 /// Card 0 of a world in which something has happened, behind its bus.
 struct Slot<C: Card> {
     world: World<Cable, C>,
-    aids: bool,
+    aids: Aids,
 }
 
 impl<C: Card> Slot<C> {
     /// Messages go both ways, with an interrupt; descriptors are wrong in three ways; a turned bit freezes
     /// it.
-    fn with(cards: Vec<C>, aids: bool) -> Slot<C> {
+    fn with(cards: Vec<C>, aids: Aids) -> Slot<C> {
         let cable = Cable::new(ChannelParams::default(), [0; 4]);
         let mut world = World::with(cards, pci::Params::pcix_64_100(), true, &[0, 0], cable);
         for node in 0..2 {
@@ -157,7 +161,7 @@ impl<C: Card> registers::Device for Slot<C> {
         true
     }
     fn has(&self, _: &str) -> bool {
-        self.aids
+        self.aids.0 != 0
     }
     fn admit(&self, register: &Register, word: u64) -> Option<u64> {
         // Nothing is sent any more, and samples are for who drives the lanes.
@@ -172,7 +176,7 @@ impl<C: Card> registers::Device for Slot<C> {
 fn audit<C: Card>(
     table: &[Register],
     card: &mut dyn FnMut(u8) -> C,
-    aids: bool,
+    aids: Aids,
 ) -> Result<Vec<String>, Violation> {
     let mut random = Random::new(table.len() as u64);
     let mut random = || random.next_u64();
@@ -195,7 +199,7 @@ fn audit<C: Card>(
 
 #[test]
 fn the_model_keeps_its_declarations() {
-    assert_eq!(audit(TABLE, &mut |source| Nic::new(params(source)), true), Ok(vec![]));
+    assert_eq!(audit(TABLE, &mut |source| Nic::new(params(source)), aids(false)), Ok(vec![]));
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn the_rtl_keeps_its_declarations() {
     let design = NicDesign::build(&DesignPaths::of_tests(), &params(0));
     let design = design.unwrap_or_else(|why| panic!("{why}"));
     let mut card = |source| Chip(rtl::Nic::new(design, &params(source)));
-    assert_eq!(audit(TABLE, &mut card, false), Ok(vec![]));
+    assert_eq!(audit(TABLE, &mut card, aids(true)), Ok(vec![]));
 }
 
 #[test]
@@ -211,14 +215,14 @@ fn a_declaration_that_lies_is_found_out() {
     let lies = lies(TABLE);
     assert!(lies.len() > 300, "{} lies", lies.len());
     for (lie, table) in lies {
-        let verdict = audit(&table, &mut |source| Nic::new(params(source)), true);
+        let verdict = audit(&table, &mut |source| Nic::new(params(source)), aids(false));
         assert!(verdict != Ok(vec![]), "{lie}");
     }
 }
 
 #[test]
 fn tables_give_their_words_to_the_card() {
-    let mut slot = Slot::with(vec![Nic::new(params(0)), Nic::new(params(1))], true);
+    let mut slot = Slot::with(vec![Nic::new(params(0)), Nic::new(params(1))], aids(false));
     for (flow, words) in [(0, 70), (5, 3), (127, 1)] {
         slot.world.nodes[0].set(table::LIMITS + 8 * flow, words);
         slot.world.nodes[0].set(register::DEBUG_SELECT, flow.into());

@@ -3,103 +3,17 @@
 
 mod bench;
 
-use abi::forth::{control, control_bit, register, table, Descriptor};
+use abi::forth::register::{DebugSelect, SampleControl, TraceIndex};
+use abi::forth::{control, control_bit, register, table, trace_bit, Descriptor, TRACE_DEPTH};
+use bench::both::Both;
 use bench::fabric::Cable;
-use bench::{odd, Card, World, MEMORY_BYTES};
+use bench::{odd, World, MEMORY_BYTES};
 use des::{Duration, Random};
-use pci::{Device, DeviceIn, DeviceOut};
-use rdma::{Arrival, Estimate, Nic, Params};
+use rdma::{Estimate, Params};
 use rtl::{DesignPaths, NicDesign};
-use serial::{lane, lane_bytes, set_lane, ChannelParams, Credit, Fault, Symbol, Symbols, Word};
+use serial::{lane_bytes, ChannelParams, Fault};
 use std::fs;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-
-/// A model and its RTL, with the same inputs.
-struct Both {
-    model: Nic,
-    rtl: rtl::Nic,
-    edges: u64,
-    /// Symbols are lost now and then on their way to both, so that packets are cut off, and credits have a
-    /// bit turned, which may be any of them: an error at a random time seldom hits one.
-    losses: Option<Random>,
-    lanes: u8,
-}
-
-impl Both {
-    fn new(design: NicDesign, params: Params, losses: Option<Random>) -> Both {
-        let (model, rtl) = (Nic::new(params), rtl::Nic::new(design, &params));
-        Both { model, rtl, edges: 0, losses, lanes: params.lanes }
-    }
-
-    /// After an edge. Counters are told less often, since asking costs more.
-    fn compare(&mut self, what: &str) {
-        self.edges += 1;
-        let place = format!("after {what}, edge {}", self.edges);
-        let rests = |bus, lanes, frozen| (("bus", bus), ("lanes", lanes), ("frozen", frozen));
-        let (model, rtl) = (&self.model, &self.rtl);
-        assert_eq!(
-            rests(rtl.bus_rests(), rtl.lanes_rest(), rtl.is_frozen()),
-            rests(model.bus_rests(), model.lanes_rest(), model.is_frozen()),
-            "{place}: rests"
-        );
-        assert_eq!(rtl.outputs(), model.outputs(), "{place}: outputs");
-        assert_eq!(rtl.arrival(), model.arrival(), "{place}: arrival");
-        if self.edges % 16 == 0 {
-            assert_eq!(rtl.host_counters(), *model.host_counters(), "{place}: counters");
-            assert_eq!(rtl.link_counters(), model.link_counters(), "{place}: counters");
-            let flow = (self.edges / 16 % 128) as u8;
-            assert_eq!(self.rtl.outstanding(flow), model.outstanding(flow), "{place}: credits");
-        }
-    }
-}
-
-impl Device for Both {
-    fn outputs(&self) -> DeviceOut {
-        self.model.outputs()
-    }
-    fn clock(&mut self, inputs: &DeviceIn) {
-        self.model.clock(inputs);
-        self.rtl.clock(inputs);
-        self.compare("the bus's");
-    }
-}
-
-impl Card for Both {
-    fn link_clock(&mut self, mut symbols: Symbols) -> Symbols {
-        if let Some(random) = &mut self.losses {
-            let lanes = self.lanes.max(2);
-            let n = random.below(lanes.into()) as u8;
-            if random.below(150) == 0 {
-                set_lane(&mut symbols, (lanes, n), Word::Idle.part(lanes, n));
-            }
-            let upper = 4 * u64::from(lane_bytes(lanes));
-            for n in 0..lanes {
-                let mut symbol = lane(&symbols, lanes, n);
-                if is_credit(&symbol) && random.below(8) == 0 {
-                    symbol.bytes ^= 1 << (upper + random.below(upper));
-                    set_lane(&mut symbols, (lanes, n), symbol);
-                }
-            }
-        }
-        let model = self.model.link_clock(symbols);
-        let rtl = self.rtl.link_clock(symbols);
-        assert_eq!(rtl, model, "after the lanes', edge {}", self.edges);
-        self.compare("the lanes'");
-        model
-    }
-    fn arrival(&self) -> Option<Arrival> {
-        self.model.arrival()
-    }
-    fn is_quiet(&self) -> bool {
-        self.model.is_quiet()
-    }
-}
-
-/// Part of a credit, as its mark says.
-fn is_credit(symbol: &Symbol) -> bool {
-    let credit = Word::Credit(Credit::new(0, 0)).half(0);
-    symbol.control == credit.control && symbol.bytes & 0xFF == credit.bytes & 0xFF
-}
 
 /// Random actions of a world. Most messages are short: edges are expensive.
 struct Program {
@@ -108,6 +22,8 @@ struct Program {
     longest: u64,
     /// Bits are turned on the lanes.
     faults: bool,
+    /// The aids are used.
+    aids: bool,
     /// Value of each card's CONTROL.
     modes: [u32; 2],
     /// Destinations are handles: for each card its bindings, as flow and page, and whether they are valid.
@@ -128,13 +44,16 @@ impl Program {
         let ppm = if random.below(2) == 0 { [100, -100] } else { [-100, 100] };
         let combining = random.below(3) != 0;
         let mut losses = [0, 1].map(|_| self.faults.then(|| Random::new(random.next_u64())));
+        let mut aids = [0, 1].map(|_| self.aids.then(|| Random::new(random.next_u64())));
         let mut card = |source: u8| {
             let losses = losses[usize::from(source)].take();
-            Both::new(design, Params { source, ..self.params }, losses)
+            let mut both = Both::new(design, Params { source, ..self.params }, losses);
+            both.aids = aids[usize::from(source)].take();
+            both
         };
         let mut world = World::with(vec![card(0), card(1)], bus, combining, &ppm, cable);
         for node in &mut world.nodes {
-            node.unspecified = self.faults;
+            node.unspecified = self.faults || self.replaces();
             for word in 0x40..MEMORY_BYTES as u64 / 16 {
                 node.set_word(8 * word, word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             }
@@ -149,9 +68,18 @@ impl Program {
     fn act(&mut self, world: &mut World<Cable, Both>) {
         let random = &mut self.random;
         let node = random.below(2) as usize;
+        if self.aids && random.below(3) == 0 {
+            self.set_aid(world, node);
+        }
+        let random = &mut self.random;
         match random.below(24) {
             0 | 8 => {
-                let offset = register::CONTROL + 8 * random.below(18) as u32;
+                let most = if self.aids && random.below(3) > 0 { 62 } else { 18 };
+                let offset = match register::CONTROL + 8 * random.below(most) as u32 {
+                    // It says which of both it is.
+                    register::AIDS => register::STATES,
+                    offset => offset,
+                };
                 if !self.may_stop() || world.nodes[node].bus.bridge.is_quiet() {
                     world.register(node, offset);
                 }
@@ -202,6 +130,39 @@ impl Program {
         }
         let pause = world.now + Duration::from_ns(self.random.below(900));
         world.run_until(pause);
+    }
+
+    /// A register of the aids gets a value.
+    fn set_aid(&mut self, world: &mut World<Cable, Both>, node: usize) {
+        let random = &mut self.random;
+        let index = [random.below(2048), random.below(24)][random.below(2) as usize];
+        let (offset, value) = match random.below(8) {
+            0..=2 => {
+                let mut bits = random.below(16);
+                bits |= if random.below(2) == 0 { u64::from(trace_bit::CLEAR) } else { 0 };
+                bits |= if random.below(3) == 0 { u64::from(trace_bit::STOP) } else { 0 };
+                (register::TRACE_CONTROL, bits)
+            }
+            3 => (register::TRACE_INDEX, TraceIndex(index).with_memory(random.below(4) as u8).0),
+            4 => {
+                let (period, samples) = (random.below(40) as u32, random.below(60) as u16);
+                // More than there is room for, now and then.
+                let samples = if random.below(8) == 0 { 4095 } else { samples };
+                let control = SampleControl(0).with_period(period).with_samples(samples);
+                (register::SAMPLE_CONTROL, control.0)
+            }
+            5 => (register::SAMPLE_INDEX, index),
+            _ => {
+                let select = DebugSelect(0).with_flow(flow_of(random, node));
+                (register::DEBUG_SELECT, select.with_lane(random.below(4) as u8).0)
+            }
+        };
+        world.nodes[node].set(offset, value);
+    }
+
+    /// Words of payload become counts.
+    fn replaces(&self) -> bool {
+        self.modes.iter().any(|mode| mode & control_bit::CREDITS_IN_PAYLOAD != 0)
     }
 
     /// A card that is frozen, or waits for a credit that was lost or that the other one never sends, as it
@@ -322,7 +283,12 @@ fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
     let modes = modes.map(|mode| mode | if handles { control_bit::HANDLES } else { 0 });
     let handles = (handles && params.bindings > 0).then_some([[(0, 0, false); 5]; 2]);
     let bound = handles.is_some();
-    let mut program = Program { random, params, longest, faults, modes, handles };
+    let aids = seed % 4 != 0;
+    let modes = match seed % 7 {
+        3 => modes.map(|mode| mode | control_bit::CREDITS_IN_PAYLOAD),
+        _ => modes,
+    };
+    let mut program = Program { random, params, longest, faults, aids, modes, handles };
     let mut world = program.world(design);
     for node in [0, 1] {
         (0..10 * u32::from(bound)).for_each(|_| program.bind(&mut world, node));
@@ -345,6 +311,9 @@ fn play(design: NicDesign, params: Params, seed: u64, acts: u64) -> (u64, u64) {
     }
     let end = world.now + Duration::from_ns(20_000);
     world.run_until(end);
+    for node in &mut world.nodes {
+        node.nic.compare_memories();
+    }
     let arrived = world.nodes.iter().map(|node| node.arrivals.len() as u64).sum();
     let errors = world.nodes.iter().map(|node| {
         let link = node.nic.model.link_counters();
@@ -378,6 +347,41 @@ fn an_odd_card_with_one_lane_is_its_rtl() {
     check(odd(), 0..12, 40);
 }
 
+#[test]
+fn full_memories_are_those_of_the_model() {
+    let design = built(Params::default());
+    for stop in [0, trace_bit::STOP] {
+        let card = |source| Both::new(design, Params { source, ..Params::default() }, None);
+        let cable = Cable::new(ChannelParams::default(), [1, 2, 0, 3]);
+        let bus = pci::Params::pcix_64_100();
+        let mut world = World::with(vec![card(0), card(1)], bus, true, &[50, -50], cable);
+        let on = trace_bit::ON | trace_bit::CLEAR | stop;
+        let samples = SampleControl(0).with_period(0).with_samples(4095).0;
+        for node in &mut world.nodes {
+            node.set(register::TRACE_CONTROL, on.into());
+            node.set(register::SAMPLE_CONTROL, samples);
+        }
+        for word in 0..512 {
+            world.nodes[0].set_word(0x1000 + 8 * word, word * word);
+        }
+        world.nodes[0].set_limit(1, 640);
+        for message in 0..5 {
+            world.write(0, 0x1000, 1, 0x8_0000 + 0x1000 * message, 512, 0);
+        }
+        world.settle().unwrap();
+        // Memories of the sender, then of the receiver; five headers, five ends.
+        let all = if stop == 0 { [[2560, 2565], [2570, 2570]] } else { [[2048; 2]; 2] };
+        for ((node, all), memories) in world.nodes.iter_mut().zip(all).zip([[0, 1], [2, 3]]) {
+            node.nic.compare_memories();
+            assert_eq!(node.nic.read(register::SAMPLE_COUNT), TRACE_DEPTH.into());
+            for (memory, count) in memories.into_iter().zip(all) {
+                node.nic.write(register::TRACE_INDEX, TraceIndex(0).with_memory(memory).0);
+                assert_eq!(node.nic.read(register::TRACE_COUNT), count, "memory {memory}");
+            }
+        }
+    }
+}
+
 /// True if one of so many programs shows that RTL of one shape is not the model of another, or is spoilt.
 fn differs(design: NicDesign, params: Params, programs: u64) -> bool {
     let plays = |seed| catch_unwind(AssertUnwindSafe(|| play(design, params, seed, 40)));
@@ -393,7 +397,7 @@ fn one_that_is_another_is_found_out() {
 }
 
 #[test]
-#[ignore = "long: verilates the NIC for each of some forty bugs, or MUTANT alone; make soak"]
+#[ignore = "long: verilates the NIC for each of some sixty bugs, or MUTANT alone; make soak"]
 fn mutants_are_found() {
     let place = DesignPaths::of_tests();
     let text = fs::read_to_string(place.root.join("crates/rdma/tests/rtl/bugs.toml")).unwrap();

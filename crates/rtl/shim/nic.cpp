@@ -11,10 +11,10 @@
 #define ENTRY extern "C" __attribute__((visibility("default")))
 
 struct BusIn {
-    uint64_t write_data, completion_data;
+    uint64_t write_data, completion_data, transceivers;
     uint16_t write_offset, read_offset;
-    uint8_t write_enables, write, read, accepted, completion, took, ended, aborted;
-    uint8_t unused[4];
+    uint8_t write_enables, write, read, accepted, completion, took, ended, aborted, passed;
+    uint8_t unused[3];
 };
 
 struct BusOut {
@@ -26,7 +26,7 @@ struct BusOut {
 
 struct LinkIn {
     uint32_t bytes[2];
-    uint8_t control[2], unused[2];
+    uint8_t control[2], passed, unused;
 };
 
 struct LinkOut {
@@ -66,11 +66,14 @@ struct Unit {
         top.took_i = in.took;
         top.ended_i = in.ended;
         top.aborted_i = in.aborted;
+        top.transceivers_i = in.transceivers;
+        top.bus_passed_i = in.passed;
     }
 
     void apply(const LinkIn &in) {
         top.bytes_i = uint64_t(in.bytes[1]) << 32 | in.bytes[0];
         top.control_i = in.control[1] << 4 | in.control[0];
+        top.link_passed_i = in.passed;
     }
 };
 

@@ -3,7 +3,7 @@
 use crate::recorder::{Capture, Captured, Recorder};
 use crate::trigger::Sign;
 use pci::{Device, DeviceIn, DeviceOut, Operation, Request};
-use rdma::{Arrival, Estimate, Header, HostCounters, LinkCounters, Params};
+use rdma::{Arrival, Estimate, Header, HostCounters, LinkCounters, Params, Transceiver};
 use serial::{Symbol, Symbols};
 use std::ffi::c_void;
 use verilated::{Design, DesignPaths, Library, Unbuilt};
@@ -14,6 +14,7 @@ use verilated::{Design, DesignPaths, Library, Unbuilt};
 pub(crate) struct BusIn {
     pub write_data: u64,
     pub completion_data: u64,
+    pub transceivers: u64,
     pub write_offset: u16,
     pub read_offset: u16,
     pub write_enables: u8,
@@ -24,7 +25,9 @@ pub(crate) struct BusIn {
     pub took: bool,
     pub ended: bool,
     pub aborted: bool,
-    unused: [u8; 4],
+    /// Edges left out before this one, 63 for more.
+    pub passed: u8,
+    unused: [u8; 3],
 }
 
 /// Outputs of the chip.
@@ -55,7 +58,8 @@ pub(crate) struct BusOut {
 pub(crate) struct LinkIn {
     pub bytes: [u32; 2],
     pub control: [u8; 2],
-    unused: [u8; 2],
+    pub passed: u8,
+    unused: u8,
 }
 
 #[repr(C)]
@@ -66,6 +70,9 @@ pub(crate) struct LinkOut {
     pub bus_rests: u8,
     pub link_rests: u8,
 }
+
+/// Edges left out that the ports tell at most: what a sample of a tracing memory does.
+const PASSED_MAX: u64 = 63;
 
 /// Counters that the shim tells: four of the bus's half, seven of the lanes'.
 const TOTALS: usize = 11;
@@ -164,6 +171,10 @@ pub struct Nic {
     design: NicDesign,
     unit: *mut c_void,
     out: BusOut,
+    /// Status of the lanes' transceivers, as the port has it.
+    transceivers: u64,
+    /// Edges of the bus's clock and of the lanes' that were left out since the last one.
+    passed: [u8; 2],
     recorder: Option<Box<Recorder>>,
 }
 
@@ -185,7 +196,24 @@ impl Nic {
             (design.look)(unit, &mut out);
             unit
         };
-        Nic { design, unit, out, recorder: None }
+        Nic { design, unit, out, transceivers: 0, passed: [0; 2], recorder: None }
+    }
+
+    /// The same as [`rdma::Nic::set_transceiver`].
+    pub fn set_transceiver(&mut self, lane: usize, status: Transceiver) {
+        let byte = |count: u64| count.min(255);
+        let word = byte(status.corrections) << 8 | byte(status.buffer_errors);
+        let shift = 16 * lane;
+        self.transceivers = self.transceivers & !(0xFFFF << shift) | word << shift;
+    }
+    /// The same as [`rdma::Nic::pass`].
+    pub fn pass(&mut self, lanes: bool, edges: u64) {
+        let passed = &mut self.passed[usize::from(lanes)];
+        *passed = edges.saturating_add((*passed).into()).min(PASSED_MAX) as u8;
+    }
+    /// Edges left out, for the next one.
+    fn passed(&mut self, lanes: bool) -> u8 {
+        std::mem::take(&mut self.passed[usize::from(lanes)])
     }
 
     /// Records what it does around a trigger, from its reset on. `traced` is its design with tracing.
@@ -227,6 +255,7 @@ impl Nic {
         let input = LinkIn {
             bytes: symbols.map(|symbol| symbol.bytes),
             control: symbols.map(|symbol| symbol.control),
+            passed: self.passed(true),
             ..LinkIn::default()
         };
         let mut out = LinkOut::default();
@@ -324,6 +353,8 @@ impl Device for Nic {
             took: inputs.took_word,
             ended: inputs.ended.is_some(),
             aborted: inputs.ended.is_some_and(|ended| ended.aborted),
+            transceivers: self.transceivers,
+            passed: self.passed(false),
             ..BusIn::default()
         };
         if let Some(write) = inputs.write {

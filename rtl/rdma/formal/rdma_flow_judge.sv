@@ -71,7 +71,9 @@ module rdma_flow_judge #(
     .credit_parity_i(parity_q),
     .discarded_o    (discarded),
     .look_flow_i    (1'b1),
-    .look_words_o   (looked)
+    .look_words_o   (looked),
+    .counts_flow_i  (2'b00),
+    .counts_o       ()
   );
 
   rdma_credit_rx #(
@@ -90,7 +92,10 @@ module rdma_flow_judge #(
     .credit_flow_o  (due_flow),
     .credit_count_o (due_count),
     .credit_parity_o(due_parity),
-    .credit_sent_i  (credit_sent)
+    .credit_sent_i  (credit_sent),
+    .pending_o      (),
+    .counts_flow_i  (2'b00),
+    .counts_o       ()
   );
 
   always_ff @(posedge clk_i) begin

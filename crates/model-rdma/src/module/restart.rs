@@ -2,7 +2,7 @@
 //! their credits, only a reset of both ends gives back.
 
 use super::{memory, Module};
-use abi::forth::register::Status;
+use abi::forth::register::{Aids, Status};
 use abi::forth::{control_bit, register, table};
 use des::Duration;
 use host::Cpu;
@@ -12,10 +12,10 @@ use pcibus::REGION;
 const SETTLES: Duration = Duration(10_000_000);
 
 impl Module {
-    /// True if the card has a reset, and its peer is another card: a crosspoint keeps counts of its own. The
-    /// card's RTL has none of the aids, of which reset is one.
+    /// True if the card has a reset, and its peer is another card: a crosspoint keeps counts of its own.
     pub fn can_restart(&self, cpu: &Cpu) -> bool {
-        self.nodes == 2 && !self.crossed && cpu.mmio_read(REGION + register::AIDS) != 0
+        let aids = || Aids(cpu.mmio_read(REGION + register::AIDS).into());
+        self.nodes == 2 && !self.crossed && !aids().no_reset()
     }
 
     /// The card stops at the first error of its lanes from now on, with everything that came behind.

@@ -4,6 +4,7 @@
 // Each test program uses its part of this.
 #![allow(dead_code)]
 
+pub mod both;
 pub mod fabric;
 pub mod vcd;
 

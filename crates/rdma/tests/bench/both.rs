@@ -1,0 +1,150 @@
+//! A model and its RTL side by side, as one card.
+
+use super::Card;
+use abi::forth::register::TraceIndex;
+use abi::forth::{register, TRACE_DEPTH};
+use des::Random;
+use pci::{Device, DeviceIn, DeviceOut, TargetRead, TargetWrite};
+use rdma::{Arrival, Nic, Params, Transceiver};
+use rtl::NicDesign;
+use serial::{lane, lane_bytes, set_lane, Credit, Symbol, Symbols, Word};
+
+/// A model and its RTL, with the same inputs.
+pub struct Both {
+    pub model: Nic,
+    pub rtl: rtl::Nic,
+    edges: u64,
+    /// Symbols are lost now and then on their way to both, so that packets are cut off, and credits have a
+    /// bit turned, which may be any of them: an error at a random time seldom hits one.
+    losses: Option<Random>,
+    lanes: u8,
+    /// Transceivers change, and edges are said to be left out.
+    pub aids: Option<Random>,
+}
+
+impl Both {
+    pub fn new(design: NicDesign, params: Params, losses: Option<Random>) -> Both {
+        let (model, rtl) = (Nic::new(params), rtl::Nic::new(design, &params));
+        Both { model, rtl, edges: 0, losses, lanes: params.lanes, aids: None }
+    }
+
+    /// Tells the aids something from outside.
+    fn tell_aids(&mut self, lanes: bool) {
+        let Some(random) = &mut self.aids else { return };
+        if random.below(16) == 0 {
+            let edges = random.below(80);
+            self.model.pass(lanes, edges);
+            self.rtl.pass(lanes, edges);
+        }
+        if random.below(64) == 0 {
+            let (lane, counts) = (random.below(4) as usize, [0, 1].map(|_| random.below(300)));
+            let status = Transceiver { buffer_errors: counts[0], corrections: counts[1] };
+            self.model.set_transceiver(lane, status);
+            self.rtl.set_transceiver(lane, status);
+        }
+    }
+
+    /// Compares what stands in the memories of the aids, through their registers, without a bus: the card is
+    /// no more part of a world.
+    pub fn compare_memories(&mut self) {
+        let depth = u64::from(TRACE_DEPTH);
+        let samples = (0..24).chain(depth - 4..depth);
+        for index in samples {
+            for memory in 0..4 {
+                let select = TraceIndex(index).with_memory(memory).0;
+                self.write(register::TRACE_INDEX, select);
+                (register::TRACE_COUNT..=register::TRACE_TAG)
+                    .step_by(8)
+                    .for_each(|offset| _ = self.read(offset));
+            }
+            self.write(register::SAMPLE_INDEX, index);
+            (register::SAMPLE_COUNT..=register::SAMPLE_PRESSURE)
+                .step_by(8)
+                .for_each(|offset| _ = self.read(offset));
+        }
+        // AIDS itself says that it is RTL.
+        (register::STATES..=register::SAMPLE_PRESSURE)
+            .step_by(8)
+            .for_each(|offset| _ = self.read(offset));
+    }
+    pub fn write(&mut self, offset: u32, data: u64) {
+        let write = Some(TargetWrite { offset, data, enables: 0xFF });
+        self.clock(&DeviceIn { write, ..DeviceIn::default() });
+    }
+    pub fn read(&mut self, offset: u32) -> u64 {
+        let read = Some(TargetRead { offset, enables: 0xFF });
+        self.clock(&DeviceIn { read, ..DeviceIn::default() });
+        self.model.outputs().read_word
+    }
+
+    /// After an edge. Counters are told less often, since asking costs more.
+    fn compare(&mut self, what: &str) {
+        self.edges += 1;
+        let place = format!("after {what}, edge {}", self.edges);
+        let rests = |bus, lanes, frozen| (("bus", bus), ("lanes", lanes), ("frozen", frozen));
+        let (model, rtl) = (&self.model, &self.rtl);
+        assert_eq!(
+            rests(rtl.bus_rests(), rtl.lanes_rest(), rtl.is_frozen()),
+            rests(model.bus_rests(), model.lanes_rest(), model.is_frozen()),
+            "{place}: rests"
+        );
+        assert_eq!(rtl.outputs(), model.outputs(), "{place}: outputs");
+        assert_eq!(rtl.arrival(), model.arrival(), "{place}: arrival");
+        if self.edges % 16 == 0 {
+            assert_eq!(rtl.host_counters(), *model.host_counters(), "{place}: counters");
+            assert_eq!(rtl.link_counters(), model.link_counters(), "{place}: counters");
+            let flow = (self.edges / 16 % 128) as u8;
+            assert_eq!(self.rtl.outstanding(flow), model.outstanding(flow), "{place}: credits");
+        }
+    }
+}
+
+impl Device for Both {
+    fn outputs(&self) -> DeviceOut {
+        self.model.outputs()
+    }
+    fn clock(&mut self, inputs: &DeviceIn) {
+        self.tell_aids(false);
+        self.model.clock(inputs);
+        self.rtl.clock(inputs);
+        self.compare("the bus's");
+    }
+}
+
+impl Card for Both {
+    fn link_clock(&mut self, mut symbols: Symbols) -> Symbols {
+        if let Some(random) = &mut self.losses {
+            let lanes = self.lanes.max(2);
+            let n = random.below(lanes.into()) as u8;
+            if random.below(150) == 0 {
+                set_lane(&mut symbols, (lanes, n), Word::Idle.part(lanes, n));
+            }
+            let upper = 4 * u64::from(lane_bytes(lanes));
+            for n in 0..lanes {
+                let mut symbol = lane(&symbols, lanes, n);
+                if is_credit(&symbol) && random.below(8) == 0 {
+                    symbol.bytes ^= 1 << (upper + random.below(upper));
+                    set_lane(&mut symbols, (lanes, n), symbol);
+                }
+            }
+        }
+        self.tell_aids(true);
+        let model = self.model.link_clock(symbols);
+        let rtl = self.rtl.link_clock(symbols);
+        assert_eq!(rtl, model, "after the lanes', edge {}", self.edges);
+        self.compare("the lanes'");
+        model
+    }
+    fn arrival(&self) -> Option<Arrival> {
+        self.model.arrival()
+    }
+    fn is_quiet(&self) -> bool {
+        self.model.is_quiet()
+    }
+}
+
+/// Part of a credit, as its mark says.
+fn is_credit(symbol: &Symbol) -> bool {
+    let credit = Word::Credit(Credit::new(0, 0)).half(0);
+    symbol.control == credit.control && symbol.bytes & 0xFF == credit.bytes & 0xFF
+}
