@@ -348,7 +348,7 @@ fn an_odd_card_with_one_lane_is_its_rtl() {
 }
 
 #[test]
-fn full_memories_are_those_of_the_model() {
+fn full_memories_are_those_of_the_model_and_outlive_a_reboot() {
     let design = built(Params::default());
     for stop in [0, trace_bit::STOP] {
         let card = |source| Both::new(design, Params { source, ..Params::default() }, None);
@@ -374,6 +374,9 @@ fn full_memories_are_those_of_the_model() {
         for ((node, all), memories) in world.nodes.iter_mut().zip(all).zip([[0, 1], [2, 3]]) {
             node.nic.compare_memories();
             assert_eq!(node.nic.read(register::SAMPLE_COUNT), TRACE_DEPTH.into());
+            node.nic.reboot();
+            node.nic.compare_memories();
+            assert_eq!(node.nic.read(register::SAMPLE_COUNT), 0);
             for (memory, count) in memories.into_iter().zip(all) {
                 node.nic.write(register::TRACE_INDEX, TraceIndex(0).with_memory(memory).0);
                 assert_eq!(node.nic.read(register::TRACE_COUNT), count, "memory {memory}");

@@ -70,6 +70,19 @@ struct Unit {
         top.bus_passed_i = in.passed;
     }
 
+    // A reset as long as both clocks have four edges.
+    void reset() {
+        apply(BusIn{});
+        apply(LinkIn{});
+        top.rst_ni = 0;
+        for (int count = 0; count < 4; count++) {
+            edge(top.bus_clk_i);
+            edge(top.link_clk_i);
+        }
+        top.rst_ni = 1;
+        top.eval();
+    }
+
     void apply(const LinkIn &in) {
         top.bytes_i = uint64_t(in.bytes[1]) << 32 | in.bytes[0];
         top.control_i = in.control[1] << 4 | in.control[0];
@@ -102,14 +115,13 @@ ENTRY Unit *nic_new(uint8_t source, uint16_t slack) {
     Vtop &top = unit->top;
     top.source_i = source;
     top.slack_i = slack;
-    top.rst_ni = 0;
-    for (int edge = 0; edge < 4; edge++) {
-        unit->edge(top.bus_clk_i);
-        unit->edge(top.link_clk_i);
-    }
-    top.rst_ni = 1;
-    top.eval();
+    unit->reset();
     return unit;
+}
+
+ENTRY void nic_reset(Unit *unit, BusOut *out) {
+    unit->reset();
+    nic_look(unit, out);
 }
 
 ENTRY void nic_delete(Unit *unit) {

@@ -94,6 +94,7 @@ pub struct NicDesign {
     waves: Option<Waves>,
     new: unsafe extern "C" fn(u8, u16) -> *mut c_void,
     delete: unsafe extern "C" fn(*mut c_void),
+    reset: unsafe extern "C" fn(*mut c_void, *mut BusOut),
     look: unsafe extern "C" fn(*const c_void, *mut BusOut),
     bus: unsafe extern "C" fn(*mut c_void, *const BusIn, *mut BusOut),
     link: unsafe extern "C" fn(*mut c_void, *const LinkIn, *mut LinkOut),
@@ -155,6 +156,7 @@ impl NicDesign {
                 }),
                 new: library.function(c"nic_new"),
                 delete: library.function(c"nic_delete"),
+                reset: library.function(c"nic_reset"),
                 look: library.function(c"nic_look"),
                 bus: library.function(c"nic_bus"),
                 link: library.function(c"nic_link"),
@@ -197,6 +199,16 @@ impl Nic {
             unit
         };
         Nic { design, unit, out, transceivers: 0, passed: [0; 2], recorder: None }
+    }
+
+    /// Resets it by its pin, as a host does that is started again.
+    ///
+    /// # Panics
+    /// If it is recorded.
+    pub fn reset(&mut self) {
+        assert!(self.recorder.is_none(), "a recorder knows no reset");
+        // SAFETY: the unit is alive.
+        unsafe { (self.design.reset)(self.unit, &mut self.out) }
     }
 
     /// The same as [`rdma::Nic::set_transceiver`].

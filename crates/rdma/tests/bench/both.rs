@@ -2,7 +2,7 @@
 
 use super::Card;
 use abi::forth::register::TraceIndex;
-use abi::forth::{register, TRACE_DEPTH};
+use abi::forth::{control_bit, register, TRACE_DEPTH};
 use des::Random;
 use pci::{Device, DeviceIn, DeviceOut, TargetRead, TargetWrite};
 use rdma::{Arrival, Nic, Params, Transceiver};
@@ -66,6 +66,14 @@ impl Both {
         (register::STATES..=register::SAMPLE_PRESSURE)
             .step_by(8)
             .for_each(|offset| _ = self.read(offset));
+    }
+    /// The host is started again: the model is reset by CONTROL, which the RTL has not, and the RTL by its
+    /// pin.
+    pub fn reboot(&mut self) {
+        let (offset, data) = (register::CONTROL, control_bit::RESET.into());
+        let write = Some(TargetWrite { offset, data, enables: 0xFF });
+        self.model.clock(&DeviceIn { write, ..DeviceIn::default() });
+        self.rtl.reset();
     }
     pub fn write(&mut self, offset: u32, data: u64) {
         let write = Some(TargetWrite { offset, data, enables: 0xFF });
