@@ -85,6 +85,9 @@ fn the_first_card_that_sees_the_trigger_is_shown_and_the_run_is_the_same() {
     let fault = waved(&file, &format!("--rtl-trigger fault {FAULTS}"));
     let at = |vcd: &Vcd| vcd.comment.split(' ').nth(2).unwrap().parse::<u64>().unwrap();
     assert!((1..5_000_000).contains(&(at(&vcd) - at(&fault))), "{} {}", vcd.comment, fault.comment);
+    // Both cards get packets, and the second is first.
+    let both = waved(&file, "--rtl-trigger arrived_o=1 -n 2 -m forth builtin:rdma-pingpong 8 10");
+    assert_eq!(both.at("source_i", both.times.0), 1);
     let only = fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(only, 1, "files of other cards are left");
 }
