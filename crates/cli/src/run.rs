@@ -17,6 +17,7 @@ use machine::firmware::symbols::Symbols;
 use machine::instruments::timeline::Watcher;
 use machine::models::Processor;
 use machine::parameters::Parameters;
+use machine::programs::Program;
 use machine::report::Report;
 use machine::{Inspector, Options, Outcome, Progress};
 use models::myrinet::monitor::Monitor;
@@ -93,7 +94,6 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     if let Some(file) = &options.trace {
         watchers.push(told::trace(options, &parameters, file)?);
     }
-    let tables = told::tables(options, &parameters)?;
     let reins = Reins::default();
     interrupt::watch_signals(reins.clone())?;
     let folder = Scratch::new("")?;
@@ -115,6 +115,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         }
         None => program::programs(root, &parts, surroundings, folder.path())?,
     };
+    let guests = matches!(program, Program::Guests(_));
+    let tables = told::tables(options, &parameters, guests)?;
     let processes = !program.executables().is_empty();
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;

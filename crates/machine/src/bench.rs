@@ -247,7 +247,8 @@ impl<'a> Bench<'a> {
             &options.progress,
             (options.threads, nodes),
         );
-        let way = options.parameters.model().messages;
+        let in_guests = matches!(options.program, Program::Guests(_));
+        let way = options.parameters.model().message_path(in_guests);
         let tallies = Arc::new(tallies.with_way(way).with_tables(options.tables.clone()));
         Ok(Bench { options, common, nodes, faults, tallies, ledger, rules, templates, ahead, maps })
     }

@@ -25,6 +25,8 @@ pub struct Model {
     pub firmware: Option<&'static Firmware>,
     /// The steps of its messages; none if it reports neither messages nor calls.
     pub messages: Option<&'static MessagePath>,
+    /// The same of Linux guests, if theirs are others.
+    pub guest_messages: Option<&'static MessagePath>,
     /// Queues of its nodes whose depth it reports, in the order of their numbers (`Gauge::Own`).
     pub queues: &'static [&'static str],
     /// True if packets cross a network of routers and links, which can fail.
@@ -74,6 +76,7 @@ impl Model {
             run,
             firmware: None,
             messages: None,
+            guest_messages: None,
             queues: &[],
             packets: false,
             link_type: None,
@@ -89,6 +92,11 @@ impl Model {
             nodes: bench::nodes_needed,
             check: bench::check_hosts,
         }
+    }
+
+    /// The steps of the messages of a program, which runs in Linux guests or not.
+    pub fn message_path(&self, in_guests: bool) -> Option<&'static MessagePath> {
+        self.guest_messages.filter(|_| in_guests).or(self.messages)
     }
 }
 
@@ -163,7 +171,9 @@ impl Models {
 
     /// The cause of a step of a message on machines of a model; `None` if there is no such step.
     pub fn cause_of(&self, model: &str, step: &str) -> Option<&'static Cause> {
-        self.model(model)?.messages?.cause_of(step)
+        let model = self.model(model)?;
+        let paths = [model.messages, model.guest_messages];
+        paths.iter().flatten().find_map(|path| path.cause_of(step))
     }
 
     /// The row of the parameter that chooses one.

@@ -1,11 +1,10 @@
 //! Evidence for the judge of Directed Point: what a node's packets look like in the card, on the cable at
 //! both ends, and in the host's memory; and what programs and module have told of them.
 
-use super::pins::{is_command, is_to};
+use super::pins::{is_command, is_reset};
 use ::myrinet::{crc32, crc8, Point, Slot};
-use abi::myrinet::board::BoardControl;
 use abi::myrinet::{
-    command, command_area, dma_block, packet_type, PacketHeader, BOARD_CONTROL, DMA_RECEIVE_CHAIN,
+    command, command_area, dma_block, packet_type, PacketHeader, DMA_RECEIVE_CHAIN,
     REGION_COMMAND_BASE, REGION_SEND_BASE,
 };
 use des::Time;
@@ -111,7 +110,7 @@ impl Evidence {
 
     /// The host has written to the card; that is its memory.
     pub fn written(&mut self, at: Time, write: &TargetWrite, sram: &[u8]) {
-        if is_to(write, BOARD_CONTROL) && control(write) & BoardControl::RESET_ON != 0 {
+        if is_reset(write) {
             self.reset(at);
         }
         let area = |field: usize| word(sram, REGION_COMMAND_BASE as usize + field);
@@ -159,8 +158,8 @@ impl Evidence {
     /// The card passes a point; that is its memory.
     pub fn passes(&mut self, at: Time, point: Point, sram: &[u8]) {
         match point {
-            Point::Asked => {}
-            Point::Received(_) => self.progress = at,
+            Point::Asked | Point::Discarded => {}
+            Point::Received { .. } => self.progress = at,
             Point::Signalled => (self.signalled, self.progress) = (true, at),
             Point::Released => (self.signalled, self.progress) = (false, at),
             Point::Held(bytes) => {
@@ -204,12 +203,6 @@ impl Evidence {
         let mut all = self.file.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(self.nid, self.seen);
     }
-}
-
-/// Word that is written to the register of control.
-fn control(write: &TargetWrite) -> u32 {
-    let bytes = write.data.to_le_bytes();
-    word(&bytes, BOARD_CONTROL.wrapping_sub(write.offset) as usize)
 }
 
 /// A big-endian word of the card's memory.

@@ -18,6 +18,7 @@
 //! | `monitor` | somebody who stops the card's processor and looks |
 //! | `switch` | a switch as a process of its own |
 //! | `trail`, `message_path` | what is known of the program's packets, and the steps of their way |
+//! | `guest_calls` | system calls and interrupt service of a guest, as they show at its card |
 //! | `evidence`, `judgement` | packets as the judge of Directed Point sees them, and its verdict |
 //! | `module` | the module of Directed Point in Linux guests |
 //! | `driver` | what the host does to the card |
@@ -31,6 +32,7 @@ use des::{Duration, Ending, Links, Time};
 use driver::Driver;
 use evidence::{Evidence, File};
 use fabric::Socket;
+use guest_calls::GuestCalls;
 use image::Image;
 use machine::bench::{self, Bench, Ended, Plan};
 use machine::firmware::recorder::{Code, Recorder};
@@ -58,6 +60,7 @@ use workloads::RankSlot;
 mod driver;
 mod evidence;
 mod fabric;
+mod guest_calls;
 mod image;
 mod judgement;
 mod master;
@@ -73,7 +76,7 @@ mod trail;
 mod workloads;
 
 pub(crate) use image::FIRMWARE;
-pub(crate) use message_path::{MESSAGE_PATH, QUEUES};
+pub(crate) use message_path::{GUEST_PATH, MESSAGE_PATH, QUEUES};
 pub(crate) use settings::ROWS;
 pub(crate) use workloads::WORKLOADS;
 
@@ -81,6 +84,7 @@ pub(crate) use workloads::WORKLOADS;
 pub static MODEL: Model = Model {
     firmware: Some(&FIRMWARE),
     messages: Some(&MESSAGE_PATH),
+    guest_messages: Some(&GUEST_PATH),
     queues: QUEUES,
     cables: true,
     guests: true,
@@ -158,6 +162,10 @@ impl Machine<'_> {
             Work::Guests(guests) => {
                 let slot = Slot::new(CONFIG.into());
                 let guest = guests::GuestRank::new(self.bench, guests, nid, slot).with_pin(line);
+                let costs = guests::costs(&self.bench.options.parameters);
+                let calls = Rc::new(GuestCalls::new(trail, launch, costs));
+                nic.set_guest_calls(calls.clone());
+                let guest = guest.observed_by(calls);
                 let judged = self.file.is_some();
                 let setup = self.settings.module.setup(guests, fabric, (nid, judged));
                 Box::new(guest.prepared(setup, &self.kept))

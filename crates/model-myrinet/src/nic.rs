@@ -2,15 +2,15 @@
 
 use super::evidence::Evidence;
 use super::fabric::Socket;
+use super::guest_calls::GuestCalls;
 use super::image::Image;
 use super::master::{start, Master};
 use super::monitor::{Desk, Then};
 use super::observed::{Observed, Teller};
-use super::pins::{is_command, runs, Ending, Pins};
+use super::pins::{is_command, is_reset, runs, Ending, Pins};
 use super::trail::Trail;
 use ::myrinet::{Card, CardParams, Point, Signal, Slot, Stopped, Wires};
 use abi::myrinet::SPACE_SIZE;
-use abi::MessageId;
 use bus::BusError;
 use des::{Clock, Duration, Time};
 use host::SharedMemory;
@@ -74,6 +74,8 @@ pub(super) struct Station {
     cable: Option<Box<Cable>>,
     /// Evidence for the judge.
     evidence: Option<Box<Evidence>>,
+    /// Calls of the guest, if the host is one.
+    calls: Option<Rc<GuestCalls>>,
 }
 
 /// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
@@ -142,12 +144,18 @@ impl Station {
             desk: None,
             cable: None,
             evidence: None,
+            calls: None,
         }
     }
 
     /// Collects evidence from now on.
     pub fn set_evidence(&mut self, evidence: Option<Evidence>) {
         self.evidence = evidence.map(Box::new);
+    }
+
+    /// The host is a guest with these calls.
+    pub fn set_guest_calls(&mut self, calls: Rc<GuestCalls>) {
+        self.calls = Some(calls);
     }
 
     /// Gives the cable faults.
@@ -228,7 +236,7 @@ impl Station {
         let Joints { socket, cable, cut, .. } = self.joints;
         self.card.take_points(&mut self.points);
         for (at, point) in self.points.drain(..) {
-            self.trail.passes(at, point, self.card.sram());
+            self.trail.passes(at, point);
             if let Some(evidence) = &mut self.evidence {
                 evidence.passes(at, point, self.card.sram());
             }
@@ -240,16 +248,15 @@ impl Station {
             }
             if let Signal::Slot(slot) = &mut signal {
                 let departs = self.trail.slot_leaves(at, slot);
-                // A packet that may not come is not followed.
-                if let Some((message, target)) = departs.filter(|_| self.cable.is_none()) {
-                    ports.departs(at, message, target);
-                }
                 if let Some(evidence) = &mut self.evidence {
                     evidence.leaves(at, slot);
                 }
                 if !carried(&mut self.cable, at, slot) {
                     self.lost += signal.bytes();
                     continue;
+                }
+                if let Some((message, target)) = departs {
+                    ports.departs(at, message, target);
                 }
             }
             ports.send(socket.process, at + cable, CableMessage { port: socket.port, signal });
@@ -333,6 +340,9 @@ impl Station {
         if is_command(write) {
             self.trail.command_arrives(now);
         }
+        if is_reset(write) {
+            self.trail.resets(now);
+        }
         runs(write.enables).try_for_each(|run| {
             self.card.host_write(now, write.offset + run.start as u32, &bytes[run])
         })?;
@@ -380,10 +390,6 @@ impl Nic for Station {
         }
         self.card.arrive(now, message.signal, &mut Sent(&mut self.sent));
         self.tell(ports);
-    }
-
-    fn foreseen(&mut self, message: MessageId) {
-        self.trail.foreseen(message);
     }
 
     fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Station>) {
@@ -439,6 +445,9 @@ impl Nic for Station {
         }
         if self.card.next() >= end && self.card.stopped().is_none() {
             self.advance(end, ports);
+        }
+        if let Some(calls) = &self.calls {
+            calls.finish();
         }
         if let Some(evidence) = self.evidence.take() {
             evidence.finish(self.card.sram());

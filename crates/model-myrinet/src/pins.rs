@@ -1,7 +1,8 @@
 //! The card's pins on the host's bus: the target that the host reads and writes, and the master that moves
 //! what the DMA engines ask for.
 
-use abi::myrinet::{command_area, REGION_COMMAND_BASE};
+use abi::myrinet::board::BoardControl;
+use abi::myrinet::{command_area, BOARD_CONTROL, REGION_COMMAND_BASE};
 use des::Time;
 use pci::{Device, DeviceIn, DeviceOut, Operation, Request, TargetRead, TargetWrite, WORD};
 use std::collections::VecDeque;
@@ -202,6 +203,14 @@ pub(super) fn runs(enables: u8) -> impl Iterator<Item = std::ops::Range<usize>> 
 /// True of a write to the word by which the driver gives a command.
 pub(super) fn is_command(write: &TargetWrite) -> bool {
     is_to(write, REGION_COMMAND_BASE + command_area::COMMAND as u32)
+}
+
+/// True of a write that resets the processor.
+pub(super) fn is_reset(write: &TargetWrite) -> bool {
+    let bytes = write.data.to_le_bytes();
+    let at = BOARD_CONTROL.wrapping_sub(write.offset) as usize;
+    let word = bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().map(u32::from_be_bytes);
+    is_to(write, BOARD_CONTROL) && word.is_some_and(|word| word & BoardControl::RESET_ON != 0)
 }
 
 /// True of a write to the word at `addr`.

@@ -1,9 +1,9 @@
 //! Records of the program's packets on a node: the driver reports the host's actions, the card passes
-//! points, and slots are seen on the cable. A card sends one packet at a time, and has one receive buffer;
-//! packets of one node arrive in the order in which they were sent.
+//! points, and slots are seen on the cable. A card sends one packet at a time, and has one receive buffer.
+//! The id of a packet goes beside its first slot.
 //!
 //! ```text
-//!  send ─► sending ─► cable ─► foreseen of its source ─► held by the card ─► driver ─► receive
+//!  send ─► sending ─► cable ─► coming ─► held by the card ─► driver ─► receive
 //! ```
 
 use ::myrinet::{Point, Slot};
@@ -12,8 +12,8 @@ use abi::MessageId;
 use des::Time;
 use machine::instruments::calls::{Calls, Function};
 use machine::instruments::journal::Journal;
-use machine::instruments::message_trace::{MessageKind, Waypoint};
-use machine::instruments::timeline::{Engine, Gauge};
+use machine::instruments::message_trace::{MessageKind, Part, Waypoint};
+use machine::instruments::timeline::{Engine, Flow, Gauge, Track};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -21,6 +21,9 @@ use std::rc::Rc;
 /// The calls of the program: there is no library that has others.
 pub(super) const SEND: Function = (0, "dp_send");
 pub(super) const RECEIVE: Function = (1, "dp_receive");
+/// Those of programs in guests.
+const WRITE: Function = (2, "dp_write");
+const READ: Function = (3, "dp_read");
 
 /// Numbers of the queues of which the depth is told ([`super::message_path::QUEUES`]).
 const SLACK: u8 = 0;
@@ -29,6 +32,7 @@ const BUS: u8 = 1;
 /// The packets of a node.
 pub(super) struct Trail {
     nid: u32,
+    nodes: u32,
     journal: Rc<Journal>,
     pub calls: Calls,
     serial: Cell<u32>,
@@ -38,10 +42,8 @@ pub(super) struct Trail {
     leaves: Cell<Option<Option<MessageId>>>,
     /// A packet is on its way in.
     comes: Cell<bool>,
-    /// Times at which the packets began to arrive that are not in the receive buffer yet.
-    begun: RefCell<VecDeque<Time>>,
-    /// Packets that are on their way here, by the node that sent them.
-    foreseen: RefCell<Vec<VecDeque<MessageId>>>,
+    /// Packets that have begun to arrive and are not in the receive buffer yet.
+    coming: RefCell<VecDeque<Option<MessageId>>>,
     /// The packet in the receive buffer.
     held: Cell<Option<MessageId>>,
     waiting: Cell<usize>,
@@ -52,26 +54,31 @@ impl Trail {
     pub fn new(nid: u32, nodes: u32, journal: Rc<Journal>) -> Trail {
         Trail {
             nid,
+            nodes,
             calls: Calls::new(journal.clone(), (0, nid)),
             journal,
             serial: Cell::default(),
             sending: Cell::default(),
             leaves: Cell::default(),
             comes: Cell::default(),
-            begun: RefCell::default(),
-            foreseen: RefCell::new(vec![VecDeque::new(); nodes as usize]),
+            coming: RefCell::default(),
             held: Cell::default(),
             waiting: Cell::default(),
         }
+    }
+
+    /// The id of the next packet.
+    fn name(&self) -> MessageId {
+        let serial = self.serial.get();
+        self.serial.set(serial + 1);
+        MessageId { source_nid: self.nid as u16, serial }
     }
 
     // ---- the driver --------------------------------------------------------------------------------------
 
     /// The program sends a packet.
     pub fn sends(&self, now: Time, target: u16, bytes: usize) -> MessageId {
-        let serial = self.serial.get();
-        self.serial.set(serial + 1);
-        let message = MessageId { source_nid: self.nid as u16, serial };
+        let message = self.name();
         self.calls.enters(now, SEND);
         self.calls.sends(now, message, (target.into(), bytes as u64));
         self.journal.with(message, |flight| flight.kind = MessageKind::Send);
@@ -112,6 +119,84 @@ impl Trail {
         }
     }
 
+    // ---- a guest's module --------------------------------------------------------------------------------
+
+    /// A guest's module has commanded a packet: the instants at which its call began, the module first looked
+    /// at the card, and the command was stored. None if it is for no node.
+    pub fn module_sends(&self, times: [Time; 3], header: &PacketHeader) -> Option<Sent> {
+        let [begun, looks, commanded] = times;
+        let to = u32::from(header.target);
+        if to >= self.nodes {
+            return None;
+        }
+        let (message, bytes) = (self.name(), u64::from(header.length));
+        let in_call = header.kind == packet_type::DP;
+        if in_call {
+            self.calls.enters(begun, WRITE);
+            self.calls.sends(begun, message, (to, bytes));
+            self.journal.with(message, |flight| flight.kind = MessageKind::Send);
+        } else {
+            self.journal.begin_in_system(begun, message, self.nid, (to, bytes));
+        }
+        self.mark(looks, message, Waypoint::KernelEntered);
+        self.module(looks, message, "looks at the card");
+        self.commanded(commanded, message);
+        self.module(commanded, message, "commands");
+        self.sending.set(Some((message, to)));
+        Some(Sent { message, in_call })
+    }
+
+    /// The module does something with a packet.
+    pub fn module(&self, at: Time, message: MessageId, what: &str) {
+        self.point(at, Track::Core(0), message, what);
+    }
+
+    fn point(&self, at: Time, track: Track, message: MessageId, what: &str) {
+        self.journal.watch(|watch| watch.point(at, track, what, message, Flow::Step));
+    }
+
+    /// It knows that the card has sent it; or not (`done`), and then nobody will have it.
+    pub fn module_has_sent(&self, now: Time, sent: Sent, done: bool) {
+        if !done {
+            self.sending.set(None);
+            self.drops(sent.message);
+        }
+        if sent.in_call {
+            self.calls.awaited_interface(now);
+            self.calls.returns(now);
+        }
+    }
+
+    /// True of a packet for a process, which may wait for it; none of another kind.
+    pub fn is_for_reader(&self, message: MessageId) -> bool {
+        self.journal.with(message, |flight| flight.kind == MessageKind::Send).unwrap_or_default()
+    }
+
+    /// A call has read a packet, from its beginning to its return.
+    pub fn module_has_read(&self, [begun, now]: [Time; 2], message: MessageId) {
+        self.calls.enters(begun, READ);
+        let posted =
+            self.journal.with(message, |flight| flight.at(Waypoint::EventPosted)).flatten();
+        if posted.is_some_and(|posted| posted <= begun) {
+            // It was there before: all is the call's own work.
+            self.calls.works(now, Part::Kernel);
+        }
+        self.calls.takes(now, message, Waypoint::EventPosted);
+        self.calls.returns(now);
+        self.journal.end(message);
+    }
+
+    /// The way of a packet ends in the module, which nobody was seen to leave with it.
+    pub fn keeps_in_module(&self, message: MessageId) {
+        self.journal.with(message, |flight| flight.kind = MessageKind::Put);
+        self.journal.end(message);
+    }
+
+    /// Nobody will have a packet.
+    pub fn drops(&self, message: MessageId) {
+        self.journal.dropped(message);
+    }
+
     // ---- the bus -----------------------------------------------------------------------------------------
 
     /// The command stands in the card's memory.
@@ -137,12 +222,23 @@ impl Trail {
 
     // ---- the cable ---------------------------------------------------------------------------------------
 
-    /// A slot leaves: the message whose first it is, and the node that it is for.
-    pub fn slot_leaves(&self, at: Time, slot: &Slot) -> Option<(MessageId, u32)> {
+    /// The card is reset: what was in it is lost.
+    pub fn resets(&self, now: Time) {
+        self.leaves.set(None);
+        if let Some((message, _)) = self.sending.take() {
+            self.drops(message);
+        }
+        self.refused(now);
+    }
+
+    /// A slot leaves, and gets the id of its message, if it is the first: the message, and the node that it
+    /// is for.
+    pub fn slot_leaves(&self, at: Time, slot: &mut Slot) -> Option<(MessageId, u32)> {
         let first = self.leaves.get().is_none().then(|| self.sending.take()).flatten();
         if self.leaves.get().is_none() {
             self.leaves.set(Some(first.map(|(message, _)| message)));
         }
+        slot.id = first.map(|(message, _)| message);
         if let Some((message, _)) = first {
             let stage = Some("sends");
             self.journal.watch(|watch| watch.stage(at, Engine::Transmit, message, stage));
@@ -158,29 +254,36 @@ impl Trail {
     /// A slot comes.
     pub fn slot_comes(&self, now: Time, slot: &Slot) {
         if !self.comes.replace(!slot.ends) {
-            self.begun.borrow_mut().push_back(now);
-        }
-    }
-
-    /// A packet is on its way here.
-    pub fn foreseen(&self, message: MessageId) {
-        if let Some(known) = self.foreseen.borrow_mut().get_mut(usize::from(message.source_nid)) {
-            known.push_back(message);
+            self.coming.borrow_mut().push_back(slot.id);
+            if let Some(message) = slot.id {
+                self.mark(now, message, Waypoint::Arrived);
+            }
         }
     }
 
     // ---- the card ----------------------------------------------------------------------------------------
 
-    /// The card has passed a point; that is its memory.
-    pub fn passes(&self, at: Time, point: Point, sram: &[u8]) {
+    /// The card has passed a point.
+    pub fn passes(&self, at: Time, point: Point) {
         match point {
             Point::Asked => {
                 if let Some((message, _)) = self.sending.get() {
                     self.mark(at, message, Waypoint::HeaderCommanded);
+                    self.point(at, Track::Firmware, message, "sends");
                 }
             }
-            Point::Received(from) => self.received(at, sram.get(from as usize..)),
-            Point::Signalled => self.mark_held(at, Waypoint::InterruptWritten, None),
+            Point::Received { good, .. } => self.received(at, good),
+            Point::Discarded => {
+                if let Some(message) = self.coming.borrow_mut().pop_front().flatten() {
+                    self.drops(message);
+                }
+            }
+            Point::Signalled => {
+                self.mark_held(at, Waypoint::InterruptWritten, None);
+                if let Some(message) = self.held.get() {
+                    self.point(at, Track::Firmware, message, "signals the host");
+                }
+            }
             Point::Started => self.mark_held(at, Waypoint::ReceiveArrived, Some("DMA to the host")),
             Point::Moved => {
                 self.mark_held(at, Waypoint::Deposited, Some("waits for the control program"));
@@ -205,17 +308,29 @@ impl Trail {
     }
 
     /// A packet is in the receive buffer, where one for the host stands until that has it.
-    fn received(&self, at: Time, packet: Option<&[u8]>) {
-        let begun = self.begun.borrow_mut().pop_front();
-        let header = packet.and_then(PacketHeader::parse);
-        let Some(header) = header.filter(|header| header.kind == packet_type::DP) else { return };
-        let source = usize::from(header.source);
-        let mut foreseen = self.foreseen.borrow_mut();
-        let Some(message) = foreseen.get_mut(source).and_then(VecDeque::pop_front) else { return };
-        self.held.set(Some(message));
-        if let Some(begun) = begun {
-            self.mark(begun, message, Waypoint::Arrived);
+    fn received(&self, at: Time, good: bool) {
+        self.refused(at);
+        let Some(message) = self.coming.borrow_mut().pop_front().flatten() else { return };
+        if !good {
+            return self.drops(message);
         }
+        self.held.set(Some(message));
         self.mark_held(at, Waypoint::Announced, Some("waits for the host"));
     }
+
+    /// The packet in the receive buffer, if there is one, is nothing for the host.
+    fn refused(&self, now: Time) {
+        if let Some(message) = self.held.take() {
+            self.journal.watch(|watch| watch.stage(now, Engine::Receive, message, None));
+            self.drops(message);
+        }
+    }
+}
+
+/// A packet that a guest's module has given to the card.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    message: MessageId,
+    /// It is of a system call that waits until it is sent.
+    in_call: bool,
 }

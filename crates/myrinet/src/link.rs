@@ -1,6 +1,7 @@
 //! Links: what crosses them, and the sending end.
 
 use crate::slack::Slack;
+use abi::MessageId;
 use des::{Duration, Time};
 
 /// Bytes of a slot.
@@ -15,6 +16,8 @@ pub struct Slot {
     pub len: u8,
     /// The packet ends here; the last byte is its CRC-8.
     pub ends: bool,
+    /// Id of the packet that begins here, if somebody has given it one: beside the packet, not on the wire.
+    pub id: Option<MessageId>,
 }
 
 impl Slot {

@@ -9,10 +9,11 @@ use machine::parameters::Parameters;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The tables that were asked for.
+/// The tables that were asked for, of a program that runs in Linux guests or not.
 pub fn tables(
     options: &RunOptions,
     parameters: &Parameters,
+    guests: bool,
 ) -> Result<Option<Arc<Tables>>, UsageError> {
     let (messages, calls) = (options.messages.as_deref(), options.calls.as_deref());
     let asked = match (messages, calls) {
@@ -20,7 +21,7 @@ pub fn tables(
         (None, Some(_)) => "--calls",
         (None, None) => return Ok(None),
     };
-    let Some(way) = parameters.model().messages else {
+    let Some(way) = parameters.model().message_path(guests) else {
         let model = parameters.model().name;
         return Err(UsageError(format!(
             "{asked}: model {model} tells neither of messages nor of calls"

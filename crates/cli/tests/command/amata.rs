@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-mod messages;
+pub mod messages;
 
 fn report(line: &str) -> Value {
     let ended = unjudged(&format!("run --json - -q -m amata {line}"));

@@ -3,6 +3,8 @@
 use crate::guests::hash_and_output;
 use crate::runner::{command, ended};
 
+pub mod messages;
+
 /// Output of one node that runs a script.
 fn script(text: &str) -> String {
     let words = ["run", "-q", "-n", "1", "-m", "amata", "sh", "-c", text];

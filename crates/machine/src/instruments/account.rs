@@ -335,6 +335,13 @@ impl Clerk {
         }
     }
 
+    /// A part of the machine has worked for the present call until now.
+    pub fn works(&mut self, at: Time, part: Part) {
+        if self.open.is_some() {
+            self.chain.spend(at, part);
+        }
+    }
+
     /// The process has an event of a message; `flight` is the message's record, and `posted` the time of the
     /// event.
     pub fn takes(

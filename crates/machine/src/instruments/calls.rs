@@ -2,7 +2,7 @@
 //! account.
 
 use super::journal::Journal;
-use super::message_trace::{Flight, Waypoint};
+use super::message_trace::{Flight, Part, Waypoint};
 use super::timeline::{Flow, Track};
 use abi::MessageId;
 use des::Time;
@@ -58,6 +58,10 @@ impl Calls {
     /// The library has waited until now for its own network interface.
     pub fn awaited_interface(&self, at: Time) {
         self.journal.account(self.core, |clerk| clerk.takes(at, EventKind::SendEnd, None, None));
+    }
+    /// A part of the machine has worked for the call until now.
+    pub fn works(&self, at: Time, part: Part) {
+        self.journal.account(self.core, |clerk| clerk.works(at, part));
     }
     /// The process takes a message that it could see since `posted`. The message's way ends with the call, or
     /// here outside of a call.

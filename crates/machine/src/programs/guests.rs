@@ -21,12 +21,14 @@ use crate::parameters::{Parameters, Row};
 use crate::system::Os;
 use bus::BusError;
 use des::{Duration, Time};
-use guest::{Act, Costs, Ending, Guest, GuestMemory, Interrupt, Kernel, Task};
-pub use guest::{Input, Setup, Typist, MESSAGES};
+pub use guest::{Act, Costs, Input, Location, Setup, Space, Typist, MESSAGES};
+use guest::{Ending, Guest, GuestMemory, Interrupt, Kernel, Task};
 use host::{read_each, write_each, AddressSpace, Host};
 use life::{Driven, Life};
 use line::Line;
 pub use line::Pin;
+use observed::Observed;
+pub use observed::{GuestObserver, Reason, Turn};
 pub use slot::Slot;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -37,6 +39,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 mod life;
 mod line;
+mod observed;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -82,7 +85,7 @@ impl Guests {
 }
 
 /// Costs of the guest's kernel: the system's primitives, as of hosts with our own kernel.
-fn costs(p: &Parameters) -> Costs {
+pub fn costs(p: &Parameters) -> Costs {
     let ns = |time: Duration| u32::try_from(time.0.div_ceil(1000)).unwrap_or(u32::MAX);
     let sum = |names: [&str; 2]| ns(p.duration(names[0]) + p.duration(names[1]));
     Costs {
@@ -129,6 +132,7 @@ pub struct GuestRank {
     task: Task,
     slot: Slot,
     pin: Option<Pin>,
+    observer: Option<Rc<dyn GuestObserver>>,
     /// Its program. A server is switched off when the others have ended.
     executable: Executable,
     kept: KeptByRank,
@@ -182,7 +186,8 @@ impl GuestRank {
         };
         let (kernel, state) = (guests.kernel.clone(), Rc::default());
         let kept = KeptByRank::default();
-        GuestRank { rank: nid, kernel, task, slot, pin: None, executable, kept, state }
+        let (rank, pin, observer) = (nid, None, None);
+        GuestRank { rank, kernel, task, slot, pin, observer, executable, kept, state }
     }
 
     /// The same, with something to be done before its program begins; `kept` gets what is kept of it.
@@ -195,6 +200,12 @@ impl GuestRank {
     /// The same, with a card that has this interrupt pin.
     pub fn with_pin(mut self, pin: Pin) -> GuestRank {
         self.pin = Some(pin);
+        self
+    }
+
+    /// The same, with an observer.
+    pub fn observed_by(mut self, observer: Rc<dyn GuestObserver>) -> GuestRank {
+        self.observer = Some(observer);
         self
     }
 
@@ -229,6 +240,7 @@ impl Software for GuestRank {
         host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
         let (slot, executable) = (self.slot.clone(), self.executable.clone());
         let (rank, kept) = (self.rank, self.kept.clone());
+        let guest = Observed { guest, observer: self.observer.clone() };
         host.spawn("guest", move |cpu| {
             line.set_waker(cpu.waker());
             let mut life = Life::new(&cpu, guest, slot, &line, &state.ready);

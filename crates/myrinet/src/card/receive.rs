@@ -137,6 +137,9 @@ impl Chip {
             }
             if self.receive.discards {
                 self.receive.discard(&slot);
+                if slot.ends {
+                    self.points.pass(now, Point::Discarded);
+                }
                 continue;
             }
             self.deposit(&slot, keep);
@@ -145,7 +148,8 @@ impl Chip {
                 self.counters.packets_received += 1;
                 self.counters.wrong_crc8 += u64::from(bits & isr::LINK0 != 0);
                 self.counters.wrong_crc32 += u64::from(bits & isr::LINK1 != 0);
-                self.points.pass(now, Point::Received(self.receive.begin));
+                let (from, good) = (self.receive.begin, bits == isr::RECV);
+                self.points.pass(now, Point::Received { from, good });
                 self.raise(now, bits);
             }
         }

@@ -31,7 +31,7 @@ pub(super) struct Send {
     crc32: crc32fast::Hasher,
 }
 
-const EMPTY: Slot = Slot { bytes: [0; SLOT], len: 0, ends: false };
+const EMPTY: Slot = Slot { bytes: [0; SLOT], len: 0, ends: false, id: None };
 
 impl Send {
     pub fn new(link: &Params) -> Send {

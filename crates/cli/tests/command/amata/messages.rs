@@ -15,7 +15,7 @@ fn steps(report: &Value) -> Vec<(&str, u64)> {
 }
 
 /// Steps add up to the times of the packets, and the parts of each call to the call's.
-fn add_up(report: &Value) {
+pub fn add_up(report: &Value) {
     for class in report["breakdowns"].as_array().unwrap() {
         let steps = class["steps"].as_array().unwrap();
         let sum: u64 = steps.iter().map(|step| number(&step["sum_ps"])).sum();
@@ -42,7 +42,7 @@ fn add_up(report: &Value) {
 }
 
 /// A call of a rank.
-fn call<'a>(report: &'a Value, rank: usize, name: &str) -> &'a Value {
+pub fn call<'a>(report: &'a Value, rank: usize, name: &str) -> &'a Value {
     let calls = report["account"][rank]["calls"].as_array().unwrap();
     let found = calls.iter().find(|call| call["call"] == name);
     found.unwrap_or_else(|| panic!("rank {rank} does not call {name}: {calls:#?}"))

@@ -31,7 +31,8 @@ impl Sender {
     pub fn send_raw(&mut self, whole: &[u8]) {
         let count = whole.len().div_ceil(8);
         for (index, chunk) in whole.chunks(8).enumerate() {
-            let mut slot = Slot { bytes: [0; 8], len: chunk.len() as u8, ends: index + 1 == count };
+            let (len, ends) = (chunk.len() as u8, index + 1 == count);
+            let mut slot = Slot { bytes: [0; 8], len, ends, id: None };
             slot.bytes[..chunk.len()].copy_from_slice(chunk);
             self.slots.push_back(slot);
         }
