@@ -416,6 +416,58 @@ impl PacketHeader {
     }
 }
 
+/// Offsets of the fields of [`CaptureHeader`], in bytes.
+pub mod capture_header {
+    /// Node that gave the packet its id; 65535 if it has none.
+    pub const SOURCE_NID: usize = 0;
+    /// Bytes of the route before the header.
+    pub const ROUTE: usize = 2;
+    /// Number of the packet there: both are its id in every report.
+    pub const SERIAL: usize = 4;
+}
+
+/// Before each packet in a capture file, and not on the wire.
+///
+/// Source: this project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureHeader {
+    /// Node that gave the packet its id; 65535 if it has none.
+    pub source_nid: u16,
+    /// Bytes of the route before the header.
+    pub route: u16,
+    /// Number of the packet there: both are its id in every report.
+    pub serial: u32,
+}
+impl CaptureHeader {
+    /// Bytes in memory.
+    pub const SIZE: usize = 8;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("source_nid", 0, 2),
+        ("route", 2, 2),
+        ("serial", 4, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(CaptureHeader {
+            source_nid: u16::from_be_bytes([bytes[0], bytes[1]]),
+            route: u16::from_be_bytes([bytes[2], bytes[3]]),
+            serial: u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "CaptureHeader needs 8 bytes");
+        bytes[0..2].copy_from_slice(&self.source_nid.to_be_bytes());
+        bytes[2..4].copy_from_slice(&self.route.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.serial.to_be_bytes());
+    }
+}
+
 /// First block of the chain for sending (which the driver does not use: it copies).
 ///
 /// Source: two chains: vorakosit2001 s3; places assumed.

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Behind the last byte of a packet: CRC-32 and CRC-8.
 const TAIL: usize = 5;
 /// Set in the bytes of a route, never in the first of a header.
-const ROUTE: u8 = 0x80;
+pub(super) const ROUTE: u8 = 0x80;
 
 /// All that the nodes of a run have seen; each adds its own at its end.
 #[derive(Debug, Default)]
@@ -54,11 +54,11 @@ impl File {
 
 /// Bytes of a packet on the cable.
 #[derive(Debug, Default)]
-struct Assembly(Vec<u8>);
+pub(super) struct Assembly(Vec<u8>);
 
 impl Assembly {
     /// Adds a slot. Returns the packet that it ends.
-    fn add(&mut self, slot: &Slot) -> Option<Vec<u8>> {
+    pub fn add(&mut self, slot: &Slot) -> Option<Vec<u8>> {
         self.0.extend_from_slice(slot.bytes());
         slot.ends.then(|| std::mem::take(&mut self.0))
     }

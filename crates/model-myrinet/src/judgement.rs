@@ -17,7 +17,10 @@ pub(super) fn conclude(
     for switch in switches.iter().flatten() {
         excuses.network += switch.counters.dropped;
         // Packets that stand somewhere, and those that have met a cut cable.
-        excuses.under_way |= switch.held > 0 || switch.lost > 0;
+        excuses.under_way |= switch.held > 0 && switch.blocked.is_none() || switch.lost > 0;
+        if let Some(standing) = switch.blocked {
+            *excuses.stuck.get_or_insert_default() += standing;
+        }
     }
     // Nothing moves in a deadlock.
     excuses.under_way &= ending != Ending::Deadlock;

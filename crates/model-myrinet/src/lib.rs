@@ -18,6 +18,7 @@
 //! | `monitor` | somebody who stops the card's processor and looks |
 //! | `switch` | a switch as a process of its own |
 //! | `trail`, `message_path` | what is known of the program's packets, and the steps of their way |
+//! | `wiretap` | packets for a capture file |
 //! | `guest_calls` | system calls and interrupt service of a guest, as they show at its card |
 //! | `evidence`, `judgement` | packets as the judge of Directed Point sees them, and its verdict |
 //! | `module` | the module of Directed Point in Linux guests |
@@ -36,6 +37,7 @@ use guest_calls::GuestCalls;
 use image::Image;
 use machine::bench::{self, Bench, Ended, Plan};
 use machine::firmware::recorder::{Code, Recorder};
+use machine::instruments::capture::{Capture, Streams};
 use machine::instruments::journal::Journal;
 use machine::instruments::timeline::Picture;
 use machine::models::Model;
@@ -55,6 +57,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use switch::{Crossbar, Left};
 use trail::Trail;
+use wiretap::Wiretap;
 use workloads::RankSlot;
 
 mod driver;
@@ -73,6 +76,7 @@ mod pins;
 mod settings;
 mod switch;
 mod trail;
+mod wiretap;
 mod workloads;
 
 pub(crate) use image::FIRMWARE;
@@ -86,6 +90,7 @@ pub static MODEL: Model = Model {
     messages: Some(&MESSAGE_PATH),
     guest_messages: Some(&GUEST_PATH),
     queues: QUEUES,
+    link_type: Some(150),
     cables: true,
     guests: true,
     guest_mpi: Some("pico"),
@@ -120,6 +125,8 @@ struct Machine<'a> {
     /// Evidence for the judge of Directed Point, and what guests leave for it.
     file: Option<Arc<File>>,
     kept: KeptByRank,
+    capture: Option<Capture>,
+    streams: Streams,
 }
 
 impl Machine<'_> {
@@ -149,6 +156,9 @@ impl Machine<'_> {
         let evidence =
             |file: &Arc<File>| Evidence::new(nid, launch, file.clone(), host.memory().clone());
         nic.set_faults(self.bench.faults.cable(nid));
+        if let Some(capture) = &self.capture {
+            nic.set_tap(Wiretap::new(nid, capture.tap(nid), self.streams.clone()));
+        }
         nic.set_evidence(self.file.as_ref().map(evidence));
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         nic.set_desk(desk.take_if(|(of, _)| *of == nid).map(|(_, desk)| desk));
@@ -222,7 +232,14 @@ impl Plan for Machine<'_> {
                     node.map_or(Time::NEVER, |nid| self.cut(nid))
                 };
                 let cuts = sockets.iter().map(cut).collect();
-                let switch = Crossbar::new((switch, number), params, sockets, cuts);
+                let stuck = (0..).zip(&sockets).map(|(port, socket)| {
+                    let node = socket.map(|socket| socket.process);
+                    let node = node.filter(|process| *process < self.bench.nodes);
+                    self.bench.faults.output(switch, port, node)
+                });
+                let stuck: Vec<_> = stuck.collect();
+                let mut switch = Crossbar::new((switch, number), params, sockets, cuts);
+                switch.set_stuck(stuck);
                 Process::Switch(Box::new(switch))
             }
         }
@@ -268,7 +285,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         let desk = monitor.sit_down(options, bench.nodes, bench.common.launch())?;
         Ok((monitor.node(), desk))
     };
-    let machine = Machine {
+    let mut machine = Machine {
         bench: &bench,
         settings,
         code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
@@ -277,6 +294,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         desk: Mutex::new(options.inspector.as_ref().map(sit_down).transpose()?),
         file: options.judge.then(Arc::default),
         kept: KeptByRank::default(),
+        capture: Capture::wanted(options).map_err(UsageError)?,
+        streams: Streams::default(),
     };
     let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
@@ -284,7 +303,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
     let end = ended.remains.iter().map(|node| node.end).max();
     let over = (ended.ending, end.unwrap_or_default());
-    let (mut report, left) = bench.conclude(ended, None);
+    let (capture, streams) = (machine.capture.take(), machine.streams.take());
+    let captured = capture.map(|capture| capture.write(streams, parameters.name()));
+    let (mut report, left) = bench.conclude(ended, captured);
     if let Some(file) = &machine.file {
         let seen = file.take(bench.nodes, &machine.kept);
         judgement::conclude(&mut report, seen, &left, over);

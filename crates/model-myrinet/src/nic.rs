@@ -9,6 +9,7 @@ use super::monitor::{Desk, Then};
 use super::observed::{Observed, Teller};
 use super::pins::{is_command, is_reset, runs, Ending, Pins};
 use super::trail::Trail;
+use super::wiretap::Wiretap;
 use ::myrinet::{Card, CardParams, Point, Signal, Slot, Stopped, Wires};
 use abi::myrinet::SPACE_SIZE;
 use bus::BusError;
@@ -22,6 +23,10 @@ use pci::{ConfigSpace, Device, TargetRead, TargetWrite};
 use pcibus::{digest, Behind, PciBus};
 use std::rc::Rc;
 use std::sync::Arc;
+
+mod counters;
+
+pub(super) use counters::{LOST_BYTES, RX_BYTES, TX_BYTES};
 
 /// Message on a cable.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +79,8 @@ pub(super) struct Station {
     cable: Option<Box<Cable>>,
     /// Evidence for the judge.
     evidence: Option<Box<Evidence>>,
+    /// Captures the packets.
+    tap: Option<Box<Wiretap>>,
     /// Calls of the guest, if the host is one.
     calls: Option<Rc<GuestCalls>>,
 }
@@ -144,6 +151,7 @@ impl Station {
             desk: None,
             cable: None,
             evidence: None,
+            tap: None,
             calls: None,
         }
     }
@@ -151,6 +159,11 @@ impl Station {
     /// Collects evidence from now on.
     pub fn set_evidence(&mut self, evidence: Option<Evidence>) {
         self.evidence = evidence.map(Box::new);
+    }
+
+    /// Its packets are captured.
+    pub fn set_tap(&mut self, tap: Wiretap) {
+        self.tap = Some(Box::new(tap));
     }
 
     /// The host is a guest with these calls.
@@ -248,6 +261,9 @@ impl Station {
             }
             if let Signal::Slot(slot) = &mut signal {
                 let departs = self.trail.slot_leaves(at, slot);
+                if let Some(tap) = &mut self.tap {
+                    tap.leaves(at, slot);
+                }
                 if let Some(evidence) = &mut self.evidence {
                     evidence.leaves(at, slot);
                 }
@@ -384,6 +400,9 @@ impl Nic for Station {
         self.advance(now, ports);
         if let Signal::Slot(slot) = &message.signal {
             self.trail.slot_comes(now, slot);
+            if let Some(tap) = &mut self.tap {
+                tap.comes(now, slot);
+            }
             if let Some(evidence) = &mut self.evidence {
                 evidence.comes(now, slot);
             }
@@ -449,6 +468,7 @@ impl Nic for Station {
         if let Some(calls) = &self.calls {
             calls.finish();
         }
+        self.tap.take().into_iter().for_each(|tap| tap.finish());
         if let Some(evidence) = self.evidence.take() {
             evidence.finish(self.card.sram());
         }
@@ -457,35 +477,7 @@ impl Nic for Station {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let (card, core) = (self.card.counters(), self.card.core().counters());
-        let bus = self.bus.counters();
-        vec![
-            ("lanai.cycles", self.card.core().cycle()),
-            ("lanai.instructions", core.instructions),
-            ("lanai.load_waits", core.load_waits),
-            ("lanai.memory_waits", core.memory_waits),
-            ("myrinet.blocks", card.blocks),
-            ("myrinet.bytes_moved", card.bytes_moved),
-            ("myrinet.damaged", self.cable.as_ref().map_or(0, |cable| cable.damaged)),
-            (LOST_BYTES, self.lost),
-            ("myrinet.held", self.card.held()),
-            ("myrinet.interrupts", card.interrupts),
-            ("myrinet.lost", self.cable.as_ref().map_or(0, |cable| cable.lost)),
-            ("myrinet.silences", card.silences),
-            ("myrinet.wrong_crc8", card.wrong_crc8),
-            ("myrinet.wrong_crc32", card.wrong_crc32),
-            ("pci.cycles", bus.cycles),
-            ("pci.data_cycles", bus.data_cycles),
-            ("pci.disconnects", bus.disconnects),
-            ("pci.parity_errors", bus.parity_errors),
-            ("pci.retries", bus.retries),
-            ("pci.stores_waiting_max", self.bus.accesses_max() as u64),
-            ("pci.transactions", bus.transactions),
-            (RX_BYTES, card.bytes_received),
-            ("rx.packets", card.packets_received),
-            (TX_BYTES, card.bytes_sent),
-            ("tx.packets", card.packets_sent),
-        ]
+        self.counts()
     }
 
     fn waiting(&self) -> Vec<String> {
@@ -495,9 +487,3 @@ impl Nic for Station {
         (held > 0).then(bytes).into_iter().chain(self.card.silent().map(silent)).collect()
     }
 }
-
-/// Counters of what crossed a card's cable.
-pub(super) const RX_BYTES: &str = "rx.bytes";
-pub(super) const TX_BYTES: &str = "tx.bytes";
-/// Counter of those that a cut one has lost.
-pub(super) const LOST_BYTES: &str = "myrinet.bytes_lost";

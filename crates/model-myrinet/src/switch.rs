@@ -5,6 +5,7 @@ use super::nic::CableMessage;
 use ::myrinet::{Signal, Switch, SwitchCounters, SwitchParams, Wires};
 use des::{Duration, Envelope, EventQueue, Outbox, Time, TraceHash};
 use machine::bench::Remains;
+use machine::faults::StuckOutput;
 use machine::node::{self, Crossing};
 use machine::report::SwitchReport;
 
@@ -21,6 +22,8 @@ pub(super) struct Crossbar {
     cuts: Vec<(Time, usize)>,
     /// Bytes that cut cables have lost.
     lost: u64,
+    /// Outputs that may be stuck, by port; none if there is no such fault.
+    stuck: Vec<Option<StuckOutput>>,
     hash: TraceHash,
     now: Time,
 }
@@ -33,6 +36,10 @@ pub(super) struct Left {
     pub held: u64,
     /// Bytes that cut cables have lost.
     pub lost: u64,
+    /// Times that outputs were stuck.
+    pub stuck: u64,
+    /// Whole packets that stand in it, if an output of it is stuck for ever.
+    pub blocked: Option<u64>,
 }
 
 impl Left {
@@ -50,17 +57,22 @@ impl Left {
             ("packets_out", c.packets_out),
             ("route_bytes", c.route_bytes),
             ("silences", c.silences),
+            ("stuck", self.stuck),
         ];
         let counters = counters.into_iter().map(|(name, count)| (name.to_string(), count));
         SwitchReport { number, counters: counters.collect() }
     }
 }
 
-struct Sent<'a>(&'a mut Vec<(usize, Time, Signal)>);
+struct Sent<'a>(&'a mut Vec<(usize, Time, Signal)>, &'a mut [Option<StuckOutput>]);
 
 impl Wires for Sent<'_> {
     fn put(&mut self, port: usize, at: Time, signal: Signal) {
         self.0.push((port, at, signal));
+    }
+    fn granted(&mut self, port: usize, now: Time) -> Time {
+        let output = self.1.get_mut(port).and_then(Option::as_mut);
+        output.map_or(now, |output| output.packet(now))
     }
 }
 
@@ -86,9 +98,22 @@ impl Crossbar {
             cut,
             cuts,
             lost: 0,
+            stuck: Vec::new(),
             hash: TraceHash::default(),
             now: Time::ZERO,
         }
+    }
+
+    /// Gives outputs faults, by port.
+    pub fn set_stuck(&mut self, outputs: Vec<Option<StuckOutput>>) {
+        self.stuck = outputs;
+    }
+
+    /// Outputs that are stuck for ever, by port.
+    fn blocked(&self) -> impl Iterator<Item = usize> + '_ {
+        let blocked = |output: &StuckOutput| output.works == Time::NEVER;
+        let outputs = self.stuck.iter().enumerate();
+        outputs.filter(move |(_, one)| one.as_ref().is_some_and(blocked)).map(|(port, _)| port)
     }
 
     /// Time of its next action.
@@ -119,13 +144,14 @@ impl node::Switch for Crossbar {
                 if self.now >= self.cut[port] {
                     self.lost += message.signal.bytes();
                 } else {
-                    self.switch.arrive(self.now, port, message.signal, &mut Sent(&mut self.sent));
+                    let wires = &mut Sent(&mut self.sent, &mut self.stuck);
+                    self.switch.arrive(self.now, port, message.signal, wires);
                 }
             } else if self.next_cut() <= self.now {
                 let (_, port) = self.cuts.pop().expect("it is the next");
                 self.switch.cut(self.now, port);
             } else {
-                self.switch.advance(self.now, &mut Sent(&mut self.sent));
+                self.switch.advance(self.now, &mut Sent(&mut self.sent, &mut self.stuck));
             }
             for (port, at, signal) in self.sent.drain(..) {
                 if at >= self.cut[port] {
@@ -147,13 +173,24 @@ impl node::Switch for Crossbar {
     fn finish(self, end: Time) -> Remains<Option<Left>> {
         let held = self.switch.held();
         let sentence = || format!("{held} bytes stand in switch {}", self.number);
-        let left = Left { counters: self.switch.counters(), held, lost: self.lost };
+        let counters = self.switch.counters();
+        let whole = counters.packets_in - counters.packets_out - counters.dropped;
+        let left = Left {
+            counters,
+            held,
+            lost: self.lost,
+            stuck: self.stuck.iter().flatten().map(|output| output.times).sum(),
+            blocked: self.blocked().next().map(|_| whole),
+        };
+        let blocked = self
+            .blocked()
+            .map(|port| format!("the output at port {port} of switch {} is stuck", self.number));
         let silent = (0..self.sockets.len()).filter_map(|port| {
             let at = self.switch.silent(port)?;
             let number = self.number;
             Some(format!("switch {number} has found the cable at port {port} silent at {at}"))
         });
-        let waiting = (held > 0).then(sentence).into_iter().chain(silent).collect();
+        let waiting = (held > 0).then(sentence).into_iter().chain(blocked).chain(silent).collect();
         Remains { waiting, ..Remains::of_switch(end, self.hash.value(), Some(left)) }
     }
 

@@ -90,6 +90,10 @@ fn faults_of(
                    the fault";
         return Err(format!("--fault lane.*, bug.*: {why}"));
     }
+    if faults.sticks() {
+        let why = "nodes of model seastar have routers, and no switches; link.dead is the fault";
+        return Err(format!("--fault switch.stuck: {why}"));
+    }
     match faults.cables.first() {
         None => Ok(faults),
         Some((node, _)) => Err(format!(

@@ -105,6 +105,12 @@ pub trait Wires {
     /// Puts `signal` on the cable of `port` at `at`; it is at the other end the cable's delay later. Of a
     /// slot, `at` is when its last byte has left.
     fn put(&mut self, port: usize, at: Time, signal: Signal);
+    /// A packet gets the output at `port` of a switch at `now`: the time from which that works. It is later
+    /// than now if the output is stuck, which is a fault.
+    fn granted(&mut self, port: usize, now: Time) -> Time {
+        let _ = port;
+        now
+    }
 }
 
 /// The sending end of a link.

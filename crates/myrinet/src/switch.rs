@@ -69,6 +69,15 @@ struct Output {
     owner: Option<usize>,
     /// The input that had it last: the next one is the first to be asked.
     last: usize,
+    /// Time from which it works for its packet.
+    works: Time,
+}
+
+impl Output {
+    /// Time at which the next slot can leave.
+    fn free(&self) -> Time {
+        self.wire.free().max(self.works)
+    }
 }
 
 /// A source-routed cut-through switch.
@@ -92,7 +101,12 @@ impl Switch {
             passed: 0,
             begins: true,
         };
-        let output = |port| Output { wire: Outlet::new(&params.link), owner: None, last: port };
+        let output = |port| Output {
+            wire: Outlet::new(&params.link),
+            owner: None,
+            last: port,
+            works: Time::ZERO,
+        };
         Switch {
             inputs: (0..params.ports).map(input).collect(),
             outputs: (0..params.ports).map(output).collect(),
@@ -165,7 +179,7 @@ impl Switch {
         let times = inputs.map(|input| match input.state {
             State::Idle => Time::NEVER,
             State::Dropped => Time::ZERO,
-            State::Goes(port) => self.outputs[port].wire.free(),
+            State::Goes(port) => self.outputs[port].free(),
             State::Wants(port, from) => match self.outputs[port].owner {
                 Some(_) => Time::NEVER,
                 None => from,
@@ -179,7 +193,7 @@ impl Switch {
     pub fn advance(&mut self, now: Time, wires: &mut impl Wires) {
         self.pass(now);
         for port in 0..self.inputs.len() {
-            self.grant(now, port);
+            self.grant(now, port, wires);
         }
         for port in 0..self.inputs.len() {
             self.forward(now, port, wires);
@@ -212,7 +226,7 @@ impl Switch {
     }
 
     /// Gives an output that is free to the next input in turn that wants it.
-    fn grant(&mut self, now: Time, port: usize) {
+    fn grant(&mut self, now: Time, port: usize, wires: &mut impl Wires) {
         let (ports, output) = (self.inputs.len(), &mut self.outputs[port]);
         if output.owner.is_some() {
             return;
@@ -224,6 +238,7 @@ impl Switch {
         };
         if let Some(input) = in_turn.into_iter().find(wants) {
             (output.owner, output.last) = (Some(input), input);
+            output.works = wires.granted(port, now);
             self.inputs[input].state = State::Goes(port);
         }
     }
@@ -235,7 +250,7 @@ impl Switch {
             State::Idle | State::Wants(..) => {}
             State::Dropped => self.drop_packet(now, port, wires),
             State::Goes(to) => {
-                if self.outputs[to].wire.free() > now {
+                if self.outputs[to].free() > now {
                     return;
                 }
                 let Some((slot, answer)) = self.inputs[port].slack.pop() else {

@@ -227,6 +227,17 @@ _Static_assert(offsetof(struct my_packet_header, source_point) == 8, "packet_hea
 _Static_assert(offsetof(struct my_packet_header, unused) == 10, "packet_header.unused");
 _Static_assert(offsetof(struct my_packet_header, length) == 12, "packet_header.length");
 
+/* Before each packet in a capture file, and not on the wire. Source: this project. */
+struct my_capture_header {
+    uint16_t source_nid; /* Node that gave the packet its id; 65535 if it has none. */
+    uint16_t route; /* Bytes of the route before the header. */
+    uint32_t serial; /* Number of the packet there: both are its id in every report. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct my_capture_header) == 8, "capture_header size");
+_Static_assert(offsetof(struct my_capture_header, source_nid) == 0, "capture_header.source_nid");
+_Static_assert(offsetof(struct my_capture_header, route) == 2, "capture_header.route");
+_Static_assert(offsetof(struct my_capture_header, serial) == 4, "capture_header.serial");
+
 /* A piece of a transfer. Source: lanai7_def.h. */
 struct my_dma_block {
     uint32_t next; /* Address of the next block, with dma bits in the lower three. */

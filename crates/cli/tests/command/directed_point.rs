@@ -37,13 +37,14 @@ fn judged(words: &[String]) -> u64 {
 }
 
 /// Faults of a run by its first seed; none of them breaks a rule.
-const FAULTS: [&[&str]; 6] = [
+const FAULTS: [&[&str]; 7] = [
     &[],
     &["link.drop=0.05"],
     &["link.biterror=1e-5"],
     &["interrupt.late=0.2:40us"],
     &["link.drop=0.02@0", "link.biterror=2e-5@1", "interrupt.late=0.1:100us@2"],
     &["host.slow=3@1"],
+    &["switch.stuck=0.05:100us"],
 ];
 
 #[test]
@@ -71,6 +72,54 @@ fn ten_thousand_random_programs_follow_the_specification() {
         ));
     }
     println!("{seeds} programs, {read} packets were read");
+}
+
+/// Outputs of switches that are stuck for a while hold packets up, and lose none.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn random_programs_follow_the_specification_behind_stuck_outputs() {
+    let words = random((3, SEEDS_OF_BUG), 3, &["switch.stuck=0.1:80us", "switch.stuck=0.05:2ms@1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let told = |threads: &str| -> serde_json::Value {
+        let file = folder.path().join("json");
+        let mut command = command();
+        command.args(["run", "-q", "-t", threads, "--json"]).arg(&file).args(&words);
+        ended(&mut command).went_well();
+        serde_json::from_slice(&fs::read(&file).unwrap()).unwrap()
+    };
+    let (one, two) = (told("1"), told("2"));
+    for key in ["trace_hash", "judged", "messages", "switches"] {
+        assert_eq!(one[key], two[key], "{key}");
+    }
+    assert!(one["judged"]["messages"].as_u64().unwrap() > 50, "{}", one["judged"]);
+    assert_eq!(one["messages"]["unfinished"]["on_the_way"], 0);
+    let counters = &one["switches"][0]["counters"];
+    assert!(counters["stuck"].as_u64().unwrap() > 10, "{counters}");
+    assert_eq!((&counters["bytes_held"], &counters["dropped"]), (&0.into(), &0.into()));
+    let wire = one["breakdowns"].as_array().unwrap().iter();
+    let wire = wire.flat_map(|class| class["steps"].as_array().unwrap());
+    let wire = wire.filter(|step| step["name"] == "cables and switches");
+    let most = wire.map(|step| step["most_ns"].as_f64().unwrap()).fold(0.0, f64::max);
+    assert!(most > 80_000.0, "{most} ns");
+}
+
+/// Packets before an output that is stuck for ever are lost, and the judge knows why.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn packets_before_an_output_that_is_stuck_for_ever_are_lost_for_that_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    for (fault, came, stuck) in [("switch.stuck=1@1@10ms", 0, 1), ("switch.stuck=1@0@10ms", 2, 0)] {
+        let file = folder.path().join("json");
+        let mut command = command();
+        command
+            .args(["run", "-q", "--judge", "-m", "amata", "-n", "2", "--fault", fault, "--json"]);
+        let told = ended(command.arg(&file).arg("tests/dp/stuck.c"));
+        assert_eq!(told.went_well().stdout, format!("{came} packets came\n"), "{fault}");
+        let json: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        assert_eq!(json["switches"][0]["counters"]["stuck"], stuck, "{fault}");
+        assert_eq!(json["messages"]["unfinished"]["on_the_way"], 2 - came, "{fault}");
+        assert_eq!(json["judged"]["messages"], came, "{fault}");
+    }
 }
 
 /// A bug.

@@ -189,6 +189,76 @@ fn tshark_shows_messages_of_queues_on_the_interface() {
     assert!(captured(folder, &format!("-t 2 {line}"), 0).1 == file);
 }
 
+/// tshark shows each packet of Linux guests at both ends, under the id that it has in the report.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn tshark_shows_packets_of_guests_under_their_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let myrinet =
+        |filter: &str, fields: &[&str]| dissected("wireshark/myrinet.lua", folder, filter, fields);
+    let line = "-n 2 -m amata examples/dp_pingpong.c 2";
+    let (report, file) = captured(folder, line, 0);
+    let fields = ["myrinet.message", "myrinet.kind", "myrinet.source", "myrinet.target"];
+    let fields =
+        [&fields[..], &["myrinet.source_point", "myrinet.length", "myrinet.crc32"]].concat();
+    let [mut sent, mut received] = [SENT, RECEIVED].map(|side| myrinet(side, &fields));
+    assert_eq!(sent.len(), counter(&report, "tx.packets"));
+    sent.sort();
+    received.sort();
+    assert_eq!(sent, received, "the same at both ends");
+    let slowest = report["messages"]["slowest"].as_array().unwrap();
+    assert!(slowest.len() > 20);
+    for slow in slowest {
+        let id = slow["message"].as_str().unwrap();
+        let own: Vec<_> = sent.iter().filter(|row| row[0] == id).collect();
+        assert_eq!(own.len(), 1, "{id}: {own:?}");
+        let (from, to) = (slow["from"].to_string(), slow["to"].to_string());
+        let row = ["17488", &from, &to, "7", &slow["bytes"].to_string()];
+        assert_eq!(own[0][1..6], row, "{slow}");
+    }
+    for (side, route) in [(SENT, "1"), (RECEIVED, "0")] {
+        let routes = myrinet(side, &["myrinet.route"]).concat();
+        assert!(routes.iter().all(|own| own == route), "{routes:?}");
+    }
+    let of_one = myrinet("myrinet.source_nid == 1 && myrinet.serial == 3", &["_ws.col.Info"]);
+    assert_eq!(of_one.len(), 2);
+    assert!(of_one[0][0].starts_with("message 1:3, DP, "), "{of_one:?}");
+    let malformed = myrinet("_ws.malformed || myrinet.malformed", &["frame.number"]);
+    assert!(malformed.is_empty(), "{malformed:?}");
+    let times = myrinet("frame", &["frame.time_epoch"]).concat();
+    assert!(times.is_sorted_by_key(|time| time.parse::<f64>().unwrap()));
+    assert!(captured(folder, &format!("-t 2 {line}"), 0).1 == file);
+    // A judge logs in the guests; so does this one.
+    let json = folder.join("plain.json");
+    let words = ["run", "--json", json.to_str().unwrap()];
+    sunstar(words.into_iter().chain(line.split_whitespace())).went_well();
+    let plain: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    for key in ["trace_hash", "simulated_ns", "messages", "breakdowns", "account"] {
+        assert_eq!(plain[key], report[key], "{key}");
+    }
+}
+
+/// Lost packets have left and do not come; each that comes has its own id.
+#[test]
+fn packets_that_a_cable_lost_are_sent_and_not_received() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let line = "-n 4 -m amata --fault link.drop=#4@2 builtin:myrinet-incast 200 5";
+    let (report, _) = captured(folder, line, 1);
+    let ids = |side| {
+        let mut ids =
+            dissected("wireshark/myrinet.lua", folder, side, &["myrinet.message"]).concat();
+        ids.sort();
+        ids
+    };
+    let (sent, received) = (ids(SENT), ids(RECEIVED));
+    assert_eq!(counter(&report, "myrinet.lost"), 1);
+    assert!(sent.contains(&"2:3".into()) && !received.contains(&"2:3".into()));
+    assert_eq!(sent.len(), received.len() + 1);
+    assert!(received.iter().all(|id| sent.contains(id)), "{received:?}");
+}
+
 #[test]
 fn the_file_is_the_same_for_any_number_of_threads_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();

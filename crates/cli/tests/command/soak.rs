@@ -160,7 +160,8 @@ fn may_be_repeated(kind: &FaultKind) -> bool {
 
 /// The kinds of faults of machines with links: they have neither cables nor lanes, nor cards with bugs.
 pub fn kinds_here() -> Vec<&'static FaultKind> {
-    let apart = |kind: &FaultKind| matches!(kind.value, Form::Node | Form::Seed);
+    let apart =
+        |kind: &FaultKind| matches!(kind.value, Form::Node | Form::Seed | Form::ShareMaybeTime);
     let has = |kind: &&FaultKind| !apart(kind) && !kind.name.starts_with("lane.");
     KINDS.iter().filter(has).collect()
 }
@@ -180,7 +181,7 @@ pub fn fault(
         Form::ShareTime => format!("{}:{}ns", share(false, below), 1 + below(20_000)),
         Form::Link if linked => pair(below(u64::from(nodes) - 1)),
         Form::Link => return None,
-        Form::Node | Form::Seed => {
+        Form::Node | Form::Seed | Form::ShareMaybeTime => {
             unreachable!("these machines have neither cables nor such cards")
         }
         Form::Level => ["low", "high"][below(2) as usize].to_string(),

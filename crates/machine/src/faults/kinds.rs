@@ -2,6 +2,7 @@
 //! the parser takes, and what the soak holds runs against.
 
 use super::bugs::BUGS;
+use super::switches::STUCK;
 use std::fmt::Write;
 
 /// A kind of fault.
@@ -34,6 +35,8 @@ pub enum Form {
     Share,
     /// `SHARE:TIME`.
     ShareTime,
+    /// `SHARE` or `SHARE:TIME`.
+    ShareMaybeTime,
     /// `NODE-NODE`.
     Link,
     /// `NODE`.
@@ -78,6 +81,7 @@ impl FaultKind {
         let value = match self.value {
             Form::Share => "SHARE",
             Form::ShareTime => "SHARE:TIME",
+            Form::ShareMaybeTime => "SHARE[:TIME]",
             Form::Link => "NODE-NODE",
             Form::Node => "NODE",
             Form::Seed => "SEED",
@@ -228,6 +232,7 @@ const OF_MACHINES: &[FaultKind] = &[
         misleads: false,
         example: "cable.dead=1@20us",
     },
+    STUCK,
     FaultKind {
         name: "lane.biterror",
         value: Form::Share,

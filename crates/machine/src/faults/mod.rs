@@ -9,6 +9,7 @@ mod lanes;
 mod network;
 mod parse;
 pub mod quiz;
+mod switches;
 
 pub use cables::{Cable, Fate};
 use interrupts::FaultyLine;
@@ -18,6 +19,7 @@ pub use lanes::{Lanes, Struck};
 pub use network::{DeadLink, FaultSite, Mishap, Network, OnLinks, OnPackets, Which};
 pub use parse::set;
 pub use parse::{parse, parse_of_hosts, suits};
+pub use switches::StuckOutput;
 
 use des::{Duration, Time};
 use portals::seastar::Pools;
@@ -53,6 +55,7 @@ enum What {
     Rests { length: Duration, period: Option<Duration> },
     Pool(Pool, u32),
     Lanes(Struck, Which),
+    Stuck(Which, Option<Duration>),
     Bug(&'static str),
 }
 
@@ -183,6 +186,7 @@ impl Faults {
 
     /// True if messages may stay on their way for ever.
     pub fn stalls(&self) -> bool {
-        self.nodes.iter().any(|rule| matches!(rule.what, What::InterruptLost(_)))
+        let stalls = |what| matches!(what, What::InterruptLost(_) | What::Stuck(_, None));
+        self.nodes.iter().any(|rule| stalls(rule.what))
     }
 }

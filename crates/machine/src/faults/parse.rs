@@ -85,7 +85,7 @@ const CABLES: [&str; 2] = ["link.biterror", "link.drop"];
 /// True if machines of a model can have faults of that name, or of that room.
 pub fn suits(name: &str, model: &Model) -> bool {
     match name.split('.').next().unwrap_or_default() {
-        "cable" => model.cables,
+        "cable" | "switch" => model.cables,
         _ if model.cables && CABLES.contains(&name) => true,
         "lane" | "bug" | "quiz" => model.lanes,
         "host" | "interrupt" => true,
@@ -106,9 +106,9 @@ pub fn parse_of_hosts(
         let name = text.split('=').next().unwrap_or_default().trim();
         let room = name.split('.').next().unwrap_or_default();
         if !suits(name, model) && kinds::KINDS.iter().any(|kind| kind.name.starts_with(room)) {
-            let model = model.name;
+            let (model, s) = (model.name, if room == "switch" { "es" } else { "s" });
             return Err(format!(
-                "--fault {text}: machines of model {model} have no {room}s that fail like that; \
+                "--fault {text}: machines of model {model} have no {room}{s} that fail like that; \
                  their hosts (host.*) and interrupt lines (interrupt.*) can"
             ));
         }
@@ -234,6 +234,13 @@ fn add(
         }
         "cable.dead" => {
             faults.cables.push((node(value, network)?, scope.from));
+        }
+        "switch.stuck" => {
+            let (which, lasts) = match value.contains(':') {
+                true => share_and_time(value).map(|(which, by)| (which, Some(by)))?,
+                false => (share(value)?, None),
+            };
+            faults.nodes.push(on_node(What::Stuck(which, lasts)));
         }
         "lane.biterror" => {
             faults.nodes.push(on_node(What::Lanes(Struck::Symbols, share(value)?)));

@@ -44,7 +44,7 @@ pub fn judge(nodes: &[Record], excuses: Excuses) -> Result<Tally, String> {
     let mut lost = Lost::default();
     for (channel, passage) in &channels {
         tally.read += passage[Stage::Read as usize].len() as u64;
-        follow_all(nodes, *channel, passage, (excuses.under_way, &mut lost))?;
+        follow_all(nodes, *channel, passage, (excuses, &mut lost))?;
     }
     tally.lost = lost.reasons(nodes, excuses)?;
     Ok(tally)
@@ -71,6 +71,8 @@ fn told(stage: Stage, packet: &Packet) -> String {
 /// Numbers of packets that did not come to the next stage, by the node that should know why.
 #[derive(Default)]
 struct Lost {
+    /// Packets that stand in their card, which is held up.
+    sending: BTreeMap<u16, u64>,
     network: u64,
     card: BTreeMap<u16, u64>,
     module: BTreeMap<u16, u64>,
@@ -82,7 +84,7 @@ fn follow_all(
     nodes: &[Record],
     channel: Channel,
     passage: &Passage<'_>,
-    (under_way, lost): (bool, &mut Lost),
+    (excuses, lost): (Excuses, &mut Lost),
 ) -> Result<(), String> {
     let is_told = |nid: u16| nodes.get(usize::from(nid)).is_some_and(Record::is_told);
     let (source, target) = (is_told(channel.source), is_told(channel.target));
@@ -94,12 +96,16 @@ fn follow_all(
         }
         let (from, to) = (&passage[before as usize], &passage[stage as usize]);
         let (skipped, last) = follow(from, to, (before, stage))?;
-        let missing = if under_way { skipped } else { skipped + last };
+        let missing = if excuses.under_way { skipped } else { skipped + last };
         match stage {
             Stage::Written => {}
             Stage::Commanded | Stage::Left => {
-                let excused = if stage == Stage::Left && source { failed } else { 0 };
-                if missing > excused && source {
+                let stuck = excuses.stuck.is_some();
+                // A card that is held up answers nobody.
+                let excused = if stuck || stage == Stage::Left { failed } else { 0 };
+                if missing > excused && stuck && stage == Stage::Left {
+                    *lost.sending.entry(channel.source).or_default() += missing - excused;
+                } else if missing > excused && source {
                     let missing = missing - excused;
                     return Err(format!(
                         "{missing} packets on channel {channel} were {before}, and never {stage}"
@@ -177,16 +183,25 @@ fn wrong(
 impl Lost {
     /// The number of all, if each has a reason.
     fn reasons(&self, nodes: &[Record], excuses: Excuses) -> Result<u64, String> {
-        let Excuses { network, under_way, end } = excuses;
+        let Excuses { network, stuck, under_way, end } = excuses;
         // A card that is reset may be sending.
         let cut: u64 = nodes.iter().map(|record| record.resets).sum();
-        if self.network > network + cut {
+        let standing = stuck.unwrap_or_default();
+        if self.network > network + cut + standing {
             let lost = self.network;
+            let behind = match stuck {
+                Some(standing) => format!(", and {standing} stand before outputs that are stuck"),
+                None => String::new(),
+            };
             return Err(format!(
-                "{lost} packets did not come, of which cables and switches have lost {network}"
+                "{lost} packets did not come, of which cables and switches have lost \
+                 {network}{behind}"
             ));
         }
-        let mut all = self.network;
+        if let Some((nid, held)) = self.sending.iter().find(|(_, held)| **held > 1) {
+            return Err(format!("node {nid}: {held} packets stand in its card, which sends one"));
+        }
+        let mut all = self.network + self.sending.values().sum::<u64>();
         for (nid, record) in (0..).zip(nodes) {
             let of = |lost: &BTreeMap<u16, u64>| lost.get(&nid).copied().unwrap_or_default();
             let (card, module) = (of(&self.card), of(&self.module));

@@ -193,6 +193,8 @@ impl Record {
 pub struct Excuses {
     /// Packets that cables and switches have lost or damaged.
     pub network: u64,
+    /// Packets that stand in switches, if an output is stuck for ever: a card may stand with another.
+    pub stuck: Option<u64>,
     /// Packets were under way when the run ended: the last ones of a channel may be missing.
     pub under_way: bool,
     /// Time of the end, in picoseconds.

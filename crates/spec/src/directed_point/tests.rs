@@ -166,3 +166,25 @@ fn what_nobody_knows_is_no_fault() {
     assert!(judge(&nodes, excuses).is_err());
     assert!(judge(&nodes, Excuses { under_way: true, ..excuses }).is_ok());
 }
+
+/// Whatever stands before a stuck output is lost for that reason, and nothing else is.
+#[test]
+fn packets_before_a_stuck_output_have_a_reason() {
+    let (mut nodes, excuses) = world(4);
+    let lost = judge(&nodes, excuses).unwrap().lost;
+    let stuck = |stuck| Excuses { network: excuses.network - 3, stuck, ..excuses };
+    assert_eq!(judge(&nodes, stuck(Some(3))).unwrap().lost, lost);
+    for too_few in [None, Some(0), Some(2)] {
+        let why = judge(&nodes, stuck(too_few)).unwrap_err();
+        assert_eq!(why.contains("before outputs that are stuck"), too_few.is_some(), "{why}");
+    }
+    // A card that is held up stands with one packet, and its program does not end.
+    let last = *nodes[0].at(Stage::Commanded).last().unwrap();
+    (nodes[0].told, nodes[0].counts) = (false, None);
+    let lost = judge(&nodes, stuck(Some(3))).unwrap().lost;
+    nodes[0].add(Stage::Commanded, last);
+    assert_eq!(judge(&nodes, stuck(Some(3))).unwrap().lost, lost + 1);
+    nodes[0].add(Stage::Commanded, last);
+    let why = judge(&nodes, stuck(Some(3))).unwrap_err();
+    assert!(why.contains("stand in its card"), "{why}");
+}

@@ -1,0 +1,44 @@
+//! Counters of a card and its bus.
+
+use super::Station;
+
+/// Counters of what crossed a card's cable.
+pub(in super::super) const RX_BYTES: &str = "rx.bytes";
+pub(in super::super) const TX_BYTES: &str = "tx.bytes";
+/// Counter of those that a cut one has lost.
+pub(in super::super) const LOST_BYTES: &str = "myrinet.bytes_lost";
+
+impl Station {
+    /// All counters of the node's card and bus, by name.
+    pub(super) fn counts(&self) -> Vec<(&'static str, u64)> {
+        let (card, core) = (self.card.counters(), self.card.core().counters());
+        let bus = self.bus.counters();
+        vec![
+            ("lanai.cycles", self.card.core().cycle()),
+            ("lanai.instructions", core.instructions),
+            ("lanai.load_waits", core.load_waits),
+            ("lanai.memory_waits", core.memory_waits),
+            ("myrinet.blocks", card.blocks),
+            ("myrinet.bytes_moved", card.bytes_moved),
+            ("myrinet.damaged", self.cable.as_ref().map_or(0, |cable| cable.damaged)),
+            (LOST_BYTES, self.lost),
+            ("myrinet.held", self.card.held()),
+            ("myrinet.interrupts", card.interrupts),
+            ("myrinet.lost", self.cable.as_ref().map_or(0, |cable| cable.lost)),
+            ("myrinet.silences", card.silences),
+            ("myrinet.wrong_crc8", card.wrong_crc8),
+            ("myrinet.wrong_crc32", card.wrong_crc32),
+            ("pci.cycles", bus.cycles),
+            ("pci.data_cycles", bus.data_cycles),
+            ("pci.disconnects", bus.disconnects),
+            ("pci.parity_errors", bus.parity_errors),
+            ("pci.retries", bus.retries),
+            ("pci.stores_waiting_max", self.bus.accesses_max() as u64),
+            ("pci.transactions", bus.transactions),
+            (RX_BYTES, card.bytes_received),
+            ("rx.packets", card.packets_received),
+            (TX_BYTES, card.bytes_sent),
+            ("tx.packets", card.packets_sent),
+        ]
+    }
+}
