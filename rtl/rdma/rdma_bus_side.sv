@@ -232,6 +232,9 @@ module rdma_bus_side #(
     .header_o     (header)
   );
 
+  logic interrupt_wanted;
+  assign interrupt_wanted = finish && good && header.interrupts;
+
   // ---- notifications -----------------------------------------------------------------------------------
 
   logic [63:0] notified_d, notified_q, told_d, told_q, notify_addr;
@@ -268,7 +271,7 @@ module rdma_bus_side #(
     .sent_i          (message_push_o),
     .word_received_i (deposit_owns && depositing && deposit_words != '0 && took_i),
     .received_i      (finish && good),
-    .interrupt_i     (finish && good && header.interrupts),
+    .interrupt_i     (interrupt_wanted),
     .line_o          (interrupt_o),
     .gray_i,
     .totals_o
@@ -322,7 +325,7 @@ module rdma_bus_side #(
     .disconnect_i  (deposit_owns && depositing && deposit_words != '0 && ended_i
         && deposit_left != '0),
     .descriptor_i  (queue_push),
-    .interrupt_i   (finish && good && header.interrupts),
+    .interrupt_i   (interrupt_wanted),
     .wanted_o      (aids_o),
     .link_i        (link_aids_i),
     .traced_i,
