@@ -9,6 +9,7 @@ use std::os::{fd::AsRawFd, unix::fs::OpenOptionsExt};
 use std::path::Path;
 use std::{process::Command, process::Stdio, time::Duration};
 
+mod guests;
 mod lanai;
 mod offload;
 mod queues;
