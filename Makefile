@@ -46,7 +46,7 @@ install: build ## Install to PREFIX (/usr/local)
 	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
 	@for file in $$(find machines include published examples wireshark build/lib build/firmware rtl crates/rtl/shim linux \
 	    -name '*.toml' -o -name '*.sv' -o -name '*.cpp' -o -name '*.pc' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
-	    -o -name seastar.elf -o -name offload.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin -o -name console.bin -o -name libdp.a -o -type f -path 'linux/*' -o -type f -path 'examples/guests/*'); do \
+	    -o -name seastar.elf -o -name offload.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin -o -name console.bin -o -name libdp.a -o -name libbypass.a -o -type f -path 'linux/*' -o -type f -path 'examples/guests/*'); do \
 	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
 	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
 	@mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/bin" && for name in $(names); do \
@@ -66,6 +66,7 @@ parts: tools
 	@$(MAKE) --silent -C crates/rank/libportals BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C crates/rank/libibverbs BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C linux/libdp BUILD=$(CURDIR)/build
+	@$(MAKE) --silent -C linux/libbypass BUILD=$(CURDIR)/build
 	@$(pico)
 	@$(MAKE) --silent -C linux/pico BUILD=$(CURDIR)/build
 	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware

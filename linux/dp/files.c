@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Character devices (minor 0 is the card's space, minor 1 opens channels), /proc/net/myri_route and
- * /proc/net/dp.
+ * Character devices (minor 0 is the card's space, minor 1 opens channels) and /proc/net/dp.
  */
 #include <linux/cdev.h>
 #include <linux/fs.h>
@@ -15,7 +14,6 @@
 #include "myri.h"
 
 #define PIECE 4096u
-#define ROUTES "myri_route"
 #define COUNTS "dp"
 
 static struct myri *the_card;
@@ -50,13 +48,13 @@ static ssize_t space_move(char __user *to, const char __user *from, size_t lengt
 	if (!piece)
 		return -ENOMEM;
 	if (to) {
-		memcpy_fromio(piece, the_card->space + *at, moved);
+		memcpy_fromio(piece, the_card->card.space + *at, moved);
 		if (copy_to_user(to, piece, moved))
 			moved = -EFAULT;
 	} else if (copy_from_user(piece, from, moved)) {
 		moved = -EFAULT;
 	} else {
-		memcpy_toio(the_card->space + *at, piece, moved);
+		memcpy_toio(the_card->card.space + *at, piece, moved);
 	}
 	kfree(piece);
 	if (moved > 0)
@@ -79,104 +77,18 @@ static loff_t space_seek(struct file *file, loff_t to, int whence)
 	return fixed_size_llseek(file, to, whence, MY_SPACE_SIZE);
 }
 
-static int space_open(struct inode *inode, struct file *file)
+/* All of it: memory, registers and doorbells (vorakosit2001 s3). */
+static int space_map(struct file *file, struct vm_area_struct *vma)
 {
-	return map_open(the_card, file);
+	return card_map(&the_card->card, vma, 0, MY_SPACE_SIZE);
 }
 
 static const struct file_operations space_operations = {
 	.owner = THIS_MODULE,
-	.open = space_open,
-	.release = map_release,
-	.mmap = map_space,
-	.fsync = map_sync,
+	.mmap = space_map,
 	.read = space_read,
 	.write = space_write,
 	.llseek = space_seek,
-};
-
-/* ---- routes ------------------------------------------------------------------------------------------- */
-
-/* A line is a node's number and the bytes of its route, one for each switch; without any it has none. */
-static int take_route(struct myri *myri, char *line)
-{
-	u8 route[MY_ROUTE_SIZE] = {};
-	unsigned int hops = 0;
-	char *word;
-	u16 node;
-
-	line = strim(strsep(&line, "#"));
-	if (!*line)
-		return 0;
-	word = strsep(&line, " \t");
-	if (kstrtou16(word, 10, &node) || node >= MY_ROUTE_COUNT)
-		return -EINVAL;
-	while ((word = strsep(&line, " \t"))) {
-		if (!*word)
-			continue;
-		/* The upper bit says that it is a byte of a route. */
-		if (hops == MY_ROUTE_SIZE || kstrtou8(word, 16, &route[hops]) || !(route[hops] & 0x80))
-			return -EINVAL;
-		hops++;
-	}
-	memcpy_toio(myri->space + MY_REGION_ROUTES_BASE + node * MY_ROUTE_SIZE, route, MY_ROUTE_SIZE);
-	assign_bit(node, myri->routed, hops > 0);
-	return 0;
-}
-
-static ssize_t routes_write(struct file *file, const char __user *from, size_t length, loff_t *at)
-{
-	size_t taken = min(length, (size_t)PIECE);
-	char *text = memdup_user_nul(from, taken), *rest, *line, *end;
-	int error = 0;
-
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	/* A line that goes on behind this piece comes again as a whole. */
-	end = strrchr(text, '\n');
-	if (end && taken < length) {
-		taken = end + 1 - text;
-		*end = 0;
-	}
-	rest = text;
-	mutex_lock(&the_card->routing);
-	while (!error && (line = strsep(&rest, "\n")))
-		error = take_route(the_card, line);
-	mutex_unlock(&the_card->routing);
-	kfree(text);
-	return error ? error : taken;
-}
-
-/* As the card has them. */
-static int routes_show(struct seq_file *file, void *unused)
-{
-	u8 route[MY_ROUTE_SIZE];
-	u32 node, hop;
-
-	mutex_lock(&the_card->routing);
-	for_each_set_bit(node, the_card->routed, MY_ROUTE_COUNT) {
-		memcpy_fromio(route, the_card->space + MY_REGION_ROUTES_BASE + node * MY_ROUTE_SIZE,
-			      MY_ROUTE_SIZE);
-		seq_printf(file, "%u", node);
-		for (hop = 0; hop < MY_ROUTE_SIZE && route[hop]; hop++)
-			seq_printf(file, " %02x", route[hop]);
-		seq_putc(file, '\n');
-	}
-	mutex_unlock(&the_card->routing);
-	return 0;
-}
-
-static int routes_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, routes_show, NULL);
-}
-
-static const struct proc_ops routes_operations = {
-	.proc_open = routes_open,
-	.proc_read = seq_read,
-	.proc_write = routes_write,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
 };
 
 /* ---- what became of packets --------------------------------------------------------------------------- */
@@ -249,12 +161,13 @@ int files_create(struct myri *myri)
 	error = node_add(&channels, &dp_channel_operations, DP_MINOR_CHANNEL, "dp");
 	if (error)
 		goto card;
-	error = -ENOMEM;
-	if (!proc_create(ROUTES, 0644, init_net.proc_net, &routes_operations))
+	error = routes_create(&myri->card);
+	if (error)
 		goto channel;
 	if (proc_create_single(COUNTS, 0444, init_net.proc_net, counts_show))
 		return 0;
-	remove_proc_entry(ROUTES, init_net.proc_net);
+	error = -ENOMEM;
+	routes_remove(&myri->card);
 channel:
 	node_remove(&channels, DP_MINOR_CHANNEL);
 card:
@@ -269,7 +182,7 @@ numbers:
 void files_remove(struct myri *myri)
 {
 	remove_proc_entry(COUNTS, init_net.proc_net);
-	remove_proc_entry(ROUTES, init_net.proc_net);
+	routes_remove(&myri->card);
 	node_remove(&channels, DP_MINOR_CHANNEL);
 	node_remove(&cards, DP_MINOR_CARD);
 	class_destroy(class);

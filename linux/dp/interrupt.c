@@ -9,7 +9,7 @@ int packets_allocate(struct myri *myri)
 	size_t bytes = (MYRI_PACKETS + 1) * MYRI_PACKET_BYTES;
 	unsigned int i;
 
-	myri->memory = dma_alloc_coherent(&myri->pci->dev, bytes, &myri->address, GFP_KERNEL);
+	myri->memory = dma_alloc_coherent(&myri->card.pci->dev, bytes, &myri->address, GFP_KERNEL);
 	if (!myri->memory)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&myri->free);
@@ -28,7 +28,7 @@ void packets_free(struct myri *myri)
 {
 	size_t bytes = (MYRI_PACKETS + 1) * MYRI_PACKET_BYTES;
 
-	dma_free_coherent(&myri->pci->dev, bytes, myri->memory, myri->address);
+	dma_free_coherent(&myri->card.pci->dev, bytes, myri->memory, myri->address);
 }
 
 void packet_release(struct myri *myri, struct dp_packet *packet)
@@ -68,12 +68,12 @@ static int take_packet(struct myri *myri, struct dp_packet *packet, u32 number)
 {
 	u32 looks;
 
-	card_set(myri, MYRI_RECEIVE(length), packet->length);
-	card_set(myri, MYRI_RECEIVE(host_hi), upper_32_bits(packet->address));
-	card_set(myri, MYRI_RECEIVE(host_lo), lower_32_bits(packet->address));
-	card_set(myri, MY_BOARD_CONTROL, MY_BOARD_CONTROL_DMA_1);
-	for (looks = 0; looks < MYRI_LOOKS; looks++) {
-		if (card_get(myri, MYRI_AREA(waiting)) != number)
+	card_set(&myri->card, MYRI_RECEIVE(length), packet->length);
+	card_set(&myri->card, MYRI_RECEIVE(host_hi), upper_32_bits(packet->address));
+	card_set(&myri->card, MYRI_RECEIVE(host_lo), lower_32_bits(packet->address));
+	card_set(&myri->card, MY_BOARD_CONTROL, MY_BOARD_CONTROL_DMA_1);
+	for (looks = 0; looks < CARD_LOOKS; looks++) {
+		if (card_get(&myri->card, CARD_AREA(waiting)) != number)
 			return 0;
 		cpu_relax();
 	}
@@ -104,15 +104,15 @@ irqreturn_t card_interrupt(int irq, void *data)
 {
 	struct myri *myri = data;
 	/* The line may be another's. */
-	u32 number = card_get(myri, MYRI_AREA(waiting));
+	u32 number = card_get(&myri->card, CARD_AREA(waiting));
 	struct dp_packet *packet;
 
 	if (!number)
 		return IRQ_NONE;
-	card_set(myri, MY_BOARD_SPECIAL + MY_REGISTER_ISR, MY_ISR_HOST);
-	packet = packet_for(myri, card_get(myri, MYRI_RECEIVE(length)));
+	card_set(&myri->card, MY_BOARD_SPECIAL + MY_REGISTER_ISR, MY_ISR_HOST);
+	packet = packet_for(myri, card_get(&myri->card, MYRI_RECEIVE(length)));
 	if (take_packet(myri, packet, number))
-		pci_err(myri->pci, "a packet does not come into memory\n");
+		pci_err(myri->card.pci, "a packet does not come into memory\n");
 	else if (packet != &myri->packets[MYRI_PACKETS])
 		pass_on(myri, packet);
 	return IRQ_HANDLED;

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "mcp.h"
 #include "myri.h"
 
 static int nid = -1;
@@ -43,7 +44,6 @@ static int myri_probe(struct pci_dev *pci, const struct pci_device_id *id)
 	myri = kzalloc(sizeof(*myri), GFP_KERNEL);
 	if (!myri)
 		return -ENOMEM;
-	myri->pci = pci;
 	myri->interface = (struct dp_interface){
 		.node = nid,
 		.send = interface_send,
@@ -51,11 +51,10 @@ static int myri_probe(struct pci_dev *pci, const struct pci_device_id *id)
 	};
 	spin_lock_init(&myri->sending);
 	spin_lock_init(&myri->freeing);
-	mutex_init(&myri->routing);
-	error = card_find(myri, check);
+	error = card_find(&myri->card, pci, check);
 	if (error)
 		goto memory;
-	card_load(myri);
+	card_load(&myri->card, mcp, MCP_BYTES);
 	error = packets_allocate(myri);
 	if (error)
 		goto card;
@@ -65,7 +64,7 @@ static int myri_probe(struct pci_dev *pci, const struct pci_device_id *id)
 	error = request_irq(pci->irq, card_interrupt, IRQF_SHARED, KBUILD_MODNAME, myri);
 	if (error)
 		goto service;
-	error = card_start(myri);
+	error = card_start(&myri->card);
 	if (error)
 		goto line;
 	error = files_create(myri);
@@ -80,7 +79,7 @@ static int myri_probe(struct pci_dev *pci, const struct pci_device_id *id)
 files:
 	files_remove(myri);
 start:
-	card_stop(myri);
+	card_stop(&myri->card);
 line:
 	free_irq(pci->irq, myri);
 service:
@@ -88,7 +87,7 @@ service:
 packets:
 	packets_free(myri);
 card:
-	card_lose(myri);
+	card_lose(&myri->card);
 memory:
 	kfree(myri);
 	return error;
@@ -100,11 +99,11 @@ static void myri_remove(struct pci_dev *pci)
 
 	network_remove(myri);
 	files_remove(myri);
-	card_stop(myri);
+	card_stop(&myri->card);
 	free_irq(pci->irq, myri);
 	dp_unregister(&myri->interface);
 	packets_free(myri);
-	card_lose(myri);
+	card_lose(&myri->card);
 	kfree(myri);
 }
 

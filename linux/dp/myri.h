@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * Directed Point on Myrinet. Three layers (vorakosit2001 s2): system calls (channel.c), service (service.c),
- * network interface, which is the card's driver in seven parts (vorakosit2001 s3): initialisation (card.c),
- * loading (load.c), sending (send.c), interrupt service (interrupt.c), character device and /proc (files.c),
- * post-initialisation and clean-up (module.c). network.c makes a network device of the same card.
+ * network interface, which is the card's driver in seven parts (vorakosit2001 s3): initialisation
+ * (../card/card.c), loading (../card/load.c), sending (send.c), interrupt service (interrupt.c), character
+ * device and /proc (files.c, ../card/routes.c), post-initialisation and clean-up (module.c). network.c makes
+ * a network device of the same card.
  */
 #ifndef MYRI_H
 #define MYRI_H
 
-#include <linux/bitmap.h>
 #include <linux/fs.h>
 #include <linux/interrupt.h>
-#include <linux/io.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
-#include <linux/pci.h>
 #include <linux/spinlock.h>
 
-#include "abi_myrinet.h"
+#include "card.h"
 #include "service.h"
 
-#define MYRI_AREA(field) (MY_REGION_COMMAND_BASE + (u32)offsetof(struct my_command_area, field))
 #define MYRI_RECEIVE(field) (MY_DMA_RECEIVE_CHAIN + (u32)offsetof(struct my_dma_block, field))
 #define MYRI_HEADER ((u32)sizeof(struct my_packet_header))
 
@@ -28,14 +24,10 @@
 #define MYRI_PACKET_BYTES 2048u
 #define MYRI_PACKETS 64
 
-/* Looks at a word of the card after which its processor counts as dead; each takes a microsecond's third. */
-#define MYRI_LOOKS 3000000
-
 struct net_device;
 
 struct myri {
-	struct pci_dev *pci;
-	void __iomem *space;
+	struct card card;
 	struct dp_interface interface;
 	/* The send buffer and the command are one packet's at a time. Who sends may be interrupted. */
 	spinlock_t sending;
@@ -45,34 +37,10 @@ struct myri {
 	struct dp_packet packets[MYRI_PACKETS + 1];
 	struct list_head free;
 	spinlock_t freeing;
-	/* Nodes that have a route. */
-	DECLARE_BITMAP(routed, MY_ROUTE_COUNT);
-	struct mutex routing;
 	struct net_device *network;
 	/* Packets that nobody got. */
 	unsigned long no_memory, too_long;
 };
-
-/* card.c: initialisation */
-int card_find(struct myri *myri, u32 check);
-void card_lose(struct myri *myri);
-
-/* The card's words are big endian. */
-static inline u32 card_get(struct myri *myri, u32 at)
-{
-	return ioread32be(myri->space + at);
-}
-
-static inline void card_set(struct myri *myri, u32 at, u32 value)
-{
-	iowrite32be(value, myri->space + at);
-}
-
-/* load.c: loading */
-void card_load(struct myri *myri);
-/* Lets the processor go, and waits until the control program says that it is there. */
-int card_start(struct myri *myri);
-void card_stop(struct myri *myri);
 
 /* send.c: sending. The header has all but the kind of packet and the source. */
 int card_send(struct myri *myri, u16 kind, struct my_packet_header header, const void *data);
@@ -86,13 +54,6 @@ irqreturn_t card_interrupt(int irq, void *data);
 /* files.c: character device and /proc */
 int files_create(struct myri *myri);
 void files_remove(struct myri *myri);
-
-/* map.c: the card's memory in a process */
-struct vm_area_struct;
-int map_open(struct myri *myri, struct file *file);
-int map_space(struct file *file, struct vm_area_struct *vma);
-int map_sync(struct file *file, loff_t start, loff_t end, int datasync);
-int map_release(struct inode *inode, struct file *file);
 
 /* network.c */
 int network_create(struct myri *myri);

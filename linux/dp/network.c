@@ -34,7 +34,7 @@ static netdev_tx_t network_send(struct sk_buff *skb, struct net_device *device)
 	if (skb_linearize(skb)) {
 		error = -ENOMEM;
 	} else if (is_multicast_ether_addr(target)) {
-		for_each_set_bit(node, myri->routed, MY_ROUTE_COUNT)
+		for_each_set_bit(node, myri->card.routed, MY_ROUTE_COUNT)
 			if (node != myri->interface.node)
 				error = send_to(myri, node, skb) ?: error;
 	} else {
@@ -89,7 +89,7 @@ int network_create(struct myri *myri)
 	((struct network *)netdev_priv(device))->myri = myri;
 	strscpy(device->name, "myri%d", IFNAMSIZ);
 	device->netdev_ops = &network_operations;
-	SET_NETDEV_DEV(device, &myri->pci->dev);
+	SET_NETDEV_DEV(device, &myri->card.pci->dev);
 	eth_hw_addr_set(device, address);
 	error = register_netdev(device);
 	if (error) {
@@ -97,7 +97,7 @@ int network_create(struct myri *myri)
 		return error;
 	}
 	myri->network = device;
-	card_set(myri, MYRI_AREA(frames), 1);
+	card_set(&myri->card, CARD_AREA(frames), 1);
 	return 0;
 }
 
@@ -105,11 +105,11 @@ void network_remove(struct myri *myri)
 {
 	struct net_device *device = myri->network;
 
-	card_set(myri, MYRI_AREA(frames), 0);
+	card_set(&myri->card, CARD_AREA(frames), 0);
 	unregister_netdev(device);
 	/* The interrupt's routine may be in the middle of it. */
-	disable_irq(myri->pci->irq);
+	disable_irq(myri->card.pci->irq);
 	myri->network = NULL;
-	enable_irq(myri->pci->irq);
+	enable_irq(myri->card.pci->irq);
 	free_netdev(device);
 }

@@ -6,8 +6,8 @@ static int wait_until_free(struct myri *myri)
 {
 	u32 looks;
 
-	for (looks = 0; looks < MYRI_LOOKS; looks++) {
-		if (card_get(myri, MYRI_AREA(command)) == MY_COMMAND_NONE)
+	for (looks = 0; looks < CARD_LOOKS; looks++) {
+		if (card_get(&myri->card, CARD_AREA(command)) == MY_COMMAND_NONE)
 			return 0;
 		/* Interrupts come in between: the way may be taken by a packet that wants this node. */
 		cpu_relax();
@@ -22,14 +22,14 @@ static int send_packet(struct myri *myri, const struct my_packet_header *header,
 
 	if (error)
 		return error;
-	memcpy_toio(myri->space + MY_REGION_SEND_BASE, header, MYRI_HEADER);
-	memcpy_toio(myri->space + MY_REGION_SEND_BASE + MYRI_HEADER, data, length);
-	card_set(myri, MYRI_AREA(length), MYRI_HEADER + length);
-	card_set(myri, MYRI_AREA(command), MY_COMMAND_SEND);
+	memcpy_toio(myri->card.space + MY_REGION_SEND_BASE, header, MYRI_HEADER);
+	memcpy_toio(myri->card.space + MY_REGION_SEND_BASE + MYRI_HEADER, data, length);
+	card_set(&myri->card, CARD_AREA(length), MYRI_HEADER + length);
+	card_set(&myri->card, CARD_AREA(command), MY_COMMAND_SEND);
 	error = wait_until_free(myri);
 	if (error)
 		return error;
-	switch (card_get(myri, MYRI_AREA(status))) {
+	switch (card_get(&myri->card, CARD_AREA(status))) {
 	case MY_STATUS_DONE:
 		return 0;
 	case MY_STATUS_NO_ROUTE:

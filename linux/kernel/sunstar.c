@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/*
- * What a guest's kernel has of Sunstar: costs of its primitives, and random numbers that come from the run's
- * seed.
- *
- * Under the bench's clock the kernel executes in no time. So each primitive says that it has happened
- * (`charge`), with a cost in ns from the machine file (`sunstar.syscall=100` on the kernel's command line).
- * Where time may pass, what has come together is waited for (`pay`): before a process goes on, before the
- * processor sleeps, before each access to a device, and when the clock is read.
- *
- * The time-stamp counter that processes see counts nanoseconds since the boot; reading it takes as long as
- * reading the clock.
- */
+/* What a guest's kernel has of Sunstar: costs of its primitives, and random numbers that come from the
+ * run's seed.  Under the bench's clock the kernel executes in no time. So each primitive says that it has
+ * happened (`charge`), with a cost in ns from the machine file (`sunstar.syscall=100` on the kernel's
+ * command line). Where time may pass, what has come together is waited for (`pay`): before a process goes
+ * on, before the processor sleeps, before each access to a device, and when the clock is read.  The time-
+ * stamp counter that processes see counts nanoseconds since the boot; reading it takes as long as reading
+ * the clock. / */
 #include <linux/delay.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -21,6 +17,8 @@
 #include <linux/uaccess.h>
 #include <linux/sunstar.h>
 #include <sysdep/ptrace.h>
+
+extern pte_t *virt_to_pte(struct mm_struct *mm, unsigned long addr);
 
 static unsigned int syscall, interrupt, context_switch, packet, copied_kb, clock = 1;
 module_param(syscall, uint, 0444);
@@ -68,32 +66,57 @@ unsigned long sunstar_clock(void)
 /* The fault of an instruction that may not be executed (Intel's manual, volume 3, table 6-1). */
 #define GENERAL_PROTECTION 13
 
-/* Reads what a process has executed: the processor's own doing, which is free. */
-static bool fetch(unsigned char *to, unsigned long at, unsigned long bytes)
+/* The processor's own accesses to a process's memory: they are free. */
+bool sunstar_user(void *bytes, unsigned long at, unsigned long count, bool store)
 {
 	unsigned long long debt = debt_ps;
 	bool there;
 
-	pagefault_disable();
-	there = !copy_from_user(to, (const void __user *)at, bytes);
-	pagefault_enable();
+	if (store)
+		there = !copy_to_user((void __user *)at, bytes, count);
+	else
+		there = !copy_from_user(bytes, (const void __user *)at, count);
 	debt_ps = debt;
 	return there;
+}
+
+/* A process that reads a word of memory and the counter in turn, until the word changes or the counter has
+ * come so far, may say so by a prefix that the processor ignores: REP RDTSC, with the word's address in
+ * RDI, what it was last in ESI, and the end in RCX. Its readings until the next store of a device are then
+ * left out, as they would all find the same; what it reads next it reads at the time at which it would
+ * have. / */
+static unsigned long watched(struct uml_pt_regs *regs, unsigned long now)
+{
+	unsigned long end = regs->gp[HOST_CX];
+	unsigned long at = regs->gp[HOST_DI], page;
+	u32 word;
+
+	if (time_travel_mode != TT_MODE_EXTERNAL || now >= end)
+		return now;
+	if (!sunstar_user(&word, at, sizeof(word), false) || word != (u32)regs->gp[HOST_SI])
+		return now;
+	/* It is in memory, as it has been read. */
+	page = pte_val(*virt_to_pte(current->mm, at)) & PAGE_MASK;
+	return now + sunstar_watch(end - now, max(clock, 1u), page + offset_in_page(at));
 }
 
 bool sunstar_counter(struct uml_pt_regs *regs)
 {
 	const unsigned char rdtsc[] = { 0x0f, 0x31 }, rdtscp[] = { 0x0f, 0x01, 0xf9 };
+	const unsigned char watch[] = { 0xf3, 0x0f, 0x31 };
 	unsigned char code[3] = {};
 	unsigned long at = UPT_IP(regs), length, now;
 
 	if (regs->faultinfo.trap_no != GENERAL_PROTECTION)
 		return false;
 	/* The shorter one may be the last of its page. */
-	if (!fetch(code, at, sizeof(code)) && !fetch(code, at, sizeof(rdtsc)))
+	if (!sunstar_user(code, at, sizeof(code), false) &&
+	    !sunstar_user(code, at, sizeof(rdtsc), false))
 		return false;
 	if (!memcmp(code, rdtsc, sizeof(rdtsc))) {
 		length = sizeof(rdtsc);
+	} else if (!memcmp(code, watch, sizeof(watch))) {
+		length = sizeof(watch);
 	} else if (!memcmp(code, rdtscp, sizeof(rdtscp))) {
 		length = sizeof(rdtscp);
 		/* The number of the processor. */
@@ -102,6 +125,8 @@ bool sunstar_counter(struct uml_pt_regs *regs)
 		return false;
 	}
 	now = ktime_get_raw_ns();
+	if (length == sizeof(watch) && code[0] == watch[0])
+		now = watched(regs, now);
 	regs->gp[HOST_AX] = (u32)now;
 	regs->gp[HOST_DX] = now >> 32;
 	regs->gp[HOST_IP] += length;

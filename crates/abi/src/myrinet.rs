@@ -169,6 +169,537 @@ pub mod board_control {
     pub const DMA_1: u32 = 0x0020_0000;
 }
 
+/// Ports of a card; each is one process's.
+///
+/// Source: assumed: as many as GM 1 had.
+pub const BYPASS_PORTS: u32 = 8;
+
+/// Most bytes of a message.
+///
+/// Source: assumed: a page.
+pub const BYPASS_MESSAGE: u32 = 4096;
+
+/// Nodes that there can be.
+///
+/// Source: assumed.
+pub const BYPASS_NODES: u32 = 1024;
+
+/// Words of driver and control program to each other: the structure bypass_control.
+///
+/// Source: assumed.
+pub const BYPASS_CONTROL: u32 = 0x0005_0100;
+
+/// A structure bypass_limits for each port, written by the driver; no process sees them.
+///
+/// Source: assumed.
+pub const BYPASS_LIMITS: u32 = 0x0005_0140;
+
+/// The page of each port, which its process maps: BYPASS_SENDS structures bypass_send, then BYPASS_PLACES structures bypass_place.
+///
+/// Source: assumed.
+pub const BYPASS_PAGES: u32 = 0x0005_1000;
+
+/// Bytes of such a page.
+///
+/// Source: assumed: a page of the host's.
+pub const BYPASS_PAGE: u32 = 4096;
+
+/// Messages of a port that may be on their way; their structures are a ring.
+///
+/// Source: assumed.
+pub const BYPASS_SENDS: u32 = 32;
+
+/// Places for messages that a port may have given; their structures are a ring.
+///
+/// Source: assumed.
+pub const BYPASS_PLACES: u32 = 64;
+
+/// Events of a port, a ring at the beginning of its memory in the host.
+///
+/// Source: assumed: more than there can be sends and places.
+pub const BYPASS_EVENTS: u32 = 128;
+
+/// For each port, and each node that it may send to: epoch and number of the next message, 16 bits each.
+///
+/// Source: assumed.
+pub const BYPASS_SENDERS: u32 = 0x000A_0000;
+
+/// For each node, and each port of it: epoch and number of the message that is expected, 16 bits each.
+///
+/// Source: assumed.
+pub const BYPASS_RECEIVERS: u32 = 0x000B_0000;
+
+/// Kinds of events.
+///
+/// Source: assumed.
+pub mod bypass_event_kind {
+    /// The oldest message that was to be sent has come, or has not, as status says.
+    pub const SENT: u32 = 1;
+    /// A message has come.
+    pub const RECEIVED: u32 = 2;
+}
+
+/// Fate of a message.
+///
+/// Source: assumed.
+pub mod bypass_status {
+    /// The card of the target has it, and a place for it.
+    pub const DONE: u32 = 0;
+    /// There is no route to that node.
+    pub const NO_ROUTE: u32 = 1;
+    /// It is not in the port's memory, or too long.
+    pub const BAD_MEMORY: u32 = 2;
+    /// The target has not answered for a long time; whether it has the message is unknown.
+    pub const NO_ANSWER: u32 = 3;
+    /// Nobody has that port open.
+    pub const NO_PORT: u32 = 4;
+}
+
+/// Offsets of the fields of [`BypassControl`], in bytes.
+pub mod bypass_control {
+    /// The number of this node; written by the driver.
+    pub const NODE: usize = 0;
+    /// Messages sent, each counted once.
+    pub const SENT: usize = 4;
+    /// Messages sent again.
+    pub const RESENT: usize = 8;
+    /// Messages received.
+    pub const RECEIVED: usize = 12;
+    /// Messages that came again, or before their turn, dropped.
+    pub const REPEATED: usize = 16;
+    /// Messages for which there was no place, dropped; they come again.
+    pub const NO_PLACE: usize = 20;
+    /// Messages for a port that nobody has open, dropped.
+    pub const NO_PORT: usize = 24;
+    /// Packets with a wrong CRC, without an end, or of a wrong length, dropped.
+    pub const DAMAGED: usize = 28;
+    /// Packets of another type or for another node, dropped.
+    pub const OTHER: usize = 32;
+    /// Messages that were given up.
+    pub const FAILED: usize = 36;
+    /// Number of times that the driver has opened or closed a port; written behind that.
+    pub const CHANGES: usize = 40;
+}
+
+/// Words of driver and control program to each other.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BypassControl {
+    /// The number of this node; written by the driver.
+    pub node: u32,
+    /// Messages sent, each counted once.
+    pub sent: u32,
+    /// Messages sent again.
+    pub resent: u32,
+    /// Messages received.
+    pub received: u32,
+    /// Messages that came again, or before their turn, dropped.
+    pub repeated: u32,
+    /// Messages for which there was no place, dropped; they come again.
+    pub no_place: u32,
+    /// Messages for a port that nobody has open, dropped.
+    pub no_port: u32,
+    /// Packets with a wrong CRC, without an end, or of a wrong length, dropped.
+    pub damaged: u32,
+    /// Packets of another type or for another node, dropped.
+    pub other: u32,
+    /// Messages that were given up.
+    pub failed: u32,
+    /// Number of times that the driver has opened or closed a port; written behind that.
+    pub changes: u32,
+}
+impl BypassControl {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("node", 0, 4),
+        ("sent", 4, 4),
+        ("resent", 8, 4),
+        ("received", 12, 4),
+        ("repeated", 16, 4),
+        ("no_place", 20, 4),
+        ("no_port", 24, 4),
+        ("damaged", 28, 4),
+        ("other", 32, 4),
+        ("failed", 36, 4),
+        ("changes", 40, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(BypassControl {
+            node: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            sent: u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+            resent: u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            received: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+            repeated: u32::from_be_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
+            no_place: u32::from_be_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
+            no_port: u32::from_be_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]),
+            damaged: u32::from_be_bytes([bytes[28], bytes[29], bytes[30], bytes[31]]),
+            other: u32::from_be_bytes([bytes[32], bytes[33], bytes[34], bytes[35]]),
+            failed: u32::from_be_bytes([bytes[36], bytes[37], bytes[38], bytes[39]]),
+            changes: u32::from_be_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "BypassControl needs 64 bytes");
+        bytes[0..4].copy_from_slice(&self.node.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.sent.to_be_bytes());
+        bytes[8..12].copy_from_slice(&self.resent.to_be_bytes());
+        bytes[12..16].copy_from_slice(&self.received.to_be_bytes());
+        bytes[16..20].copy_from_slice(&self.repeated.to_be_bytes());
+        bytes[20..24].copy_from_slice(&self.no_place.to_be_bytes());
+        bytes[24..28].copy_from_slice(&self.no_port.to_be_bytes());
+        bytes[28..32].copy_from_slice(&self.damaged.to_be_bytes());
+        bytes[32..36].copy_from_slice(&self.other.to_be_bytes());
+        bytes[36..40].copy_from_slice(&self.failed.to_be_bytes());
+        bytes[40..44].copy_from_slice(&self.changes.to_be_bytes());
+    }
+}
+
+/// Offsets of the fields of [`BypassLimits`], in bytes.
+pub mod bypass_limits {
+    /// 1 from its opening to its closing; written by the driver last.
+    pub const OPEN: usize = 0;
+    /// As the control program has seen it: 0 again when the port's memory is no longer touched.
+    pub const STATE: usize = 4;
+    /// Address of the port's memory on the bus.
+    pub const HOST: usize = 8;
+    /// Bytes of it.
+    pub const BYTES: usize = 12;
+}
+
+/// A port, as the driver opens and closes it.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BypassLimits {
+    /// 1 from its opening to its closing; written by the driver last.
+    pub open: u32,
+    /// As the control program has seen it: 0 again when the port's memory is no longer touched.
+    pub state: u32,
+    /// Address of the port's memory on the bus.
+    pub host: u32,
+    /// Bytes of it.
+    pub bytes: u32,
+}
+impl BypassLimits {
+    /// Bytes in memory.
+    pub const SIZE: usize = 16;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("open", 0, 4),
+        ("state", 4, 4),
+        ("host", 8, 4),
+        ("bytes", 12, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(BypassLimits {
+            open: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            state: u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+            host: u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            bytes: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "BypassLimits needs 16 bytes");
+        bytes[0..4].copy_from_slice(&self.open.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.state.to_be_bytes());
+        bytes[8..12].copy_from_slice(&self.host.to_be_bytes());
+        bytes[12..16].copy_from_slice(&self.bytes.to_be_bytes());
+    }
+}
+
+/// Offsets of the fields of [`BypassSend`], in bytes.
+pub mod bypass_send {
+    /// Node id of the target.
+    pub const TARGET: usize = 0;
+    /// Port at the target.
+    pub const PORT: usize = 2;
+    /// Place in the port's memory.
+    pub const OFFSET: usize = 4;
+    /// Bytes.
+    pub const LENGTH: usize = 8;
+    /// Number of this one, from 1; written last.
+    pub const NUMBER: usize = 12;
+}
+
+/// A message that a process wants to be sent.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BypassSend {
+    /// Node id of the target.
+    pub target: u16,
+    /// Port at the target.
+    pub port: u16,
+    /// Place in the port's memory.
+    pub offset: u32,
+    /// Bytes.
+    pub length: u32,
+    /// Number of this one, from 1; written last.
+    pub number: u32,
+}
+impl BypassSend {
+    /// Bytes in memory.
+    pub const SIZE: usize = 16;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("target", 0, 2),
+        ("port", 2, 2),
+        ("offset", 4, 4),
+        ("length", 8, 4),
+        ("number", 12, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(BypassSend {
+            target: u16::from_be_bytes([bytes[0], bytes[1]]),
+            port: u16::from_be_bytes([bytes[2], bytes[3]]),
+            offset: u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+            length: u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            number: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "BypassSend needs 16 bytes");
+        bytes[0..2].copy_from_slice(&self.target.to_be_bytes());
+        bytes[2..4].copy_from_slice(&self.port.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.offset.to_be_bytes());
+        bytes[8..12].copy_from_slice(&self.length.to_be_bytes());
+        bytes[12..16].copy_from_slice(&self.number.to_be_bytes());
+    }
+}
+
+/// Offsets of the fields of [`BypassPlace`], in bytes.
+pub mod bypass_place {
+    /// Place in the port's memory.
+    pub const OFFSET: usize = 0;
+    /// Number of this one, from 1; written last.
+    pub const NUMBER: usize = 4;
+}
+
+/// A place of BYPASS_MESSAGE bytes for a message that comes.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BypassPlace {
+    /// Place in the port's memory.
+    pub offset: u32,
+    /// Number of this one, from 1; written last.
+    pub number: u32,
+}
+impl BypassPlace {
+    /// Bytes in memory.
+    pub const SIZE: usize = 8;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("offset", 0, 4),
+        ("number", 4, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(BypassPlace {
+            offset: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            number: u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "BypassPlace needs 8 bytes");
+        bytes[0..4].copy_from_slice(&self.offset.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.number.to_be_bytes());
+    }
+}
+
+/// Offsets of the fields of [`BypassEvent`], in bytes.
+pub mod bypass_event {
+    /// bypass_event_kind
+    pub const KIND: usize = 0;
+    /// bypass_status of a message that was to be sent.
+    pub const STATUS: usize = 4;
+    /// Node id of who sent a message that came.
+    pub const NODE: usize = 8;
+    /// Its port.
+    pub const PORT: usize = 10;
+    /// Bytes of a message that came.
+    pub const LENGTH: usize = 12;
+    /// Its place in the port's memory.
+    pub const OFFSET: usize = 16;
+    /// Number of this one, from 1.
+    pub const NUMBER: usize = 20;
+}
+
+/// News of the card for a process, in the host's memory.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BypassEvent {
+    /// bypass_event_kind
+    pub kind: u32,
+    /// bypass_status of a message that was to be sent.
+    pub status: u32,
+    /// Node id of who sent a message that came.
+    pub node: u16,
+    /// Its port.
+    pub port: u16,
+    /// Bytes of a message that came.
+    pub length: u32,
+    /// Its place in the port's memory.
+    pub offset: u32,
+    /// Number of this one, from 1.
+    pub number: u32,
+}
+impl BypassEvent {
+    /// Bytes in memory.
+    pub const SIZE: usize = 32;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("kind", 0, 4),
+        ("status", 4, 4),
+        ("node", 8, 2),
+        ("port", 10, 2),
+        ("length", 12, 4),
+        ("offset", 16, 4),
+        ("number", 20, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(BypassEvent {
+            kind: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            status: u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+            node: u16::from_be_bytes([bytes[8], bytes[9]]),
+            port: u16::from_be_bytes([bytes[10], bytes[11]]),
+            length: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+            offset: u32::from_be_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
+            number: u32::from_be_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "BypassEvent needs 32 bytes");
+        bytes[0..4].copy_from_slice(&self.kind.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.status.to_be_bytes());
+        bytes[8..10].copy_from_slice(&self.node.to_be_bytes());
+        bytes[10..12].copy_from_slice(&self.port.to_be_bytes());
+        bytes[12..16].copy_from_slice(&self.length.to_be_bytes());
+        bytes[16..20].copy_from_slice(&self.offset.to_be_bytes());
+        bytes[20..24].copy_from_slice(&self.number.to_be_bytes());
+    }
+}
+
+/// Offsets of the fields of [`BypassHeader`], in bytes.
+pub mod bypass_header {
+    /// packet_type
+    pub const KIND: usize = 0;
+    /// Node id of the target.
+    pub const TARGET: usize = 2;
+    /// Node id of the source.
+    pub const SOURCE: usize = 4;
+    /// Port at the target; of an answer, the port whose messages it is about.
+    pub const TARGET_PORT: usize = 6;
+    /// Port at the source.
+    pub const SOURCE_PORT: usize = 7;
+    /// Another one begins when a port is opened, or its messages to a node were given up.
+    pub const EPOCH: usize = 8;
+    /// Number of the message from this port to that node, from 0; of an answer, of the one that is expected next.
+    pub const SEQUENCE: usize = 10;
+    /// Bytes behind the header.
+    pub const LENGTH: usize = 12;
+}
+
+/// Header of a packet of the bypass library, behind the route.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BypassHeader {
+    /// packet_type
+    pub kind: u16,
+    /// Node id of the target.
+    pub target: u16,
+    /// Node id of the source.
+    pub source: u16,
+    /// Port at the target; of an answer, the port whose messages it is about.
+    pub target_port: u8,
+    /// Port at the source.
+    pub source_port: u8,
+    /// Another one begins when a port is opened, or its messages to a node were given up.
+    pub epoch: u16,
+    /// Number of the message from this port to that node, from 0; of an answer, of the one that is expected next.
+    pub sequence: u16,
+    /// Bytes behind the header.
+    pub length: u32,
+}
+impl BypassHeader {
+    /// Bytes in memory.
+    pub const SIZE: usize = 16;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("kind", 0, 2),
+        ("target", 2, 2),
+        ("source", 4, 2),
+        ("target_port", 6, 1),
+        ("source_port", 7, 1),
+        ("epoch", 8, 2),
+        ("sequence", 10, 2),
+        ("length", 12, 4),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(BypassHeader {
+            kind: u16::from_be_bytes([bytes[0], bytes[1]]),
+            target: u16::from_be_bytes([bytes[2], bytes[3]]),
+            source: u16::from_be_bytes([bytes[4], bytes[5]]),
+            target_port: bytes[6],
+            source_port: bytes[7],
+            epoch: u16::from_be_bytes([bytes[8], bytes[9]]),
+            sequence: u16::from_be_bytes([bytes[10], bytes[11]]),
+            length: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "BypassHeader needs 16 bytes");
+        bytes[0..2].copy_from_slice(&self.kind.to_be_bytes());
+        bytes[2..4].copy_from_slice(&self.target.to_be_bytes());
+        bytes[4..6].copy_from_slice(&self.source.to_be_bytes());
+        bytes[6] = self.target_port;
+        bytes[7] = self.source_port;
+        bytes[8..10].copy_from_slice(&self.epoch.to_be_bytes());
+        bytes[10..12].copy_from_slice(&self.sequence.to_be_bytes());
+        bytes[12..16].copy_from_slice(&self.length.to_be_bytes());
+    }
+}
+
 /// The control program has started.
 ///
 /// Source: assumed.
@@ -206,6 +737,14 @@ pub mod packet_type {
     pub const DP: u16 = 17488;
     /// A frame of Ethernet behind the header, for the host's network device.
     pub const FRAME: u16 = 17734;
+    /// A message of the bypass library, with a header of its own.
+    pub const BYPASS: u16 = 16976;
+    /// The answer to it: all messages before a number have been taken.
+    pub const BYPASS_TAKEN: u16 = 16977;
+    /// The answer to it: there is no place yet.
+    pub const BYPASS_WAIT: u16 = 16978;
+    /// The answer to it: nobody has that port open.
+    pub const BYPASS_NOBODY: u16 = 16979;
 }
 
 /// Offsets of the fields of [`CommandArea`], in bytes.

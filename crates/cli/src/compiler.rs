@@ -193,7 +193,8 @@ pub fn interface(language: Language, source: &Path) -> Interface {
     }
 }
 
-/// Compiles `source` into `folder` for a Linux guest: with dp.h and libdp, and with the guests' MPI library,
+/// Compiles `source` into `folder` for a Linux guest: with dp.h, bypass.h and
+/// their libraries, and with the guests' MPI library,
 /// which stands in a folder of that name, if it calls MPI after all, by a header of its own.
 pub fn compile_for_guests(
     root: &Root,
@@ -204,7 +205,7 @@ pub fn compile_for_guests(
     let program = named(source, folder);
     let mut command = Command::new(language.compiler());
     command.arg("-I").arg(root.include()).args(["-O2", "-g", "-o"]).arg(&program).arg(source);
-    command.arg("-L").arg(root.library()).args(["-ldp", "-lm"]);
+    command.arg("-L").arg(root.library()).args(["-ldp", "-lbypass", "-lm"]);
     if let Some(own) = mpi {
         let library = root.library().join(own).join("libmpi_abi.so.1");
         command.args(["-Wl,--push-state,--as-needed"]).arg(library).arg("-Wl,--pop-state");

@@ -117,8 +117,9 @@ fn on_machine(root: &Root, machine: &str, options: &GuestOptions) -> Result<u8, 
     run::run(root, &run)
 }
 
-/// Modules of ours: folders of `linux`, each with a Makefile.
-const MODULES: [&str; 1] = ["dp"];
+/// Modules of ours: folders of `linux`, each with a Makefile, and the control program that each loads, as a
+/// C array.
+const MODULES: [(&str, &str); 2] = [("dp", "mcp.h"), ("bypass", "bypass/mcp.h")];
 
 /// The guests' kernel, with first program and modules as their sources are.
 pub fn kernel(root: &Root) -> Result<Kernel, UsageError> {
@@ -129,12 +130,11 @@ pub fn kernel(root: &Root) -> Result<Kernel, UsageError> {
     if is_older(&kernel.init(), &[linux.join("init")]) {
         prepare(root)?;
     }
-    // Its image is in the module.
-    let program = root.path().join("build/firmware/lanai/mcp.h");
-    for name in MODULES {
+    for (name, program) in MODULES {
         let (sources, made) = (linux.join(name), kernel.module(name));
-        let header = root.include().join("dp.h");
-        if is_older(&made, &[sources.clone(), program.clone(), header]) {
+        let program = root.path().join("build/firmware/lanai").join(program);
+        let card = linux.join("card");
+        if is_older(&made, &[sources.clone(), card, program.clone()]) {
             build(&sources, &kernel, name, &program)?;
         }
     }
@@ -146,7 +146,7 @@ fn build(sources: &Path, kernel: &Kernel, name: &str, program: &Path) -> Result<
     let mut make = firmware::make(sources);
     make.arg(format!("TREE={}", kernel.tree().display()));
     make.arg(format!("OUT={}", kernel.module(name).with_file_name("").display()));
-    make.arg(format!("MCP={}", program.display()));
+    make.arg(format!("PROGRAM={}", program.display()));
     let output = make.output().map_err(|why| UsageError(format!("cannot start make: {why}")))?;
     if output.status.success() {
         return Ok(());

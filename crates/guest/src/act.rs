@@ -43,11 +43,22 @@ pub enum Interrupt {
     Message(u32),
 }
 
+/// A word of memory at which a guest looks at each multiple of a period, from the beginning of its sleep on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// Physical address of four bytes.
+    pub word: u64,
+    /// Nanoseconds from one look to the next.
+    pub period: u64,
+}
+
 /// Next act of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// It sleeps until this time of its clock; `u64::MAX` if only an interrupt wakes it.
     Sleep(u64),
+    /// The same, but a program of its looks at a word of memory: a store of its device there wakes it.
+    Watch(u64, Watch),
     /// It stores bytes, and is suspended until [`crate::Guest::answer`].
     Store(Location, Vec<u8>),
     /// It loads so many bytes, and is suspended until [`crate::Guest::answer`] gives them.

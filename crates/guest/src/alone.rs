@@ -10,10 +10,11 @@ pub fn alone(guest: &mut Guest, mut tell: impl FnMut(u64, &mut Guest)) -> (Endin
     loop {
         tell(now, guest);
         act = match act {
-            Act::Sleep(u64::MAX) => {
+            Act::Sleep(u64::MAX) | Act::Watch(u64::MAX, _) => {
                 return (Ending::Lost("sleeps for ever: nothing wakes it".into()), now);
             }
-            Act::Sleep(until) => {
+            // Nothing stores.
+            Act::Sleep(until) | Act::Watch(until, _) => {
                 now = until;
                 guest.run(now)
             }

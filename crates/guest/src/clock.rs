@@ -1,6 +1,7 @@
 //! Messages and memory by which a guest's kernel and the simulator agree on the time (Linux,
 //! include/uapi/linux/um_timetravel.h).
 
+use crate::act::Watch;
 use crate::sys::{self, Mapping};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -65,6 +66,9 @@ const CLIENTS_AT: usize = 26;
 const ABLE_AT: usize = PAGE;
 const WANTS_AT: usize = PAGE + 4;
 const WISH_AT: usize = PAGE + 8;
+/// Offsets of the address of the word at which one of its programs looks, and of its period, 0 if none does.
+const WORD_AT: usize = PAGE + RECORD - 16;
+const PERIOD_AT: usize = PAGE + RECORD - 4;
 
 /// Memory that the simulator shares with the guest: the time, and the time at which the guest wants to go on.
 /// It may never go on by itself (the time until which it might stays 0).
@@ -99,6 +103,13 @@ impl Calendar {
         let mut bytes = [0; 8];
         self.memory.read(WISH_AT, &mut bytes);
         (self.u32(WANTS_AT) & 1 != 0).then_some(u64::from_le_bytes(bytes))
+    }
+    /// Word at which the guest looks while it waits.
+    pub fn watch(&self) -> Option<Watch> {
+        let period = Some(self.u32(PERIOD_AT)).filter(|period| *period > 0)?;
+        let mut word = [0; 8];
+        self.memory.read(WORD_AT, &mut word);
+        Some(Watch { word: u64::from_le_bytes(word), period: period.into() })
     }
     fn u32(&self, at: usize) -> u32 {
         let mut bytes = [0; 4];

@@ -282,11 +282,11 @@ impl Guest {
         }
     }
 
-    /// Sleep of a guest that waits. If it has not asked for a time since an access, the time before that
-    /// holds.
+    /// Sleep of a guest that waits. If it has not asked since an access, the time before that holds.
     fn sleeps(&mut self) -> Act {
         self.wish = self.calendar.wish().unwrap_or(self.wish);
-        Act::Sleep(if self.wish >= NEVER { u64::MAX } else { self.wish.max(self.now) })
+        let until = if self.wish >= NEVER { u64::MAX } else { self.wish.max(self.now) };
+        self.calendar.watch().map_or(Act::Sleep(until), |watch| Act::Watch(until, watch))
     }
 
     /// Waits until one of these descriptors can be read; its index.

@@ -30,7 +30,7 @@ mod sys;
 mod tests;
 mod vhost;
 
-pub use crate::act::{Act, Ending, Interrupt, Location, Space};
+pub use crate::act::{Act, Ending, Interrupt, Location, Space, Watch};
 pub use crate::alone::alone;
 pub use crate::guest::Guest;
 pub use crate::input::{Input, Typist};

@@ -2,7 +2,7 @@
 
 use crate::sys::Mapping;
 use bus::BusError;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -28,6 +28,9 @@ struct Shared {
     regions: RefCell<Vec<Region>>,
     /// Message-signalled interrupts of which the guest has not been told.
     messages: RefCell<VecDeque<u32>>,
+    /// Address of the word whose next change is awaited, and who is told of it.
+    watched: Cell<Option<u64>>,
+    watcher: RefCell<Option<Box<dyn Fn()>>>,
 }
 
 impl GuestMemory {
@@ -37,6 +40,15 @@ impl GuestMemory {
     }
     pub(crate) fn add(&self, base: u64, mapping: Mapping, offset: usize) {
         self.0.regions.borrow_mut().push(Region { base, mapping, offset });
+    }
+    /// Sets who is told of a change that is awaited.
+    pub fn set_watcher(&self, watcher: impl Fn() + 'static) {
+        *self.0.watcher.borrow_mut() = Some(Box::new(watcher));
+    }
+    /// Awaits the device's next store into the word there, or none any more. True if one was awaited, and has
+    /// not come.
+    pub fn watch(&self, word: Option<u64>) -> bool {
+        self.0.watched.replace(word).is_some()
     }
     fn find<R>(
         &self,
@@ -67,7 +79,15 @@ impl GuestMemory {
             self.0.messages.borrow_mut().push_back(data);
             return Ok(());
         }
-        self.find(addr, data.len(), true, |mapping, at| mapping.write(at, data))
+        self.find(addr, data.len(), true, |mapping, at| mapping.write(at, data))?;
+        let is_hit = |word: &u64| addr < word.saturating_add(4) && *word < addr + data.len() as u64;
+        if self.0.watched.get().as_ref().is_some_and(is_hit) {
+            self.0.watched.set(None);
+            if let Some(watcher) = &*self.0.watcher.borrow() {
+                watcher();
+            }
+        }
+        Ok(())
     }
     /// The oldest message-signalled interrupt of which the guest has not been told.
     pub fn take_message(&self) -> Option<u32> {

@@ -287,8 +287,8 @@ fn live(mut input: &[u8]) -> Ending {
     // Each access and each sleep takes something of what was said.
     for now in 1.. {
         act = match act {
-            Act::Sleep(_) if now % 2 == 0 => guest.interrupt(now, Interrupt::Line),
-            Act::Sleep(_) => guest.run(now),
+            Act::Sleep(_) | Act::Watch(..) if now % 2 == 0 => guest.interrupt(now, Interrupt::Line),
+            Act::Sleep(_) | Act::Watch(..) => guest.run(now),
             Act::Load(_, len) => guest.answer(now, &vec![0; len]),
             Act::Store(..) => guest.answer(now, &[]),
             Act::End(ending) => return ending,

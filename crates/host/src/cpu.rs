@@ -197,6 +197,12 @@ impl Waker {
     pub fn wake(&self) {
         self.core.wake(self.fibre);
     }
+    /// The same for a fibre that watches memory, in which a device has stored something: who drives the
+    /// device learns of it ([`crate::Host::has_noticed`]).
+    pub fn notice(&self) {
+        self.core.shared.noticed.set(true);
+        self.wake();
+    }
 }
 
 impl fmt::Debug for Waker {

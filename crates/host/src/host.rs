@@ -165,6 +165,12 @@ impl Host {
         self.tell_cores(now, ports);
     }
 
+    /// True once after a device has stored something that a fibre watches ([`crate::Waker::notice`]):
+    /// [`Host::attend`] is due.
+    pub fn has_noticed(&self) -> bool {
+        self.shared.noticed.take()
+    }
+
     /// [`Host::attend`] by another name, for the start.
     pub fn start(&mut self, now: Time, ports: &mut impl Ports) {
         self.attend(now, ports);

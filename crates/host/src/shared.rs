@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) handed: RefCell<VecDeque<usize>>,
     /// A fibre was woken that is not of the core that runs, and the host has not told its core yet.
     pub(crate) called: Cell<bool>,
+    /// A device has stored something that a fibre watches.
+    pub(crate) noticed: Cell<bool>,
     /// Number of events of cores that were not just ends of a user's work, and of entries into the kernel.
     pub(crate) stirs: Cell<u64>,
     /// Several cores act at the same instant: none may get ahead.
@@ -49,6 +51,7 @@ impl Shared {
             started: RefCell::default(),
             handed: RefCell::default(),
             called: Cell::default(),
+            noticed: Cell::default(),
             stirs: Cell::default(),
             together: Cell::default(),
             all: RefCell::default(),

@@ -228,6 +228,9 @@ impl<N: Nic> Node<N> {
             Event::Attend => host.attend(now, ports),
             Event::Launch => self.start_program(now),
         }
+        if self.host.has_noticed() {
+            self.host.attend(now, &mut self.ports);
+        }
         self.last = now;
         let Node { host, hash, last, .. } = self;
         // What the host has done without events counts as if there had been some.

@@ -323,7 +323,7 @@ impl GuestObserver for GuestCalls {
             state.handler = None;
         }
         match turn.act {
-            Act::Sleep(until) => self.sleeps(state, turn, *until),
+            Act::Sleep(until) | Act::Watch(until, _) => self.sleeps(state, turn, *until),
             Act::Store(place, bytes) => {
                 if let Some(offset) = offset(*place) {
                     self.stores(state, at, offset, bytes);
@@ -342,7 +342,7 @@ impl GuestObserver for GuestCalls {
             }
             Act::End(_) => {}
         }
-        if !turn.serves && !matches!(turn.act, Act::Sleep(_)) {
+        if !turn.serves && !matches!(turn.act, Act::Sleep(_) | Act::Watch(..)) {
             state.outer = None;
         }
     }

@@ -171,11 +171,15 @@ impl Machine<'_> {
             }
             Work::Guests(guests) => {
                 let slot = Slot::new(CONFIG.into());
-                let guest = guests::GuestRank::new(self.bench, guests, nid, slot).with_pin(line);
-                let costs = guests::costs(&self.bench.options.parameters);
-                let calls = Rc::new(GuestCalls::new(trail, launch, costs));
-                nic.set_guest_calls(calls.clone());
-                let guest = guest.observed_by(calls);
+                let mut guest =
+                    guests::GuestRank::new(self.bench, guests, nid, slot).with_pin(line);
+                // Another driver's accesses to the card mean other things.
+                if !self.settings.module.is_bypass() {
+                    let costs = guests::costs(&self.bench.options.parameters);
+                    let calls = Rc::new(GuestCalls::new(trail, launch, costs));
+                    nic.set_guest_calls(calls.clone());
+                    guest = guest.observed_by(calls);
+                }
                 let judged = self.file.is_some();
                 let setup = self.settings.module.setup(guests, fabric, (nid, judged));
                 Box::new(guest.prepared(setup, &self.kept))
@@ -278,6 +282,13 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     nodes(parameters, options.ranks).map_err(UsageError)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters, bench.nodes).map_err(UsageError)?;
+    let own = matches!(work, Work::Own(_));
+    if settings.module.is_bypass() && (own || options.judge) {
+        let what = if own { "workload of Directed Point" } else { "judge of Directed Point" };
+        return Err(UsageError(format!(
+            "card.module = bypass has no {what}: take --set card.module=dp, or machine amata"
+        )));
+    }
     let image = Arc::new(Image::load(&options.firmware).map_err(UsageError)?);
     let recorded = options.profile || !options.watchers.is_empty();
     let sit_down = |own: &Inspector| {

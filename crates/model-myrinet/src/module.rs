@@ -1,34 +1,37 @@
-//! The module of Directed Point (`linux/dp`) in Linux guests: the bench loads it, and writes each node's
-//! routes, as a cluster's administrator does when nodes boot.
+//! The card's module in Linux guests, that of Directed Point (`linux/dp`) or that of the bypass library
+//! (`linux/bypass`): the bench loads it, and writes each node's routes, as an administrator does at boot.
 
 use super::evidence;
 use super::fabric::Fabric;
 use machine::programs::guests::{Guests, Setup};
 use std::fmt::Write;
 
-/// Its name, and that of the file that has its routes.
-const NAME: &str = "dp";
+/// The file that has the routes.
 const ROUTES: &str = "/proc/net/myri_route";
 
 /// Use of the module in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Module {
-    /// It is loaded at all.
-    pub loaded: bool,
+    /// Its name; empty if none is loaded.
+    pub name: &'static str,
     /// Bytes of the card's memory that it clears and checks.
     pub check: u32,
 }
 
 impl Module {
+    /// True of the bypass library's.
+    pub fn is_bypass(&self) -> bool {
+        self.name == "bypass"
+    }
     /// For node `nid`. A judge keeps what the module has counted, and what libdp has logged.
     pub fn setup(&self, guests: &Guests, fabric: &Fabric, (nid, judged): (u32, bool)) -> Setup {
         let kept = if judged { vec![evidence::COUNTS.into()] } else { Vec::new() };
         let log = judged.then_some(evidence::LOG);
-        if !self.loaded {
+        if self.name.is_empty() {
             return Setup { kept, log, ..Setup::default() };
         }
         let options = format!("nid={nid} check={}", self.check);
-        let modules = vec![(guests.kernel.module(NAME), options)];
+        let modules = vec![(guests.kernel.module(self.name), options)];
         Setup { modules, files: vec![(ROUTES.into(), table(&fabric.routes(nid)))], kept, log }
     }
 }

@@ -4,7 +4,7 @@ use super::fabric::Fabric;
 use super::module::Module;
 use ::myrinet::{CardParams, Params, SwitchParams};
 use des::{Clock, Duration};
-use machine::parameters::schema::{bytes, count, cycles, frequency, joined, rate, switch, time};
+use machine::parameters::schema::{bytes, choice, count, cycles, frequency, joined, rate, time};
 use machine::parameters::{Parameters, Row};
 use machine::programs::guests;
 
@@ -29,8 +29,8 @@ const OWN: &[Row] = &[
     bytes("myrinet.pci_burst", "8 B", "4 KiB"),
     time("myrinet.interrupt", "1 ns", "1 ms"),
     time("myrinet.driver", "0 ns", "1 ms"),
-    switch("dp.module"),
-    bytes("dp.check", "0 B", "2 MiB"),
+    choice("card.module", &["dp", "bypass", "off"]),
+    bytes("card.check", "0 B", "2 MiB"),
 ];
 
 /// Parameters of the parts of such a machine.
@@ -90,7 +90,15 @@ impl Settings {
             interrupt: p.duration("myrinet.interrupt"),
             driver: p.duration("myrinet.driver"),
             poll: p.duration("host.poll_period"),
-            module: Module { loaded: p.switch("dp.module"), check: p.number("dp.check") },
+            module: Module { name: module(p), check: p.number("card.check") },
         })
+    }
+}
+
+/// Name of the module that guests load; empty for none.
+fn module(p: &Parameters) -> &'static str {
+    match p.choice("card.module") {
+        "off" => "",
+        name => name,
     }
 }

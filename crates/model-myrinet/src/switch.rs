@@ -20,7 +20,7 @@ pub(super) struct Crossbar {
     /// Time at which the cable of each port is cut; and those to be told to the switch, the last first.
     cut: Vec<Time>,
     cuts: Vec<(Time, usize)>,
-    /// Bytes that cut cables have lost.
+    /// Bytes that cut cables have lost, and ports that have none.
     lost: u64,
     /// Outputs that may be stuck, by port; none if there is no such fault.
     stuck: Vec<Option<StuckOutput>>,
@@ -34,7 +34,7 @@ pub(super) struct Left {
     pub counters: SwitchCounters,
     /// Bytes that stand in it.
     pub held: u64,
-    /// Bytes that cut cables have lost.
+    /// Bytes that cut cables have lost, and ports that have none.
     pub lost: u64,
     /// Times that outputs were stuck.
     pub stuck: u64,
@@ -158,10 +158,13 @@ impl node::Switch for Crossbar {
                     self.lost += signal.bytes();
                     continue;
                 }
-                if let Some(socket) = self.sockets[port] {
-                    let message = CableMessage { port: socket.port, signal };
-                    outbox.send(socket.process, at + self.cable, Crossing::Message(message));
-                }
+                // A damaged route may lead to a port without a cable.
+                let Some(socket) = self.sockets[port] else {
+                    self.lost += signal.bytes();
+                    continue;
+                };
+                let message = CableMessage { port: socket.port, signal };
+                outbox.send(socket.process, at + self.cable, Crossing::Message(message));
             }
         }
     }

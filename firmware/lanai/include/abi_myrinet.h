@@ -45,6 +45,53 @@
 #define MY_BOARD_CONTROL_DMA_0 MY_U(0x00100000) /* Starts DMA chain 0. */
 #define MY_BOARD_CONTROL_DMA_1 MY_U(0x00200000) /* Starts DMA chain 1. */
 
+/* Ports of a card; each is one process's. Source: assumed: as many as GM 1 had. */
+#define MY_BYPASS_PORTS MY_U(8)
+
+/* Most bytes of a message. Source: assumed: a page. */
+#define MY_BYPASS_MESSAGE MY_U(4096)
+
+/* Nodes that there can be. Source: assumed. */
+#define MY_BYPASS_NODES MY_U(1024)
+
+/* Words of driver and control program to each other: the structure bypass_control. Source: assumed. */
+#define MY_BYPASS_CONTROL MY_U(0x00050100)
+
+/* A structure bypass_limits for each port, written by the driver; no process sees them. Source: assumed. */
+#define MY_BYPASS_LIMITS MY_U(0x00050140)
+
+/* The page of each port, which its process maps: BYPASS_SENDS structures bypass_send, then BYPASS_PLACES structures bypass_place. Source: assumed. */
+#define MY_BYPASS_PAGES MY_U(0x00051000)
+
+/* Bytes of such a page. Source: assumed: a page of the host's. */
+#define MY_BYPASS_PAGE MY_U(4096)
+
+/* Messages of a port that may be on their way; their structures are a ring. Source: assumed. */
+#define MY_BYPASS_SENDS MY_U(32)
+
+/* Places for messages that a port may have given; their structures are a ring. Source: assumed. */
+#define MY_BYPASS_PLACES MY_U(64)
+
+/* Events of a port, a ring at the beginning of its memory in the host. Source: assumed: more than there can be sends and places. */
+#define MY_BYPASS_EVENTS MY_U(128)
+
+/* For each port, and each node that it may send to: epoch and number of the next message, 16 bits each. Source: assumed. */
+#define MY_BYPASS_SENDERS MY_U(0x000A0000)
+
+/* For each node, and each port of it: epoch and number of the message that is expected, 16 bits each. Source: assumed. */
+#define MY_BYPASS_RECEIVERS MY_U(0x000B0000)
+
+/* Kinds of events. Source: assumed. */
+#define MY_BYPASS_EVENT_KIND_SENT MY_U(1) /* The oldest message that was to be sent has come, or has not, as status says. */
+#define MY_BYPASS_EVENT_KIND_RECEIVED MY_U(2) /* A message has come. */
+
+/* Fate of a message. Source: assumed. */
+#define MY_BYPASS_STATUS_DONE MY_U(0) /* The card of the target has it, and a place for it. */
+#define MY_BYPASS_STATUS_NO_ROUTE MY_U(1) /* There is no route to that node. */
+#define MY_BYPASS_STATUS_BAD_MEMORY MY_U(2) /* It is not in the port's memory, or too long. */
+#define MY_BYPASS_STATUS_NO_ANSWER MY_U(3) /* The target has not answered for a long time; whether it has the message is unknown. */
+#define MY_BYPASS_STATUS_NO_PORT MY_U(4) /* Nobody has that port open. */
+
 /* The control program has started. Source: assumed. */
 #define MY_READY MY_U(0x4D435031)
 
@@ -61,6 +108,10 @@
 /* Types of packets. Source: assumed. */
 #define MY_PACKET_TYPE_DP MY_U(17488) /* Directed point. */
 #define MY_PACKET_TYPE_FRAME MY_U(17734) /* A frame of Ethernet behind the header, for the host's network device. */
+#define MY_PACKET_TYPE_BYPASS MY_U(16976) /* A message of the bypass library, with a header of its own. */
+#define MY_PACKET_TYPE_BYPASS_TAKEN MY_U(16977) /* The answer to it: all messages before a number have been taken. */
+#define MY_PACKET_TYPE_BYPASS_WAIT MY_U(16978) /* The answer to it: there is no place yet. */
+#define MY_PACKET_TYPE_BYPASS_NOBODY MY_U(16979) /* The answer to it: nobody has that port open. */
 
 /* First block of the chain for sending (which the driver does not use: it copies). Source: two chains: vorakosit2001 s3; places assumed. */
 #define MY_DMA_SEND_CHAIN MY_U(0x00060000)
@@ -173,6 +224,112 @@
 #define MY_MODE_CRC32 MY_U(2) /* A CRC-32 is appended to what is sent, and checked and taken off what is received. */
 
 #ifndef __ASSEMBLER__
+
+/* Words of driver and control program to each other. Source: assumed. */
+struct my_bypass_control {
+    uint32_t node; /* The number of this node; written by the driver. */
+    uint32_t sent; /* Messages sent, each counted once. */
+    uint32_t resent; /* Messages sent again. */
+    uint32_t received; /* Messages received. */
+    uint32_t repeated; /* Messages that came again, or before their turn, dropped. */
+    uint32_t no_place; /* Messages for which there was no place, dropped; they come again. */
+    uint32_t no_port; /* Messages for a port that nobody has open, dropped. */
+    uint32_t damaged; /* Packets with a wrong CRC, without an end, or of a wrong length, dropped. */
+    uint32_t other; /* Packets of another type or for another node, dropped. */
+    uint32_t failed; /* Messages that were given up. */
+    uint32_t changes; /* Number of times that the driver has opened or closed a port; written behind that. */
+    uint8_t unused_44[20];
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct my_bypass_control) == 64, "bypass_control size");
+_Static_assert(offsetof(struct my_bypass_control, node) == 0, "bypass_control.node");
+_Static_assert(offsetof(struct my_bypass_control, sent) == 4, "bypass_control.sent");
+_Static_assert(offsetof(struct my_bypass_control, resent) == 8, "bypass_control.resent");
+_Static_assert(offsetof(struct my_bypass_control, received) == 12, "bypass_control.received");
+_Static_assert(offsetof(struct my_bypass_control, repeated) == 16, "bypass_control.repeated");
+_Static_assert(offsetof(struct my_bypass_control, no_place) == 20, "bypass_control.no_place");
+_Static_assert(offsetof(struct my_bypass_control, no_port) == 24, "bypass_control.no_port");
+_Static_assert(offsetof(struct my_bypass_control, damaged) == 28, "bypass_control.damaged");
+_Static_assert(offsetof(struct my_bypass_control, other) == 32, "bypass_control.other");
+_Static_assert(offsetof(struct my_bypass_control, failed) == 36, "bypass_control.failed");
+_Static_assert(offsetof(struct my_bypass_control, changes) == 40, "bypass_control.changes");
+
+/* A port, as the driver opens and closes it. Source: assumed. */
+struct my_bypass_limits {
+    uint32_t open; /* 1 from its opening to its closing; written by the driver last. */
+    uint32_t state; /* As the control program has seen it: 0 again when the port's memory is no longer touched. */
+    uint32_t host; /* Address of the port's memory on the bus. */
+    uint32_t bytes; /* Bytes of it. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct my_bypass_limits) == 16, "bypass_limits size");
+_Static_assert(offsetof(struct my_bypass_limits, open) == 0, "bypass_limits.open");
+_Static_assert(offsetof(struct my_bypass_limits, state) == 4, "bypass_limits.state");
+_Static_assert(offsetof(struct my_bypass_limits, host) == 8, "bypass_limits.host");
+_Static_assert(offsetof(struct my_bypass_limits, bytes) == 12, "bypass_limits.bytes");
+
+/* A message that a process wants to be sent. Source: assumed. */
+struct my_bypass_send {
+    uint16_t target; /* Node id of the target. */
+    uint16_t port; /* Port at the target. */
+    uint32_t offset; /* Place in the port's memory. */
+    uint32_t length; /* Bytes. */
+    uint32_t number; /* Number of this one, from 1; written last. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct my_bypass_send) == 16, "bypass_send size");
+_Static_assert(offsetof(struct my_bypass_send, target) == 0, "bypass_send.target");
+_Static_assert(offsetof(struct my_bypass_send, port) == 2, "bypass_send.port");
+_Static_assert(offsetof(struct my_bypass_send, offset) == 4, "bypass_send.offset");
+_Static_assert(offsetof(struct my_bypass_send, length) == 8, "bypass_send.length");
+_Static_assert(offsetof(struct my_bypass_send, number) == 12, "bypass_send.number");
+
+/* A place of BYPASS_MESSAGE bytes for a message that comes. Source: assumed. */
+struct my_bypass_place {
+    uint32_t offset; /* Place in the port's memory. */
+    uint32_t number; /* Number of this one, from 1; written last. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct my_bypass_place) == 8, "bypass_place size");
+_Static_assert(offsetof(struct my_bypass_place, offset) == 0, "bypass_place.offset");
+_Static_assert(offsetof(struct my_bypass_place, number) == 4, "bypass_place.number");
+
+/* News of the card for a process, in the host's memory. Source: assumed. */
+struct my_bypass_event {
+    uint32_t kind; /* bypass_event_kind */
+    uint32_t status; /* bypass_status of a message that was to be sent. */
+    uint16_t node; /* Node id of who sent a message that came. */
+    uint16_t port; /* Its port. */
+    uint32_t length; /* Bytes of a message that came. */
+    uint32_t offset; /* Its place in the port's memory. */
+    uint32_t number; /* Number of this one, from 1. */
+    uint8_t unused_24[8];
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct my_bypass_event) == 32, "bypass_event size");
+_Static_assert(offsetof(struct my_bypass_event, kind) == 0, "bypass_event.kind");
+_Static_assert(offsetof(struct my_bypass_event, status) == 4, "bypass_event.status");
+_Static_assert(offsetof(struct my_bypass_event, node) == 8, "bypass_event.node");
+_Static_assert(offsetof(struct my_bypass_event, port) == 10, "bypass_event.port");
+_Static_assert(offsetof(struct my_bypass_event, length) == 12, "bypass_event.length");
+_Static_assert(offsetof(struct my_bypass_event, offset) == 16, "bypass_event.offset");
+_Static_assert(offsetof(struct my_bypass_event, number) == 20, "bypass_event.number");
+
+/* Header of a packet of the bypass library, behind the route. Source: assumed. */
+struct my_bypass_header {
+    uint16_t kind; /* packet_type */
+    uint16_t target; /* Node id of the target. */
+    uint16_t source; /* Node id of the source. */
+    uint8_t target_port; /* Port at the target; of an answer, the port whose messages it is about. */
+    uint8_t source_port; /* Port at the source. */
+    uint16_t epoch; /* Another one begins when a port is opened, or its messages to a node were given up. */
+    uint16_t sequence; /* Number of the message from this port to that node, from 0; of an answer, of the one that is expected next. */
+    uint32_t length; /* Bytes behind the header. */
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct my_bypass_header) == 16, "bypass_header size");
+_Static_assert(offsetof(struct my_bypass_header, kind) == 0, "bypass_header.kind");
+_Static_assert(offsetof(struct my_bypass_header, target) == 2, "bypass_header.target");
+_Static_assert(offsetof(struct my_bypass_header, source) == 4, "bypass_header.source");
+_Static_assert(offsetof(struct my_bypass_header, target_port) == 6, "bypass_header.target_port");
+_Static_assert(offsetof(struct my_bypass_header, source_port) == 7, "bypass_header.source_port");
+_Static_assert(offsetof(struct my_bypass_header, epoch) == 8, "bypass_header.epoch");
+_Static_assert(offsetof(struct my_bypass_header, sequence) == 10, "bypass_header.sequence");
+_Static_assert(offsetof(struct my_bypass_header, length) == 12, "bypass_header.length");
 
 /* Commands, busy flags and status codes. Source: what there is: vorakosit2001 s3; layout assumed. */
 struct my_command_area {

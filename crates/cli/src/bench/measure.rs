@@ -54,6 +54,11 @@ pub enum Program {
         /// Round trips.
         trips: u32,
     },
+    /// The same with messages of the bypass library.
+    Bypass {
+        /// Round trips.
+        trips: u32,
+    },
     /// The same with datagrams of UDP.
     Udp {
         /// Round trips.
@@ -106,6 +111,7 @@ impl Program {
                 [vec![file("studies/unexpected.c")], numbers.into()].concat()
             }
             Program::DirectedPoint { trips } => vec![file("dp_pingpong.c"), trips.to_string()],
+            Program::Bypass { trips } => vec![file("bypass_pingpong.c"), trips.to_string()],
             Program::Udp { trips } => vec![file("studies/udp_pingpong.c"), trips.to_string()],
             Program::Rdma { workload, bytes, times } => {
                 vec![format!("builtin:rdma-{workload}"), bytes.to_string(), times.to_string()]

@@ -171,7 +171,7 @@ const BUGS: [(&str, Bug, Shows, &str); 24] = [
         "the interrupt is not acknowledged",
         Module(
             "interrupt.c",
-            "\tcard_set(myri, MY_BOARD_SPECIAL + MY_REGISTER_ISR, MY_ISR_HOST);\n",
+            "\tcard_set(&myri->card, MY_BOARD_SPECIAL + MY_REGISTER_ISR, MY_ISR_HOST);\n",
             "",
         ),
         Quiet,
@@ -179,7 +179,7 @@ const BUGS: [(&str, Bug, Shows, &str); 24] = [
     ),
     (
         "the DMA is not waited for",
-        Module("interrupt.c", "MYRI_AREA(waiting)) != number)", "MYRI_AREA(waiting)) + 1)"),
+        Module("interrupt.c", "CARD_AREA(waiting)) != number)", "CARD_AREA(waiting)) + 1)"),
         Random(""),
         "judge of Directed Point",
     ),
@@ -280,13 +280,14 @@ fn checked() -> PathBuf {
 fn with(bug: Bug, shows: Shows) -> tempfile::TempDir {
     let folder = faulty(if let Program(number) = bug { number } else { 0 });
     let (here, at) = (root(), folder.path());
-    fs::create_dir_all(at.join("linux/dp/compat")).unwrap();
-    for file in walk(&here.join("linux/dp")) {
-        let name = file.strip_prefix(&here).unwrap();
-        fs::copy(&file, at.join(name)).unwrap();
+    for file in ["linux/dp", "linux/card"].iter().flat_map(|folder| walk(&here.join(folder))) {
+        let to = at.join(file.strip_prefix(&here).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(&file, to).unwrap();
     }
     fs::create_dir_all(at.join("firmware/lanai")).unwrap();
-    for name in ["linux/init", "linux/kernel", "firmware/lanai/include", "Cargo.toml"] {
+    let links = ["bypass", "init", "kernel"].map(|name| format!("linux/{name}"));
+    for name in links.iter().map(String::as_str).chain(["firmware/lanai/include", "Cargo.toml"]) {
         symlink(here.join(name), at.join(name)).unwrap();
     }
     let usual = || here.join("build/linux/current");
@@ -299,7 +300,8 @@ fn with(bug: Bug, shows: Shows) -> tempfile::TempDir {
     // As new as can be, so that nothing is to be prepared.
     fs::copy(from.join("init"), kernel.join("init")).unwrap();
     if let Module(file, line, other) = bug {
-        let file = at.join("linux/dp").join(file);
+        let folders = ["linux/dp", "linux/card"].map(|folder| at.join(folder).join(file));
+        let file = folders.into_iter().find(|file| file.exists()).unwrap();
         let text = fs::read_to_string(&file).unwrap();
         assert_eq!(text.matches(line).count(), 1, "{line} is once in {}", file.display());
         fs::write(&file, text.replace(line, other)).unwrap();

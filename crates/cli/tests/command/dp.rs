@@ -80,6 +80,16 @@ fn the_cards_memory_is_mapped() {
     assert_eq!(ended(command().args(words)).went_well().stdout, "content\n");
 }
 
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn a_port_without_a_cable_loses_what_it_gets() {
+    let words = ["run", "-q", "-n", "2", "-m", "amata", "--json", "-", "tests/dp/nowhere.c"];
+    let run = ended(command().args(words));
+    let report: serde_json::Value = serde_json::from_str(&run.went_well().stdout).unwrap();
+    // Each of both has header, data and both CRCs.
+    assert_eq!(report["switches"][0]["counters"]["bytes_lost"], 2 * (16 + 100 + 5), "{report:#}");
+}
+
 /// Files, devices, the line of the interrupt, the region, and the module itself.
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
@@ -211,7 +221,9 @@ fn the_table_has_four_columns_and_each_key_is_documented() {
     documented(&columns[0]);
     documented(&columns[0]["cells"][0]);
     let [ethernet, udp, dp, gm] = [0, 1, 2, 3].map(simulated);
-    assert!(gm.is_empty() && ethernet.len() == 11);
+    assert_eq!((ethernet.len(), gm.len()), (11, 11));
+    // So is a library that bypasses the kernel below Directed Point.
+    assert!(gm.iter().zip(&dp).all(|(gm, dp)| gm < dp), "{gm:?} {dp:?}");
     // Directed Point is below UDP at every size.
     assert!(dp.iter().zip(&udp).all(|(dp, udp)| dp < udp), "{dp:?} {udp:?}");
     let ratio = &columns[2]["cells"][0]["ratio_one_way"];

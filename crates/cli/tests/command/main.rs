@@ -12,6 +12,7 @@ mod alpu;
 mod amata;
 mod boot;
 mod bringup;
+mod bypass;
 mod children;
 mod collectives;
 // Words that this backend cannot say stay unused.

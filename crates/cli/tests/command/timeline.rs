@@ -475,7 +475,6 @@ fn an_interrupted_run_leaves_its_trace_whole() {
     // Not to wait for the writer.
     let mut reader = open.read(true).custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
     let mut run = command();
-    // It would take hours.
     run.args(["run", "-n", "2", "--trace"])
         .arg(&pipe)
         .args("builtin:pingpong 8 1000000000".split(' '));

@@ -364,7 +364,8 @@ const OF_MACHINES: &[FaultKind] = &[
         what: "The kernel gives the firmware an event ring with so few slots.",
         expected:
             "The firmware refuses one that could run over (of less than 1024 slots, or fewer \
-                   than its pendings, with firmware.overflow=host 16 more), or that is no power of two, and stops the node at its boot. \
+                   than its pendings, with firmware.overflow=host 16 more), or that is no power \
+                   of two, and stops the node at its boot. \
                    1024, 2048 and 4096 do, if pendings fit: nothing but time.",
         counter: "",
         endings: &["mailbox command 2 cannot be obeyed: the event ring"],

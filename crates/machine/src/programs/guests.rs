@@ -240,9 +240,12 @@ impl Software for GuestRank {
         host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
         let (slot, executable) = (self.slot.clone(), self.executable.clone());
         let (rank, kept) = (self.rank, self.kept.clone());
+        let memory = guest.memory().clone();
         let guest = Observed { guest, observer: self.observer.clone() };
         host.spawn("guest", move |cpu| {
             line.set_waker(cpu.waker());
+            let waker = cpu.waker();
+            memory.set_watcher(move || waker.notice());
             let mut life = Life::new(&cpu, guest, slot, &line, &state.ready);
             life.serve(&executable.surroundings);
             let ending = life.run();
@@ -329,6 +332,9 @@ impl Driven for Guest {
     }
     fn serves(&self) -> bool {
         Guest::serves(self)
+    }
+    fn watch(&self, word: Option<u64>) -> bool {
+        self.memory().watch(word)
     }
     fn is_ready(&self) -> bool {
         Guest::is_ready(self)

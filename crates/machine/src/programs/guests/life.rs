@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::Slot;
 use des::{Duration, Time};
-use guest::{Act, Ending, Location};
+use guest::{Act, Ending, Location, Watch};
 use host::Cpu;
 use rank::Surroundings;
 use std::cell::Cell;
@@ -25,6 +25,9 @@ pub(super) trait Driven {
     fn run(&mut self, now: u64) -> Act;
     fn answer(&mut self, now: u64, bytes: &[u8]) -> Act;
     fn interrupt(&mut self, now: u64) -> Act;
+    /// Awaits a store of its card into that word, or none any more. True if one was awaited, and has not
+    /// come.
+    fn watch(&self, word: Option<u64>) -> bool;
     /// True if its kernel has been told of the line, and has not ended its handler.
     fn serves(&self) -> bool;
     /// True if all is ready for its program.
@@ -75,7 +78,11 @@ impl<'a, G: Driven> Life<'a, G> {
         let ending = loop {
             self.ready.set(self.guest.is_ready());
             act = match act {
-                Act::Sleep(until) => match self.sleep(until) {
+                Act::Sleep(until) => match self.sleep(until, None) {
+                    Ok(act) => act,
+                    Err(ending) => break ending,
+                },
+                Act::Watch(until, watch) => match self.sleep(until, Some(watch)) {
                     Ok(act) => act,
                     Err(ending) => break ending,
                 },
@@ -109,20 +116,26 @@ impl<'a, G: Driven> Life<'a, G> {
         ns
     }
 
-    /// Sleeps until that time of its clock, or until its card interrupts.
-    fn sleep(&mut self, until: u64) -> Result<Act, Ending> {
+    /// Sleeps until that time of its clock, or until its card interrupts; if it looks at memory, until its
+    /// first look behind a store of its card there.
+    fn sleep(&mut self, until: u64, watch: Option<Watch>) -> Result<Act, Ending> {
         if until >= self.look {
             self.guest.pass_on().map_err(Ending::Lost)?;
             self.look = until.saturating_add(LOOK_NS);
         }
+        let since = self.cpu.now().0.div_ceil(NS);
+        let mut until = until;
+        self.guest.watch(watch.map(|watch| watch.word));
         loop {
             if self.line.take(self.guest.serves()) {
+                self.guest.watch(None);
                 let now = self.tick();
                 return Ok(self.guest.interrupt(now));
             }
             let now = self.cpu.now();
             let at = until.checked_mul(NS).map_or(Time::NEVER, Time);
             if at <= now {
+                self.guest.watch(None);
                 let now = self.tick();
                 return Ok(self.guest.run(now));
             }
@@ -132,6 +145,11 @@ impl<'a, G: Driven> Life<'a, G> {
                 None => Time::NEVER,
             };
             self.cpu.wait_until(AT_ONCE, at.min(round));
+            if let Some(Watch { period, .. }) = watch.filter(|_| !self.guest.watch(None)) {
+                let looks = self.cpu.now().0.div_ceil(NS).saturating_sub(since).div_ceil(period);
+                until = until.min(since.saturating_add(looks.saturating_mul(period)));
+            }
+            self.guest.watch(watch.map(|watch| watch.word));
         }
     }
 

@@ -73,6 +73,9 @@ impl<G: Driven> Driven for Observed<G> {
         let act = self.guest.interrupt(now);
         self.tell(now, Reason::Interrupted, act)
     }
+    fn watch(&self, word: Option<u64>) -> bool {
+        self.guest.watch(word)
+    }
     fn serves(&self) -> bool {
         self.guest.serves()
     }

@@ -4,8 +4,8 @@ use super::life::{Driven, Life};
 use super::line::{Line, Pin};
 use super::Slot;
 use des::{Duration, EventQueue, Time};
-use guest::{Act, Ending, Location, Space};
-use host::{Costs, Event, Host, Ports};
+use guest::{Act, Ending, Location, Space, Watch};
+use host::{Costs, Event, Host, Ports, Waker};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -39,6 +39,7 @@ struct Scripted {
     handler: usize,
     serves: usize,
     told: Rc<RefCell<Told>>,
+    watched: Rc<Cell<bool>>,
 }
 
 impl Scripted {
@@ -63,6 +64,9 @@ impl Driven for Scripted {
         self.serves = self.handler + 1;
         self.next(now, "interrupt")
     }
+    fn watch(&self, word: Option<u64>) -> bool {
+        self.watched.replace(word.is_some())
+    }
     fn serves(&self) -> bool {
         self.serves > 0
     }
@@ -84,6 +88,8 @@ enum Due {
     Answer(u32),
     Interrupt,
     Level(bool),
+    /// The card stores something in the guest's memory.
+    Stored,
 }
 
 /// A card that answers each load 400.3 ns later with the address's low bytes, and keeps stores.
@@ -122,13 +128,18 @@ fn live_with(
 ) -> (Told, Stores, Ending) {
     let mut host = Host::new(&COSTS);
     let (told, ending) = (Rc::<RefCell<_>>::default(), Rc::<RefCell<Option<Ending>>>::default());
-    let guest = Scripted { acts: acts.into_iter(), handler, serves: 0, told: told.clone() };
+    let watched = Rc::<Cell<bool>>::default();
+    let acts = acts.into_iter();
+    let guest = Scripted { acts, handler, serves: 0, told: told.clone(), watched: watched.clone() };
+    let waker = Rc::<RefCell<Option<Waker>>>::default();
+    let own = waker.clone();
     let line = Rc::new(Line::of(pin.clone()));
     let raised = line.clone();
     host.set_interrupt_handler(Rc::new(move |_| raised.rise()));
     let end = ending.clone();
     host.spawn("guest", move |cpu| {
         line.set_waker(cpu.waker());
+        *own.borrow_mut() = Some(cpu.waker());
         let ready = Cell::new(false);
         let ended = Life::new(&cpu, guest, Slot::new(CONFIG), &line, &ready).run();
         *end.borrow_mut() = Some(ended);
@@ -142,6 +153,11 @@ fn live_with(
             Due::Answer(word) => host.mmio_reply(now, word, &mut board),
             Due::Interrupt => host.interrupt(now, &mut board),
             Due::Level(level) => pin.as_ref().expect("a pin").drive(level),
+            Due::Stored if watched.take() => waker.borrow().as_ref().expect("it began").notice(),
+            Due::Stored => {}
+        }
+        if host.has_noticed() {
+            host.attend(now, &mut board);
         }
     }
     let (told, ending) = (told.take(), ending.take().expect("it ends"));
@@ -196,6 +212,42 @@ fn it_sleeps_until_its_time_or_an_interrupt() {
         [(0, "boot"), (100, "run"), (501, "interrupt"), (501, "run"), (902, "[0, 1, 2, 3]")];
     assert_eq!(words(&told)[..5], expected);
     assert_eq!(words(&told)[5..], [(902, "interrupt")]);
+}
+
+/// A guest that looks at memory goes on at its first look behind a store, or when its time has come; an
+/// interrupt waits for no look.
+#[test]
+fn it_looks_at_memory_in_its_period() {
+    let watch = |until| Act::Watch(until, Watch { word: 0, period: 70 });
+    let acts = vec![
+        watch(10_000),
+        watch(10_000),
+        watch(900),
+        Act::Sleep(2000),
+        watch(10_000),
+        watch(2100),
+        end(),
+    ];
+    // The second falls on a look; the third has no watcher.
+    let dues = [
+        (100_001, Due::Stored),
+        (350_000, Due::Stored),
+        (1_000_000, Due::Stored),
+        (2_030_000, Due::Interrupt),
+        (2_031_000, Due::Stored),
+        (2_041_000, Due::Stored),
+    ];
+    let (told, _, _) = live_with(acts, 0, &dues, None);
+    let expected = [
+        (0, "boot"),
+        (140, "run"),
+        (350, "run"),
+        (900, "run"),
+        (2000, "run"),
+        (2030, "interrupt"),
+        (2100, "run"),
+    ];
+    assert_eq!(words(&told), expected);
 }
 
 /// Stores go where the guest has put the region, a word at most at a time; the processor goes on.
