@@ -45,7 +45,10 @@ impl Channels {
             let why = std::io::Error::last_os_error();
             return Err(match node {
                 0.. => format!("rank {rank} is on node {node}: Pico-MPI has rank {node} there"),
-                _ => format!("rank {rank}: there is no Directed Point for Pico-MPI: {why}"),
+                _ => format!(
+                    "rank {rank}: there is no Directed Point for Pico-MPI: {why} \
+                     (card.module = dp loads it)"
+                ),
             });
         }
         let peers: Vec<u32> = (0..ranks).filter(|other| *other != rank).collect();

@@ -54,7 +54,7 @@ static void send(uint32_t at, uint32_t length)
 
 void wire_answer(const struct answer *answer)
 {
-    /* The ways of two nodes are each in order; a node without a route was never heard. */
+    /* A node to which there is no route back gets none. */
     if (asked - answered >= ANSWERS || mem_byte(route_of(answer->node)) == 0)
         return;
     answers[asked & (ANSWERS - 1)] = *answer;

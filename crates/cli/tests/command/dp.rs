@@ -139,7 +139,7 @@ fn channels_are_told_apart_and_what_is_lost_is_counted() {
 /// Node 0 sends all the time; what comes to node 1 without the module stands before the card, and a packet
 /// that is coming in when the module goes is lost. Gives the numbers of packets that came each time, and the
 /// kernel's memory in KB before and after.
-fn rmmod_under_traffic(threads: &str, times: u32) -> (Vec<u64>, [u64; 2]) {
+fn rmmod_under_traffic(times: u32) -> (Vec<u64>, [u64; 2]) {
     let text = "used() {
             awk '/^(Slab|VmallocUsed|Percpu):/ { sum += $2 } END { print sum }' /proc/meminfo
         }
@@ -168,7 +168,7 @@ fn rmmod_under_traffic(threads: &str, times: u32) -> (Vec<u64>, [u64; 2]) {
         "-c",
         &text,
     ];
-    let (_, told) = hash_and_output(threads, &words);
+    let (_, told) = hash_and_output("1", &words);
     let numbers: Vec<u64> = told.lines().map(|line| line.parse().unwrap()).collect();
     let [before, came @ .., after] = &numbers[..] else { panic!("{told}") };
     (came.to_vec(), [*before, *after])
@@ -184,7 +184,7 @@ fn is_whole((came, [before, after]): (Vec<u64>, [u64; 2]), times: u32) {
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn the_module_goes_and_comes_under_traffic() {
-    is_whole(rmmod_under_traffic("1", 2), 2);
+    is_whole(rmmod_under_traffic(2), 2);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn the_module_goes_and_comes_under_traffic() {
 fn the_module_goes_and_comes_a_hundred_times() {
     // A command may take ten minutes.
     for _ in 0..5 {
-        is_whole(rmmod_under_traffic("2", 20), 20);
+        is_whole(rmmod_under_traffic(20), 20);
     }
 }
 
