@@ -42,7 +42,7 @@ const FAULTS: [&[&str]; 7] = [
     &["link.drop=0.05"],
     &["link.biterror=1e-5"],
     &["interrupt.late=0.2:40us"],
-    &["link.drop=0.02@0", "link.biterror=2e-5@1", "interrupt.late=0.1:100us@2"],
+    &["link.drop=0.02@0", "link.biterror=2e-5@1", "interrupt.late=0.1:100us@1"],
     &["host.slow=3@1"],
     &["switch.stuck=0.05:100us"],
 ];
