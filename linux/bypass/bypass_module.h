@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* The driver of the bypass library: it loads the control program, gives ports to processes, and is in no
- * message's way. module.c is its life, ports.c the device; ../card is the card as any driver of it needs
- * it. / */
+/*
+ * The driver of the bypass library: it loads the control program, gives ports to processes, and is in no
+ * message's way. module.c is its life, ports.c the device; ../card is the card as any driver of it needs it.
+ */
 #ifndef BYPASS_MODULE_H
 #define BYPASS_MODULE_H
 

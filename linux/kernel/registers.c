@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Registers of a device in a process (io_remap_pfn_range of a driver's mmap).  A guest's processes run on
- * the workstation's processor, which knows no such page: it is left out, and each access faults. The
- * kernel then does what the instruction would have done, through the bus as a driver's own accesses. That
- * is the bench's doing, so it costs nothing but the bus's time.  Instructions that are not known
- * (instruction.c) are a bus error. / */
+/*
+ * Registers of a device in a process (io_remap_pfn_range of a driver's mmap).
+ *
+ * A guest's processes run on the workstation's processor, which knows no such page: it is left out, and each
+ * access faults. The kernel then does what the instruction would have done, through the bus as a driver's
+ * own accesses. That is the bench's doing, so it costs nothing but the bus's time. Instructions that are not
+ * known (instruction.c) are a bus error.
+ */
 #include <linux/instruction.h>
 #include <linux/io.h>
 #include <linux/kernel.h>

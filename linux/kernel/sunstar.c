@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* What a guest's kernel has of Sunstar: costs of its primitives, and random numbers that come from the
- * run's seed.  Under the bench's clock the kernel executes in no time. So each primitive says that it has
- * happened (`charge`), with a cost in ns from the machine file (`sunstar.syscall=100` on the kernel's
- * command line). Where time may pass, what has come together is waited for (`pay`): before a process goes
- * on, before the processor sleeps, before each access to a device, and when the clock is read.  The time-
- * stamp counter that processes see counts nanoseconds since the boot; reading it takes as long as reading
- * the clock. / */
+/*
+ * What a guest's kernel has of Sunstar: costs of its primitives, and random numbers that come from the run's
+ * seed.
+ *
+ * Under the bench's clock the kernel executes in no time. So each primitive says that it has happened
+ * (`charge`), with a cost in ns from the machine file (`sunstar.syscall=100` on the kernel's command line).
+ * Where time may pass, what has come together is waited for (`pay`): before a process goes on, before the
+ * processor sleeps, before each access to a device, and when the clock is read.
+ *
+ * The time-stamp counter that processes see counts nanoseconds since the boot; reading it takes as long as
+ * reading the clock.
+ */
+#include <linux/delay.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -80,11 +88,13 @@ bool sunstar_user(void *bytes, unsigned long at, unsigned long count, bool store
 	return there;
 }
 
-/* A process that reads a word of memory and the counter in turn, until the word changes or the counter has
+/*
+ * A process that reads a word of memory and the counter in turn, until the word changes or the counter has
  * come so far, may say so by a prefix that the processor ignores: REP RDTSC, with the word's address in
  * RDI, what it was last in ESI, and the end in RCX. Its readings until the next store of a device are then
  * left out, as they would all find the same; what it reads next it reads at the time at which it would
- * have. / */
+ * have.
+ */
 static unsigned long watched(struct uml_pt_regs *regs, unsigned long now)
 {
 	unsigned long end = regs->gp[HOST_CX];

@@ -193,8 +193,8 @@ pub fn interface(language: Language, source: &Path) -> Interface {
     }
 }
 
-/// Compiles `source` into `folder` for a Linux guest: with dp.h, bypass.h and
-/// their libraries, and with the guests' MPI library,
+/// Compiles `source` into `folder` for a Linux guest: with dp.h, bypass.h and their libraries, and with the
+/// guests' MPI library,
 /// which stands in a folder of that name, if it calls MPI after all, by a header of its own.
 pub fn compile_for_guests(
     root: &Root,

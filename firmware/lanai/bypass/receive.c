@@ -40,7 +40,7 @@ void receive_start(void)
 /* All messages of a port to a node that come before `sequence` have been taken. */
 static void taken(struct port *port, uint32_t node, uint32_t epoch, uint32_t sequence)
 {
-    for (uint32_t number = port->told; number != port->sent; number++) {
+    for (uint32_t number = port->told; number != port->taken; number++) {
         struct message *message = message_of(port, number);
 
         if (message->over || message->target != node || message->epoch != epoch)
@@ -55,7 +55,7 @@ static void taken(struct port *port, uint32_t node, uint32_t epoch, uint32_t seq
 
 static void nobody(struct port *port, uint32_t node, uint32_t epoch)
 {
-    for (uint32_t number = port->told; number != port->sent; number++) {
+    for (uint32_t number = port->told; number != port->taken; number++) {
         struct message *message = message_of(port, number);
 
         if (!message->over && message->target == node && message->epoch == epoch)

@@ -13,7 +13,7 @@ extern uint32_t __zeroed_start[], __zeroed_end[];
 
 void start_c(void);
 
-static int timer_runs, timer_wanted;
+static int timer_runs;
 static uint32_t turn; /* Open port that was served last. */
 
 static void start(void)
@@ -53,35 +53,38 @@ static void give_up(struct port *port)
     port->tries = 0;
 }
 
-/* Sends a port's messages again if one of them is on its way since the look before. */
-static void look_at_times(struct port *port)
+/* Sends a port's messages again if one of them is on its way since the look before. Whether any is. */
+static int look_at_times(struct port *port)
 {
-    int old = 0;
+    int old = 0, any = 0;
 
     for (uint32_t each = port->told; each != port->sent; each++) {
         struct message *message = message_of(port, each);
 
         if (message->over)
             continue;
-        timer_wanted = 1;
+        any = 1;
         if (message->age > 0)
             old = 1;
         message->age = 1;
     }
     if (!old)
-        return;
+        return any;
     port->tries++;
     if (port->tries > TRIES && !message_of(port, port->told)->over)
         give_up(port);
     port_resend(port);
+    return 1;
 }
 
 static void look_at_all_times(void)
 {
     reg_set(MY_REGISTER_ISR, MY_ISR_TIME0);
-    timer_runs = timer_wanted = 0;
+    timer_runs = 0;
     for (uint32_t each = 0; each < open_count; each++)
-        look_at_times(open_ports[each]);
+        timer_runs |= look_at_times(open_ports[each]);
+    if (timer_runs)
+        reg_set(MY_REGISTER_IT0, PERIOD);
 }
 
 /* Tells a process of its oldest message, if that is over. */
@@ -168,13 +171,8 @@ static void take_events(uint32_t isr)
     if (isr & MY_ISR_SEND)
         wire_sent();
     wire_step();
-    if (isr & MY_ISR_TIME0) {
+    if (isr & MY_ISR_TIME0)
         look_at_all_times();
-        if (timer_wanted) {
-            timer_runs = 1;
-            reg_set(MY_REGISTER_IT0, PERIOD);
-        }
-    }
 }
 
 static void step(void)

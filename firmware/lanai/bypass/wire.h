@@ -20,8 +20,7 @@ void wire_step(void);
 /* The interface has sent what it was told to send. */
 void wire_sent(void);
 
-/* Queues an answer. If there are too many it is left out: the message comes again, and so does its answer.
- * */
+/* Queues an answer. If there are too many it is left out: message and answer come again. */
 void wire_answer(const struct answer *answer);
 
 /* A buffer for the next message, where its bytes belong; 0 if both are in use. */

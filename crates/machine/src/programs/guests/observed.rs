@@ -33,7 +33,7 @@ pub struct Turn<'a> {
     pub serves: bool,
 }
 
-/// GuestObserver of a guest.
+/// Observer of a guest.
 pub trait GuestObserver {
     /// The guest has gone on.
     fn turn(&self, turn: &Turn<'_>);
