@@ -12,7 +12,7 @@ use host::SharedMemory;
 use machine::programs::guests::KeptByRank;
 use pci::TargetWrite;
 use spec::directed_point::{
-    sum, Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage,
+    sum, Announced, Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,6 +75,8 @@ pub(super) struct Evidence {
     coming: Assembly,
     /// Address and bytes of the packet that the DMA brings.
     moving: Option<(u64, u32)>,
+    /// Bytes of the packet in the receive buffer.
+    received: u32,
     /// The host was signalled, and has not taken the packet.
     signalled: bool,
     /// Bytes before the card.
@@ -86,7 +88,7 @@ pub(super) struct Evidence {
 impl Evidence {
     pub fn new(nid: u32, launch: Time, file: Arc<File>, memory: SharedMemory) -> Evidence {
         let (seen, leaving, coming) = Default::default();
-        let (signalled, held, progress) = (false, 0, Time::ZERO);
+        let (received, signalled, held, progress) = (0, false, 0, Time::ZERO);
         let moving = None;
         Evidence {
             nid,
@@ -97,6 +99,7 @@ impl Evidence {
             leaving,
             coming,
             moving,
+            received,
             signalled,
             held,
             progress,
@@ -159,8 +162,14 @@ impl Evidence {
     pub fn passes(&mut self, at: Time, point: Point, sram: &[u8]) {
         match point {
             Point::Asked | Point::Discarded => {}
-            Point::Received { .. } => self.progress = at,
-            Point::Signalled => (self.signalled, self.progress) = (true, at),
+            Point::Received { bytes, .. } => (self.received, self.progress) = (bytes, at),
+            Point::Signalled { announced } => {
+                (self.signalled, self.progress) = (true, at);
+                let announced = Announced { at: at.0, announced, received: self.received };
+                if announced.is_wrong() {
+                    self.seen.record.announced_wrong.get_or_insert(announced);
+                }
+            }
             Point::Released => (self.signalled, self.progress) = (false, at),
             Point::Held(bytes) => {
                 if std::mem::replace(&mut self.held, bytes) == 0 {

@@ -278,7 +278,7 @@ impl Trail {
                     self.drops(message);
                 }
             }
-            Point::Signalled => {
+            Point::Signalled { .. } => {
                 self.mark_held(at, Waypoint::InterruptWritten, None);
                 if let Some(message) = self.held.get() {
                     self.point(at, Track::Firmware, message, "signals the host");

@@ -1,6 +1,9 @@
 //! `sunstar bench dp`: Table 1 of vorakosit2001. Ping-pongs between Linux guests over Directed Point, over
 //! UDP on the same card, and over UDP on Fast Ethernet, beside what is published. GM cannot be had: beside
-//! its published column stands a library of ours that bypasses the kernel, too.
+//! its published column stands a library of ours that bypasses the kernel, too. Where packets have ids, the
+//! table tells where each microsecond of them went.
+
+mod steps;
 
 use super::measure::{self, Broken, Job, Measured, Program};
 use super::published::Published;
@@ -14,6 +17,7 @@ use machine::parameters::Parameters;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use steps::Steps;
 
 /// The paper whose table it is.
 const PAPER: &str = "vorakosit2001";
@@ -65,6 +69,7 @@ struct Table<'a> {
     machine: &'a str,
     overrides: &'a [String],
     columns: Vec<Column>,
+    steps: Vec<Steps>,
 }
 
 /// The runs, each with the column that it measures.
@@ -136,6 +141,17 @@ impl Plan {
         };
         COLUMNS.map(column).into()
     }
+
+    /// Where the time of a column's packets went, if its run tells of them.
+    fn steps(&self, runs: &[Measured], columns: &[Column]) -> Vec<Steps> {
+        let runs = self.0.iter().zip(runs);
+        let of_column = |((name, _), run): (&(&'static str, Job), &Measured)| {
+            let column = columns.iter().find(|column| column.name == *name)?;
+            let lengths: Vec<u64> = column.cells.iter().map(|cell| cell.bytes).collect();
+            Steps::of((name, column.title), run, &lengths)
+        };
+        runs.filter_map(of_column).collect()
+    }
 }
 
 /// Runs it, prints the table, and gives the exit status.
@@ -156,11 +172,13 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
         Ok(runs) => runs,
         Err(broken) => return Ok(broken.tell()),
     };
+    let columns = plan.columns(&published, &plan.named(&runs));
     let table = Table {
         sunstar: env!("CARGO_PKG_VERSION"),
         machine: machine.name(),
         overrides: &options.overrides,
-        columns: plan.columns(&published, &plan.named(&runs)),
+        steps: plan.steps(&runs, &columns),
+        columns,
     };
     options.measure.tell(&table, |terminal| text(&table, terminal))?;
     Ok(0)
@@ -228,7 +246,7 @@ fn write_text(out: &mut String, table: &Table, terminal: &Terminal) -> fmt::Resu
             )?,
         }
     }
-    Ok(())
+    table.steps.iter().try_for_each(|steps| steps.write(out, terminal))
 }
 
 fn rows(

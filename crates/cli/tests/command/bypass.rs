@@ -81,7 +81,6 @@ fn random_messages_come_once_and_in_order() {
 }
 
 #[test]
-#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 #[ignore = "long: make soak"]
 fn many_random_messages_come_once_and_in_order() {
     let number = |name: &str, usual: u32| {

@@ -70,8 +70,12 @@ fn patch_as_told(tour: &str) {
     }
     std::fs::create_dir_all(folder.path().join("build/firmware/lanai")).unwrap();
     std::os::unix::fs::symlink(root().join("build/lib"), folder.path().join("build/lib")).unwrap();
-    let manifest = root().join("Cargo.toml");
-    let link = format!("cargo run --quiet --manifest-path {} -p lanai-link --", manifest.display());
+    // With the repository's settings: cargo would compile it anew without them.
+    let [manifest, settings] =
+        ["Cargo.toml", ".cargo/config.toml"].map(|file| root().join(file).display().to_string());
+    let link = format!(
+        "cargo run --quiet --config {settings} --manifest-path {manifest} -p lanai-link --"
+    );
     let made = Command::new("make")
         .args(["--silent", "-C"])
         .arg(&sources)

@@ -226,6 +226,22 @@ fn the_table_has_four_columns_and_each_key_is_documented() {
     assert!(gm.iter().zip(&dp).all(|(gm, dp)| gm < dp), "{gm:?} {dp:?}");
     // Directed Point is below UDP at every size.
     assert!(dp.iter().zip(&udp).all(|(dp, udp)| dp < udp), "{dp:?} {udp:?}");
+    // Each of its microseconds is of a step.
+    let steps = json["steps"].as_array().unwrap();
+    documented(&steps[0]);
+    assert_eq!(steps[0]["name"], "dp");
+    let packets = steps[0]["packets"].as_array().unwrap();
+    assert_eq!(packets.len(), dp.len());
+    for (packet, one_way) in packets.iter().zip(&dp) {
+        let steps = packet["steps"].as_array().unwrap();
+        documented(packet);
+        documented(&steps[0]);
+        let sum: f64 = steps.iter().map(|step| step["us"].as_f64().unwrap()).sum();
+        let total = packet["total_us"].as_f64().unwrap();
+        assert!((sum - total).abs() < 1e-6, "{packet}");
+        // A packet of one direction, and half of a round trip.
+        assert!((total - one_way).abs() < 0.03 * one_way, "{total} {one_way}");
+    }
     let ratio = &columns[2]["cells"][0]["ratio_one_way"];
     assert!((ratio.as_f64().unwrap() * 26.25 - dp[0]).abs() < 1e-9, "{ratio}");
 }

@@ -9,17 +9,20 @@ use des::Time;
 pub enum Point {
     /// The control program has requested the sending of a packet, to its end.
     Asked,
-    /// A packet is in the receive buffer, from its first byte's address on, or is not good.
+    /// A packet is in the receive buffer, or is not good.
     Received {
-        /// The address.
-        from: u32,
+        /// Its bytes there.
+        bytes: u32,
         /// Its CRCs are right, and it has found room.
         good: bool,
     },
     /// A packet was lost to its end, because the processor was reset.
     Discarded,
     /// The control program has signalled the host.
-    Signalled,
+    Signalled {
+        /// Length in the first block of DMA chain 1 at that time.
+        announced: u32,
+    },
     /// DMA chain 1 was started.
     Started,
     /// A DMA block is complete.

@@ -148,8 +148,8 @@ impl Chip {
                 self.counters.packets_received += 1;
                 self.counters.wrong_crc8 += u64::from(bits & isr::LINK0 != 0);
                 self.counters.wrong_crc32 += u64::from(bits & isr::LINK1 != 0);
-                let (from, good) = (self.receive.begin, bits == isr::RECV);
-                self.points.pass(now, Point::Received { from, good });
+                let bytes = self.receive.next.wrapping_sub(self.receive.begin);
+                self.points.pass(now, Point::Received { bytes, good: bits == isr::RECV });
                 self.raise(now, bits);
             }
         }

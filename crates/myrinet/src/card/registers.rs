@@ -2,8 +2,8 @@
 
 use super::chip::Chip;
 use super::points::Point;
-use abi::myrinet::isr;
 use abi::myrinet::register::{self, Eimr, Myrinet, Pulse};
+use abi::myrinet::{dma_block, isr};
 use des::Time;
 
 impl Chip {
@@ -73,7 +73,9 @@ impl Chip {
     fn write_status(&mut self, now: Time, value: u32, by_processor: bool) {
         let set = if by_processor { value & isr::HOST } else { 0 };
         if set != 0 {
-            self.points.pass(now, Point::Signalled);
+            let length = self.dma.heads[1].wrapping_add(dma_block::LENGTH as u32);
+            let announced = self.word(length).unwrap_or_default();
+            self.points.pass(now, Point::Signalled { announced });
         }
         if by_processor && self.isr & value & isr::WAKE != 0 {
             self.points.pass(now, Point::Released);

@@ -1,7 +1,8 @@
 //! The judge.
 
 use super::{
-    Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage, PACKET_MAX, PATIENCE,
+    Announced, Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage, PACKET_MAX,
+    PATIENCE,
 };
 use std::collections::BTreeMap;
 
@@ -30,6 +31,13 @@ pub fn judge(nodes: &[Record], excuses: Excuses) -> Result<Tally, String> {
         if record.strange > 0 {
             let what = "of a kind that nobody wants are in its memory";
             return Err(format!("node {nid}: {} packets {what}", record.strange));
+        }
+        if let Some(Announced { at, announced, received }) = record.announced_wrong {
+            return Err(format!(
+                "node {nid}: the card interrupted{} for a packet of {received} bytes, and its DMA \
+                 block had {announced}",
+                instant(at)
+            ));
         }
         tally.silent += u64::from(!record.is_told());
         for stage in Stage::ALL {
@@ -170,14 +178,17 @@ fn wrong(
     used: &[bool],
 ) -> String {
     let what = told(stage, &found.packet);
-    let at = found.at.map(|at| format!(" at {}.{:06} us", at / 1_000_000, at % 1_000_000));
-    let at = at.unwrap_or_default();
+    let at = found.at.map(instant).unwrap_or_default();
     let mut same = from.iter().zip(used).filter(|(sighting, _)| is_same(&sighting.packet, found));
     match (same.clone().any(|(_, used)| !used), same.next()) {
         (true, _) => format!("{what}{at}, behind a later one"),
         (false, Some(_)) => format!("{what}{at}, which it was already"),
         (false, None) => format!("{what}{at}, and none like it was {before}"),
     }
+}
+
+fn instant(at: u64) -> String {
+    format!(" at {}.{:06} us", at / 1_000_000, at % 1_000_000)
 }
 
 impl Lost {

@@ -126,6 +126,24 @@ pub struct Sighting {
     pub process: u32,
 }
 
+/// A packet for which the card has interrupted its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Picoseconds of simulated time.
+    pub at: u64,
+    /// Bytes that the card tells the host, in its DMA block.
+    pub announced: u32,
+    /// Bytes in its receive buffer.
+    pub received: u32,
+}
+
+impl Announced {
+    /// True if the size is not there yet, or is another: it is written before the interrupt (vorakosit2001 s3).
+    pub fn is_wrong(&self) -> bool {
+        self.announced != self.received
+    }
+}
+
 /// Counters of a node's module since it was loaded (docs/directed-point.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -158,6 +176,8 @@ pub struct Record {
     pub kept: u64,
     /// Packets of a kind that no host wants, which were brought into memory all the same.
     pub strange: u64,
+    /// The first interrupt for a packet of which the card did not tell the size.
+    pub announced_wrong: Option<Announced>,
     /// Resets of the card: a packet in it is lost each time.
     pub resets: u64,
     /// Time since which a packet stands in the card, or before it.

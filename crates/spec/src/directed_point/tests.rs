@@ -128,12 +128,15 @@ fn each_fault_is_found_at_each_stage() {
 
 #[test]
 fn counts_that_do_not_fit_are_found() {
-    let faults: [fn(&mut Record); 7] = [
+    let faults: [fn(&mut Record); 8] = [
         |node| {
             node.standing = Some(counts(node).at);
             counts(node).at += PATIENCE + 1;
         },
         |node| node.strange = 1,
+        |node| {
+            node.announced_wrong = Some(Announced { at: 7, announced: 0, received: 24 });
+        },
         |node| node.kept -= 1,
         |node| counts(node).no_memory -= 1,
         |node| counts(node).received += 1,
