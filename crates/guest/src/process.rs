@@ -92,6 +92,12 @@ pub struct Kept {
 /// The bench's folder, as the guest sees it.
 const FOLDER: &str = "/run/sunstar";
 
+/// A variable for programs that have not set it. Their loader looks for libraries in folders for this computer's
+/// kind of processor, and each folder that is not there is a system call: so that runs are equal on all
+/// computers, it is to know no newer kind than x86-64-v2.
+const COMMON_PROCESSOR: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512CD,-AVX512F");
+
 /// Prefix of the names of guests' folders; the number of the process that made the folder follows.
 const PREFIX: &str = "sunstar-guest-";
 
@@ -303,8 +309,11 @@ impl Task {
         put(self.arguments.len().to_string().as_ref());
         self.arguments.iter().for_each(|argument| put(argument));
         let log = self.setup.log.map(|name| (name.into(), format!("{FOLDER}/log").into()));
-        put((self.variables.len() + log.iter().len()).to_string().as_ref());
-        for (name, value) in self.variables.iter().chain(&log) {
+        let (tunables, common) = COMMON_PROCESSOR;
+        let tuned = self.variables.iter().any(|(name, _)| name == tunables);
+        let common = (!tuned).then(|| (tunables.into(), common.into()));
+        put((self.variables.len() + log.iter().len() + common.iter().len()).to_string().as_ref());
+        for (name, value) in self.variables.iter().chain(&log).chain(&common) {
             let mut both = name.clone();
             both.push("=");
             both.push(value);

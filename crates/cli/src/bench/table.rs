@@ -84,11 +84,19 @@ fn published(out: &mut String, list: &[Comparison], terminal: &Terminal) -> fmt:
         let line =
             format!("  {paper:31}{:>12}{:>11}{:>7}  role", "published", "simulated", "ratio");
         writeln!(out, "{}", terminal.dim(line))?;
-        for result in results {
-            comparison(out, result)?;
+        for alike in results.chunk_by(|one, next| reason(one) == reason(next)) {
+            alike.iter().try_for_each(|result| comparison(out, result))?;
+            if let Some(because) = reason(&alike[0]) {
+                writeln!(out, "{}", wrapped(because, 6, 78))?;
+            }
         }
     }
     writeln!(out)
+}
+
+/// The reason of a miss, which is told once of neighbours that share it.
+fn reason(result: &Comparison) -> Option<&str> {
+    result.missed_because.as_deref().filter(|_| result.missed())
 }
 
 fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
@@ -103,9 +111,7 @@ fn comparison(out: &mut String, result: &Comparison) -> fmt::Result {
     // A long one is kept apart from the published one all the same.
     let simulated = if simulated.len() > 10 { format!(" {simulated}") } else { simulated };
     let line = format!("  {quantity:31}{published:>12}{simulated:>11}{ratio}  {role:10} {miss}");
-    writeln!(out, "{}", line.trim_end())?;
-    let because = result.missed_because.as_deref().filter(|_| result.missed());
-    because.map_or(Ok(()), |because| writeln!(out, "{}", wrapped(because, 6, 78)))
+    writeln!(out, "{}", line.trim_end())
 }
 
 /// Published numbers that are parameters of the machine: there is nothing to compare.
@@ -289,6 +295,7 @@ mod tests {
         let results = [
             result("one", ten, Some(1.05), "predicted"),
             result("one", ten, Some(0.3), "predicted"),
+            result("one", ten, Some(0.4), "predicted"),
             result("two", ten, Some(1.0), "calibrated"),
             result("two", Number::Range([2.0, 3.0]), None, "reported"),
         ];
@@ -305,10 +312,11 @@ mod tests {
             "latency of an empty MPI message 10 us 3.00 us 0.30 predicted miss",
             "latency of an empty MPI message 2 to 3 us - - reported",
             "A reason of some length. A reason of some length. A reason of some",
-            "Within 10 % 1 of 1 calibrated, 1 of 2 predicted, 0 of 0 reported",
+            "Within 10 % 1 of 1 calibrated, 1 of 3 predicted, 0 of 0 reported",
         ] {
             assert!(lines.iter().any(|found| found == line), "no {line} in\n{text}");
         }
+        assert_eq!(text.matches("      A reason").count(), 1, "it is told once of both: {text}");
         assert!(text.contains("Not measured    1;"), "{text}");
         assert!(!text.contains("inputs"), "{text}");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();

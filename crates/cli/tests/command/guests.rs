@@ -34,6 +34,19 @@ fn a_program_alone_ends_as_it_ends() {
 }
 
 /// A guest reads the card's own configuration space over the bus; the machine's own workloads are unchanged.
+/// What a program's loader looks for, and so its system calls, must not depend on this computer's processor.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn loaders_know_the_same_processor_on_all_computers() {
+    let searched = "/lib64/ld-linux-x86-64.so.2 --help | grep searched";
+    let loader = sunstar(["guest", "sh", "-c", searched]);
+    let kinds = loader.stdout.lines().map(|line| line.split_whitespace().next().unwrap());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["x86-64-v2", "x86_64", "tls", "x86_64"], "{loader:?}");
+    let own = ["guest", "sh", "-c", "echo $GLIBC_TUNABLES"];
+    let told = ended(command().env("GLIBC_TUNABLES", "glibc.malloc.perturb=1").args(own));
+    assert_eq!(told.went_well().stdout, "glibc.malloc.perturb=1\n");
+}
+
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn a_guest_finds_the_myrinet_card() {
