@@ -153,6 +153,9 @@ pub struct DpOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub measure: MeasureOptions,
+    /// Draw the table, and where each microsecond went, into FILE, a page for a browser
+    #[arg(long, value_name = "FILE.html")]
+    pub page: Option<PathBuf>,
 }
 
 /// Options of `sunstar bench rdma`.

@@ -3,6 +3,7 @@
 //! its published column stands a library of ours that bypasses the kernel, too. Where packets have ids, the
 //! table tells where each microsecond of them went.
 
+mod page;
 mod steps;
 
 use super::measure::{self, Broken, Job, Measured, Program};
@@ -10,7 +11,9 @@ use super::published::Published;
 use super::validate::tell;
 use crate::args::{DpOptions, LadderOptions, MachineOptions, MeasureOptions};
 use crate::machines;
+use crate::outputs;
 use crate::root::Root;
+use crate::run;
 use crate::terminal::Terminal;
 use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
@@ -166,6 +169,11 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
         )));
     }
     options.measure.check(&machine)?;
+    if let Some(page) = &options.page {
+        let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
+        outputs::check(&[("--page", page)], &inputs)?;
+        crate::report::check_page(page)?;
+    }
     let published = Published::of_paper(root, PAPER)?;
     let plan = Plan::new(root, &chosen)?;
     let runs = match plan.measure(root, &options.measure) {
@@ -181,6 +189,7 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
         columns,
     };
     options.measure.tell(&table, |terminal| text(&table, terminal))?;
+    options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&table)))?;
     Ok(0)
 }
 

@@ -10,18 +10,20 @@ const SHOWN: [u64; 5] = [8, 64, 256, 512, 1024];
 
 /// Packets of one length: the one with the median time.
 #[derive(Debug, Serialize)]
-struct Packet {
-    bytes: u64,
+pub struct Packet {
+    pub bytes: u64,
     /// From the call that sends to the return of the one that reads, in microseconds.
-    total_us: f64,
+    pub total_us: f64,
     /// Steps in order; they add up to it.
-    steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
 #[derive(Debug, Serialize)]
-struct Step {
-    name: String,
-    us: f64,
+pub struct Step {
+    pub name: String,
+    /// Part of the machine at work, as breakdowns have it.
+    pub place: String,
+    pub us: f64,
 }
 
 /// Packets of a column's run, by length.
@@ -29,8 +31,8 @@ struct Step {
 pub struct Steps {
     name: &'static str,
     #[serde(skip)]
-    title: &'static str,
-    packets: Vec<Packet>,
+    pub title: &'static str,
+    pub packets: Vec<Packet>,
 }
 
 /// A class of messages in the report of a run (docs/reference/run-json.md).
@@ -46,6 +48,7 @@ struct Class {
 #[derive(Deserialize)]
 struct Segment {
     name: String,
+    place: String,
     ns: f64,
 }
 
@@ -63,7 +66,11 @@ impl Steps {
                 class.kind == "send" && (class.bytes_least, class.bytes_most) == (*bytes, *bytes)
             };
             let class = classes.iter().find(is_it)?;
-            let step = |segment: &Segment| Step { name: segment.name.clone(), us: us(segment.ns) };
+            let step = |segment: &Segment| Step {
+                name: segment.name.clone(),
+                place: segment.place.clone(),
+                us: us(segment.ns),
+            };
             let steps = class.segments.iter().map(step).collect();
             Some(Packet { bytes: *bytes, total_us: us(class.total_ns), steps })
         };
