@@ -248,7 +248,7 @@ impl<'a> Bench<'a> {
             (options.threads, nodes),
         );
         let in_guests = matches!(options.program, Program::Guests(_));
-        let way = options.parameters.model().message_path(in_guests);
+        let way = options.parameters.model().message_path(in_guests, &options.parameters);
         let tallies = Arc::new(tallies.with_way(way).with_tables(options.tables.clone()));
         Ok(Bench { options, common, nodes, faults, tallies, ledger, rules, templates, ahead, maps })
     }

@@ -26,7 +26,7 @@ pub struct Model {
     /// The steps of its messages; none if it reports neither messages nor calls.
     pub messages: Option<&'static MessagePath>,
     /// The same of Linux guests, if theirs are others.
-    pub guest_messages: Option<&'static MessagePath>,
+    pub guest_messages: Option<GuestMessages>,
     /// Queues of its nodes whose depth it reports, in the order of their numbers (`Gauge::Own`).
     pub queues: &'static [&'static str],
     /// True if packets cross a network of routers and links, which can fail.
@@ -94,10 +94,24 @@ impl Model {
         }
     }
 
-    /// The steps of the messages of a program, which runs in Linux guests or not.
-    pub fn message_path(&self, in_guests: bool) -> Option<&'static MessagePath> {
-        self.guest_messages.filter(|_| in_guests).or(self.messages)
+    /// The steps of the messages of a program, which runs in Linux guests or not, on this machine.
+    pub fn message_path(
+        &self,
+        in_guests: bool,
+        parameters: &Parameters,
+    ) -> Option<&'static MessagePath> {
+        let of_guests = self.guest_messages.as_ref().filter(|_| in_guests);
+        of_guests.map(|guests| guests.paths[(guests.driver)(parameters)]).or(self.messages)
     }
+}
+
+/// The steps of the messages of Linux guests.
+#[derive(Debug)]
+pub struct GuestMessages {
+    /// Those of each driver that guests may load.
+    pub paths: &'static [&'static MessagePath],
+    /// Index of the one that the guests of a machine load.
+    pub driver: fn(&Parameters) -> usize,
 }
 
 /// The program on the processors of network interfaces.
@@ -172,8 +186,9 @@ impl Models {
     /// The cause of a step of a message on machines of a model; `None` if there is no such step.
     pub fn cause_of(&self, model: &str, step: &str) -> Option<&'static Cause> {
         let model = self.model(model)?;
-        let paths = [model.messages, model.guest_messages];
-        paths.iter().flatten().find_map(|path| path.cause_of(step))
+        let of_guests = model.guest_messages.iter().flat_map(|guests| guests.paths);
+        let mut paths = model.messages.iter().chain(of_guests);
+        paths.find_map(|path| path.cause_of(step))
     }
 
     /// The row of the parameter that chooses one.

@@ -161,7 +161,7 @@ impl Evidence {
     /// The card passes a point; that is its memory.
     pub fn passes(&mut self, at: Time, point: Point, sram: &[u8]) {
         match point {
-            Point::Asked | Point::Discarded => {}
+            Point::Asked | Point::Fetches | Point::Discarded => {}
             Point::Received { bytes, .. } => (self.received, self.progress) = (bytes, at),
             Point::Signalled { announced } => {
                 (self.signalled, self.progress) = (true, at);

@@ -28,7 +28,7 @@ use std::rc::Rc;
 const PATIENCE: u32 = 8;
 
 /// Picoseconds of a nanosecond, by which a guest's clock counts.
-const NS: u64 = 1000;
+pub(super) const NS: u64 = 1000;
 
 /// Words of the card at which the module looks, and those that it stores.
 const COMMAND: u32 = REGION_COMMAND_BASE + command_area::COMMAND as u32;
@@ -349,17 +349,17 @@ impl GuestObserver for GuestCalls {
 }
 
 /// Offset in the card's region.
-fn offset(place: Location) -> Option<u32> {
+pub(super) fn offset(place: Location) -> Option<u32> {
     (place.space == Space::Region(0)).then(|| u32::try_from(place.offset).ok()).flatten()
 }
 
 /// A word of the card, which is big endian.
-fn word(bytes: &[u8]) -> Option<u32> {
+pub(super) fn word(bytes: &[u8]) -> Option<u32> {
     bytes.try_into().ok().map(u32::from_be_bytes)
 }
 
 /// True of a wait for `ps` picoseconds, to which less than a nanosecond may have been left over before.
-fn is_about(ns: u64, ps: u64) -> bool {
+pub(super) fn is_about(ns: u64, ps: u64) -> bool {
     let waited = ns.saturating_mul(NS);
     waited < ps.saturating_add(NS) && ps < waited.saturating_add(NS)
 }

@@ -20,6 +20,7 @@
 //! | `trail`, `message_path` | what is known of the program's packets, and the steps of their way |
 //! | `wiretap` | packets for a capture file |
 //! | `guest_calls` | system calls and interrupt service of a guest, as they show at its card |
+//! | `bypass` | messages of the bypass library, as they show there |
 //! | `evidence`, `judgement` | packets as the judge of Directed Point sees them, and its verdict |
 //! | `module` | the module of Directed Point in Linux guests |
 //! | `driver` | what the host does to the card |
@@ -29,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+use bypass::Bypass;
 use des::{Duration, Ending, Links, Time};
 use driver::Driver;
 use evidence::{Evidence, File};
@@ -40,7 +42,7 @@ use machine::firmware::recorder::{Code, Recorder};
 use machine::instruments::capture::{Capture, Streams};
 use machine::instruments::journal::Journal;
 use machine::instruments::timeline::Picture;
-use machine::models::Model;
+use machine::models::{GuestMessages, Model};
 use machine::node::{Node, Process, Software};
 use machine::parameters::Parameters;
 use machine::programs::guests::{self, Guests, KeptByRank, Slot};
@@ -60,6 +62,7 @@ use trail::Trail;
 use wiretap::Wiretap;
 use workloads::RankSlot;
 
+mod bypass;
 mod driver;
 mod evidence;
 mod fabric;
@@ -80,7 +83,7 @@ mod wiretap;
 mod workloads;
 
 pub(crate) use image::FIRMWARE;
-pub(crate) use message_path::{GUEST_PATH, MESSAGE_PATH, QUEUES};
+pub(crate) use message_path::{BYPASS_PATH, GUEST_PATH, MESSAGE_PATH, QUEUES};
 pub(crate) use settings::ROWS;
 pub(crate) use workloads::WORKLOADS;
 
@@ -88,7 +91,10 @@ pub(crate) use workloads::WORKLOADS;
 pub static MODEL: Model = Model {
     firmware: Some(&FIRMWARE),
     messages: Some(&MESSAGE_PATH),
-    guest_messages: Some(&GUEST_PATH),
+    guest_messages: Some(GuestMessages {
+        paths: &[&GUEST_PATH, &BYPASS_PATH],
+        driver: |parameters| usize::from(settings::module(parameters).is_bypass()),
+    }),
     queues: QUEUES,
     link_type: Some(150),
     cables: true,
@@ -173,13 +179,18 @@ impl Machine<'_> {
                 let slot = Slot::new(CONFIG.into());
                 let mut guest =
                     guests::GuestRank::new(self.bench, guests, nid, slot).with_pin(line);
-                // Another driver's accesses to the card mean other things.
-                if !self.settings.module.is_bypass() {
-                    let costs = guests::costs(&self.bench.options.parameters);
+                // With each driver accesses to the card mean other things.
+                let costs = guests::costs(&self.bench.options.parameters);
+                guest = if self.settings.module.is_bypass() {
+                    let memory = host.memory().clone();
+                    let bypass = Rc::new(Bypass::new(trail, launch, costs, memory));
+                    nic.set_bypass(bypass.clone());
+                    guest.observed_by(bypass)
+                } else {
                     let calls = Rc::new(GuestCalls::new(trail, launch, costs));
                     nic.set_guest_calls(calls.clone());
-                    guest = guest.observed_by(calls);
-                }
+                    guest.observed_by(calls)
+                };
                 let judged = self.file.is_some();
                 let setup = self.settings.module.setup(guests, fabric, (nid, judged));
                 Box::new(guest.prepared(setup, &self.kept))

@@ -12,6 +12,10 @@ pub(crate) static MESSAGE_PATH: MessagePath =
 pub(crate) static GUEST_PATH: MessagePath =
     MessagePath { legs: 1, commands: false, steps: &GUEST_STEPS };
 
+/// The same of processes in Linux guests that write to the card themselves (bypass library).
+pub(crate) static BYPASS_PATH: MessagePath =
+    MessagePath { legs: 1, commands: false, steps: &BYPASS_STEPS };
+
 /// Queues of a node, by their number.
 pub(crate) static QUEUES: &[&str] =
     &["slack buffer: bytes before the card", "stores and loads that wait for the bus"];
@@ -86,6 +90,12 @@ const PROGRAM_COMPLETES: PathStep = step(
     firmware("the control program sees that the DMA is over when it polls", "receive_step"),
 );
 
+const PROCESS_LATE: PathStep = step(
+    Waypoint::ProcessLooked,
+    ("waiting for the process", Layer::Host, Part::Library),
+    cause("a late receiver: the process was elsewhere, and asked for a packet later", &[]),
+);
+
 const STEPS: [PathStep; 19] = [
     step(
         Waypoint::KernelEntered,
@@ -139,11 +149,7 @@ const STEPS: [PathStep; 19] = [
             &["host.poll_period", "myrinet.pci_clock"],
         ),
     ),
-    step(
-        Waypoint::ProcessLooked,
-        ("waiting for the process", Layer::Host, Part::Library),
-        cause("a late receiver: the process was elsewhere, and asked for a packet later", &[]),
-    ),
+    PROCESS_LATE,
     step(
         Waypoint::EventReturned,
         ("return to the process", Layer::Host, Part::Library),
@@ -233,6 +239,101 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
 ];
 
+/// Of a message of the bypass library. Functions are those of its control program.
+const BYPASS_STEPS: [PathStep; 15] = [
+    step(
+        Waypoint::CommandWritten,
+        ("library, send", Layer::Host, Part::Library),
+        cause(
+            "the process writes the message into its ring in the card by two stores",
+            &["host.mmio_write"],
+        ),
+    ),
+    COMMAND_OVER_PCI,
+    step(
+        Waypoint::FetchCommanded,
+        ("control program, ring", Layer::Firmware, Part::Nic),
+        firmware(
+            "the control program sees the message in its ring when it polls, behind those before \
+             it and with a free buffer, and starts the DMA",
+            "send_next",
+        ),
+    ),
+    step(
+        Waypoint::Fetched,
+        ("message by DMA to the card", Layer::Dma, Part::Nic),
+        cause(
+            "the card's DMA reads the message over the bus from memory",
+            &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_memory"],
+        ),
+    ),
+    step(
+        Waypoint::HeaderCommanded,
+        ("control program, header", Layer::Firmware, Part::Nic),
+        firmware(
+            "the control program sees the end of the DMA when it polls, waits for the packet \
+             before, puts the route in front and gives all to the send interface",
+            "wire_step",
+        ),
+    ),
+    step(
+        Waypoint::Resent,
+        ("lost, until it was sent again", Layer::Network, Part::Network),
+        cause(
+            "the cable has lost it; what is not answered is sent again when the control program \
+             looks at the time",
+            &[],
+        ),
+    ),
+    SEND_INTERFACE,
+    WIRE,
+    step(
+        Waypoint::Repeated,
+        ("not taken, until it came again", Layer::Network, Part::Refused),
+        cause(
+            "it came damaged, before its turn or without a place; what is not answered is sent \
+             again when the control program looks at the time",
+            &[],
+        ),
+    ),
+    RECEIVE_INTERFACE,
+    step(
+        Waypoint::ReceiveCommanded,
+        ("control program, delivery", Layer::Firmware, Part::Nic),
+        firmware(
+            "the control program sees the packet when it polls, waits until the one before is in \
+             memory, takes a place and starts the DMA",
+            "receive_step",
+        ),
+    ),
+    step(
+        Waypoint::Deposited,
+        ("message by DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the card's DMA brings the message over the bus to its place",
+            &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_arbitration"],
+        ),
+    ),
+    step(
+        Waypoint::EventPosted,
+        ("event by DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the event of 32 bytes follows in a burst of its own",
+            &["myrinet.pci_clock", "myrinet.pci_arbitration"],
+        ),
+    ),
+    PROCESS_LATE,
+    step(
+        Waypoint::EventReturned,
+        ("process sees the event", Layer::Host, Part::Library),
+        cause(
+            "the process looks at the event's number, and reads the clock from one look to the \
+             next",
+            &["rank.clock_read"],
+        ),
+    ),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,6 +350,7 @@ mod tests {
         let (_, section) = page.split_once("\n## Packets of Myrinet\n").unwrap();
         let section = section.split("\n## ").next().unwrap();
         let (own, guests) = section.split_once("\n### Of Linux guests\n").unwrap();
+        let (guests, bypass) = guests.split_once("\n### Of the bypass library\n").unwrap();
         let rows = |text| -> Vec<&str> {
             let lines =
                 str::lines(text).filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
@@ -260,7 +362,10 @@ mod tests {
         let shared = names(&MESSAGE_PATH);
         let guest_only = names(&GUEST_PATH).into_iter().filter(|name| !shared.contains(name));
         assert_eq!(rows(guests), guest_only.collect::<Vec<_>>());
-        for path in [&MESSAGE_PATH, &GUEST_PATH] {
+        let together = ["send interface", "cables and switches"];
+        let alone = names(&BYPASS_PATH).into_iter().filter(|name| !together.contains(name));
+        assert_eq!(rows(bypass), alone.collect::<Vec<_>>());
+        for path in [&MESSAGE_PATH, &GUEST_PATH, &BYPASS_PATH] {
             assert!(path.steps.iter().map(|step| step.ends).is_sorted());
         }
     }
@@ -268,7 +373,7 @@ mod tests {
     #[test]
     fn causes_name_parameters_of_the_machine() {
         let texts = ["redstorm", "amata"].map(|name| text(&format!("machines/{name}.toml")));
-        let steps = MESSAGE_PATH.steps.iter().chain(GUEST_PATH.steps);
+        let steps = MESSAGE_PATH.steps.iter().chain(GUEST_PATH.steps).chain(BYPASS_PATH.steps);
         for key in steps.flat_map(|step| step.cause.parameters) {
             assert!(texts.iter().any(|text| text.contains(&format!("[{key}]"))), "no {key}");
         }

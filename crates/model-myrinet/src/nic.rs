@@ -1,5 +1,6 @@
 //! A node's card, as the bench sees it: what its host, its cable and its bus do to it, in the order of time.
 
+use super::bypass::Bypass;
 use super::evidence::Evidence;
 use super::fabric::Socket;
 use super::guest_calls::GuestCalls;
@@ -10,12 +11,12 @@ use super::observed::{Observed, Teller};
 use super::pins::{is_command, is_reset, runs, Ending, Pins};
 use super::trail::Trail;
 use super::wiretap::Wiretap;
-use ::myrinet::{Card, CardParams, Point, Signal, Slot, Stopped, Wires};
+use ::myrinet::{Card, CardParams, Point, Signal, Stopped};
 use abi::myrinet::SPACE_SIZE;
 use bus::BusError;
 use des::{Clock, Duration, Time};
 use host::SharedMemory;
-use machine::faults::{Cable, Fate};
+use machine::faults::Cable;
 use machine::firmware::profile::Profile;
 use machine::node::{Nic, Ports};
 use machine::programs::guests::Pin;
@@ -24,8 +25,10 @@ use pcibus::{digest, Behind, PciBus};
 use std::rc::Rc;
 use std::sync::Arc;
 
+mod cable;
 mod counters;
 
+use cable::{carried, Sent};
 pub(super) use counters::{LOST_BYTES, RX_BYTES, TX_BYTES};
 
 /// Message on a cable.
@@ -83,6 +86,8 @@ pub(super) struct Station {
     tap: Option<Box<Wiretap>>,
     /// Calls of the guest, if the host is one.
     calls: Option<Rc<GuestCalls>>,
+    /// Messages of the bypass library, if the guest's processes have it.
+    bypass: Option<Rc<Bypass>>,
 }
 
 /// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
@@ -101,25 +106,6 @@ pub(super) enum Event {
     Edge(u32),
     /// The cable is cut.
     Cut,
-}
-
-struct Sent<'a>(&'a mut Vec<(Time, Signal)>);
-
-impl Wires for Sent<'_> {
-    fn put(&mut self, _: usize, at: Time, signal: Signal) {
-        self.0.push((at, signal));
-    }
-}
-
-/// Lets the cable have its faults. False if the slot is lost.
-fn carried(cable: &mut Option<Box<Cable>>, at: Time, slot: &mut Slot) -> bool {
-    let Some(cable) = cable else { return true };
-    match cable.carries(at, slot.len.into(), slot.ends) {
-        Fate::Whole => {}
-        Fate::Wrong(bit) => slot.bytes[bit as usize / 8] ^= 1 << (bit % 8),
-        Fate::Lost => return false,
-    }
-    true
 }
 
 impl Station {
@@ -153,6 +139,7 @@ impl Station {
             evidence: None,
             tap: None,
             calls: None,
+            bypass: None,
         }
     }
 
@@ -169,6 +156,11 @@ impl Station {
     /// The host is a guest with these calls.
     pub fn set_guest_calls(&mut self, calls: Rc<GuestCalls>) {
         self.calls = Some(calls);
+    }
+
+    /// The host is a guest whose processes send messages by themselves.
+    pub fn set_bypass(&mut self, bypass: Rc<Bypass>) {
+        self.bypass = Some(bypass);
     }
 
     /// Gives the cable faults.
@@ -249,7 +241,10 @@ impl Station {
         let Joints { socket, cable, cut, .. } = self.joints;
         self.card.take_points(&mut self.points);
         for (at, point) in self.points.drain(..) {
-            self.trail.passes(at, point);
+            match &self.bypass {
+                None => self.trail.passes(at, point),
+                Some(bypass) => bypass.passes(at, point, &self.card),
+            }
             if let Some(evidence) = &mut self.evidence {
                 evidence.passes(at, point, self.card.sram());
             }
@@ -306,6 +301,9 @@ impl Station {
         }
         self.pins.edge(now);
         let cycle = self.bus.cycle(&mut self.pins);
+        if let Some(bypass) = &self.bypass {
+            bypass.cycle(now);
+        }
         let next = self.bus.next();
         if let Some(word) = self.bus.answer() {
             ports.answer(next, word);
@@ -356,8 +354,12 @@ impl Station {
         if is_command(write) {
             self.trail.command_arrives(now);
         }
+        if let Some(bypass) = &self.bypass {
+            bypass.written(now, write);
+        }
         if is_reset(write) {
             self.trail.resets(now);
+            self.bypass.iter().for_each(|bypass| bypass.resets());
         }
         runs(write.enables).try_for_each(|run| {
             self.card.host_write(now, write.offset + run.start as u32, &bytes[run])
@@ -399,7 +401,10 @@ impl Nic for Station {
         }
         self.advance(now, ports);
         if let Signal::Slot(slot) = &message.signal {
-            self.trail.slot_comes(now, slot);
+            match &self.bypass {
+                None => self.trail.slot_comes(now, slot),
+                Some(bypass) => bypass.slot_comes(now, slot),
+            }
             if let Some(tap) = &mut self.tap {
                 tap.comes(now, slot);
             }
@@ -467,6 +472,9 @@ impl Nic for Station {
         }
         if let Some(calls) = &self.calls {
             calls.finish();
+        }
+        if let Some(bypass) = &self.bypass {
+            bypass.finish();
         }
         self.tap.take().into_iter().for_each(|tap| tap.finish());
         if let Some(evidence) = self.evidence.take() {

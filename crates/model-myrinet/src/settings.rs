@@ -90,15 +90,16 @@ impl Settings {
             interrupt: p.duration("myrinet.interrupt"),
             driver: p.duration("myrinet.driver"),
             poll: p.duration("host.poll_period"),
-            module: Module { name: module(p), check: p.number("card.check") },
+            module: module(p),
         })
     }
 }
 
-/// Name of the module that guests load; empty for none.
-fn module(p: &Parameters) -> &'static str {
-    match p.choice("card.module") {
+/// The module that guests load.
+pub(super) fn module(p: &Parameters) -> Module {
+    let name = match p.choice("card.module") {
         "off" => "",
         name => name,
-    }
+    };
+    Module { name, check: p.number("card.check") }
 }

@@ -24,6 +24,8 @@ pub(super) const RECEIVE: Function = (1, "dp_receive");
 /// Those of programs in guests.
 const WRITE: Function = (2, "dp_write");
 const READ: Function = (3, "dp_read");
+const LIBRARY_SEND: Function = (4, "bp_send");
+const LIBRARY_WAIT: Function = (5, "bp_wait");
 
 /// Numbers of the queues of which the depth is told ([`super::message_path::QUEUES`]).
 const SLACK: u8 = 0;
@@ -192,6 +194,84 @@ impl Trail {
         self.journal.end(message);
     }
 
+    // ---- a guest's process -------------------------------------------------------------------------------
+
+    /// A process has begun to write a message into its ring at `begun`, and now stores the last of it. None
+    /// if it is for no node.
+    pub fn process_sends(
+        &self,
+        [begun, now]: [Time; 2],
+        (to, bytes): (u32, u64),
+    ) -> Option<MessageId> {
+        let message = (to < self.nodes).then(|| self.name())?;
+        self.calls.enters(begun, LIBRARY_SEND);
+        self.calls.sends(begun, message, (to, bytes));
+        self.journal.with(message, |flight| flight.kind = MessageKind::Send);
+        self.point(now, Track::Core(0), message, "stores into the ring");
+        Some(message)
+    }
+
+    /// All of it has left the processor.
+    pub fn process_has_sent(&self, now: Time, message: MessageId) {
+        self.calls.handed_over(now, message);
+        self.journal.account(0, |clerk| clerk.handed_over(now, message, Part::Library));
+        self.calls.returns(now);
+    }
+
+    /// A call has waited for an event from its beginning to its return.
+    pub fn process_waits(&self, [begun, now]: [Time; 2], found: Found) {
+        self.calls.enters(begun, LIBRARY_WAIT);
+        match found {
+            Found::Message(Some(message)) => self.process_finds(now, message),
+            Found::Message(None) | Found::Nothing => {}
+            Found::Sent => self.calls.awaited_interface(now),
+        }
+        self.calls.returns(now);
+    }
+
+    /// A process has seen the event of a message.
+    pub fn process_finds(&self, now: Time, message: MessageId) {
+        // The bus may have told of the event's end later than its bytes were in memory.
+        self.mark(now, message, Waypoint::EventPosted);
+        self.calls.takes(now, message, Waypoint::EventPosted);
+        self.journal.end(message);
+    }
+
+    /// The way of a message ends with its event, at which nobody was seen to look.
+    pub fn ends_in_memory(&self, message: MessageId) {
+        self.keeps_in_module(message);
+    }
+
+    /// The card has begun to bring a message to its place, from its buffer, where a whole copy of it is:
+    /// when that came, and when the buffer had it.
+    pub fn delivers(&self, at: Time, message: MessageId, [came, had]: [Time; 2]) {
+        self.mark(came, message, Waypoint::Repeated);
+        self.mark(had, message, Waypoint::Announced);
+        self.mark(at, message, Waypoint::ReceiveCommanded);
+        self.point(at, Track::Firmware, message, "delivers");
+        self.receive_stage(at, message, Some("DMA to the host"));
+    }
+
+    /// Its event is behind it, and the buffer is free.
+    pub fn has_delivered(&self, at: Time, message: MessageId) {
+        self.mark(at, message, Waypoint::EventPosted);
+        self.receive_stage(at, message, None);
+    }
+
+    fn receive_stage(&self, at: Time, message: MessageId, stage: Option<&str>) {
+        self.journal.watch(|watch| watch.stage(at, Engine::Receive, message, stage));
+    }
+
+    /// The control program gives a packet to the send interface: a message with its destination node, or
+    /// something that has no id.
+    pub fn asks(&self, at: Time, what: Option<(MessageId, u32)>) {
+        if let Some((message, _)) = what {
+            self.mark(at, message, Waypoint::HeaderCommanded);
+            self.point(at, Track::Firmware, message, "sends");
+        }
+        self.sending.set(what);
+    }
+
     /// Nobody will have a packet.
     pub fn drops(&self, message: MessageId) {
         self.journal.dropped(message);
@@ -284,6 +364,7 @@ impl Trail {
                     self.point(at, Track::Firmware, message, "signals the host");
                 }
             }
+            Point::Fetches => {}
             Point::Started => self.mark_held(at, Waypoint::ReceiveArrived, Some("DMA to the host")),
             Point::Moved => {
                 self.mark_held(at, Waypoint::Deposited, Some("waits for the control program"));
@@ -325,6 +406,17 @@ impl Trail {
             self.drops(message);
         }
     }
+}
+
+/// Finding of a call that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A message, whose id is known or not.
+    Message(Option<MessageId>),
+    /// One of its own is over.
+    Sent,
+    /// Nothing, and its time is over.
+    Nothing,
 }
 
 /// A packet that a guest's module has given to the card.

@@ -21,7 +21,7 @@ pub fn tables(
         (None, Some(_)) => "--calls",
         (None, None) => return Ok(None),
     };
-    let Some(way) = parameters.model().message_path(guests) else {
+    let Some(way) = parameters.model().message_path(guests, parameters) else {
         let model = parameters.model().name;
         return Err(UsageError(format!(
             "{asked}: model {model} tells neither of messages nor of calls"

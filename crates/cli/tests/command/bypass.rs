@@ -2,6 +2,8 @@
 
 use crate::runner::{command, ended};
 
+mod messages;
+
 const MACHINE: [&str; 4] = ["run", "-q", "-m", "amata-bypass"];
 
 /// Sizes and times that the ping-pong printed.

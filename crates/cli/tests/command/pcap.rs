@@ -21,7 +21,7 @@ fn tshark(folder: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
 }
 
 /// The same with this dissector.
-fn dissected(file: &str, folder: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+pub fn dissected(file: &str, folder: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
     let dissector = root().join(file);
     // Nothing of the user's settings.
@@ -35,7 +35,7 @@ fn dissected(file: &str, folder: &Path, filter: &str, fields: &[&str]) -> Vec<Ve
     ended.stdout.lines().map(|line| line.split('\t').map(String::from).collect()).collect()
 }
 
-const SENT: &str = "frame.packet_flags_direction == 2";
+pub const SENT: &str = "frame.packet_flags_direction == 2";
 const RECEIVED: &str = "frame.packet_flags_direction == 1";
 
 /// Sum of a counter over the nodes.

@@ -48,8 +48,14 @@ pub enum Waypoint {
     CommandWritten,
     /// That write reached the NIC's SRAM.
     CommandArrived,
+    /// The DMA engine had the command for the payload, of firmware that fetches it before it sends the header.
+    FetchCommanded,
+    /// The payload was in the NIC's memory.
+    Fetched,
     /// The TX engine took the firmware's command for the header.
     HeaderCommanded,
+    /// The same when it sent the message again, because the network had lost it: the last time.
+    Resent,
     /// The first packet entered the network.
     Injected,
     /// The first packet reached the target's RX engine.

@@ -23,6 +23,8 @@ pub enum Point {
         /// Length in the first block of DMA chain 1 at that time.
         announced: u32,
     },
+    /// DMA chain 0 was started.
+    Fetches,
     /// DMA chain 1 was started.
     Started,
     /// A DMA block is complete.
@@ -61,6 +63,9 @@ impl Chip {
 
     /// Starts DMA chains, a bit each.
     pub fn start_dma(&mut self, now: Time, chains: u32) {
+        if chains & 1 != 0 {
+            self.points.pass(now, Point::Fetches);
+        }
         if chains & 2 != 0 {
             self.points.pass(now, Point::Started);
         }

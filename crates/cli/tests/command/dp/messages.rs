@@ -13,21 +13,26 @@ pub fn told(line: &str) -> (Value, String) {
 
 /// The same with options that write files.
 pub fn told_with(folder: &Path, options: &[&str], line: &str) -> (Value, String) {
+    told_on("amata", folder, options, line)
+}
+
+/// The same on another machine.
+pub fn told_on(machine: &str, folder: &Path, options: &[&str], line: &str) -> (Value, String) {
     let json = folder.join("run.json");
     let words = line.split_whitespace();
     let mut command = command();
-    command.args(["run", "-q", "-m", "amata", "--json"]).arg(&json).args(options).args(words);
+    command.args(["run", "-q", "-m", machine, "--json"]).arg(&json).args(options).args(words);
     let output = ended(&mut command).went_well().stdout.clone();
     (serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap(), output)
 }
 
 const PINGPONG: &str = "-n 2 examples/dp_pingpong.c 2";
 
-fn classes(report: &Value) -> impl Iterator<Item = &Value> {
+pub fn classes(report: &Value) -> impl Iterator<Item = &Value> {
     report["breakdowns"].as_array().unwrap().iter()
 }
 
-fn number(value: &Value) -> u64 {
+pub fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 

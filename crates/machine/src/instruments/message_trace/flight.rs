@@ -170,12 +170,22 @@ impl Flight {
     /// Passes a waypoint. The first mark of a kind counts: a later one belongs to a completion, not to the
     /// way.
     pub fn mark(&mut self, at: Time, waypoint: Waypoint) {
-        if waypoint == Waypoint::Repeated {
-            return self.comes_again(at);
+        match waypoint {
+            Waypoint::Repeated => return self.comes_again(at),
+            Waypoint::Resent => return self.goes_again(at),
+            _ => {}
         }
         let place = &mut self.at[usize::from(self.leg)][waypoint as usize];
         if *place == Time::NEVER {
             *place = at;
+        }
+    }
+
+    /// It is sent again. One that has come into the network is on its way.
+    fn goes_again(&mut self, at: Time) {
+        let leg = &mut self.at[usize::from(self.leg)];
+        if leg[Waypoint::Injected as usize] == Time::NEVER {
+            leg[Waypoint::Resent as usize] = at;
         }
     }
 

@@ -95,6 +95,20 @@ fn a_refused_message_has_a_step_of_waiting() {
     assert_eq!(steps.collect::<Vec<_>>(), expected);
 }
 
+/// It is the last time that counts, and none behind the entrance into the network.
+#[test]
+fn a_message_that_was_lost_has_the_time_at_which_it_was_sent_again() {
+    let mut flight = Flight::default();
+    flight.mark(Time(10), Waypoint::HeaderCommanded);
+    assert_eq!(flight.at(Waypoint::Resent), None);
+    flight.mark(Time(500), Waypoint::Resent);
+    flight.mark(Time(900), Waypoint::Resent);
+    flight.mark(Time(910), Waypoint::Injected);
+    flight.mark(Time(1500), Waypoint::Resent);
+    let at = [Waypoint::HeaderCommanded, Waypoint::Resent, Waypoint::Injected];
+    assert_eq!(at.map(|at| flight.at(at)), [10, 900, 910].map(|at| Some(Time(at))));
+}
+
 #[test]
 fn the_page_has_every_step_in_its_order() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/breakdown.md");
