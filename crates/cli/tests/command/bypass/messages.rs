@@ -104,7 +104,7 @@ fn steps_of_messages_are_those_of_their_parameters() {
     let (before, _) = told(PINGPONG);
     for (setting, step, by) in [
         ("host.mmio_write=60ns", "library, send", 200.0),
-        ("myrinet.route=800ns", "cables and switches", 500.0),
+        ("myrinet.route=600ns", "cables and switches", 500.0),
     ] {
         let (after, _) = told(&format!("--set {setting} {PINGPONG}"));
         add_up(&after);
