@@ -185,7 +185,7 @@ fn stack(packet: &Packet) -> Markup {
             @let width = n(100.0 * step.us / packet.total_us);
             span class={ "p-" (step.place) } style={ "width:" (width) "%" }
                 title={ (step.name) ": " (time(step.us * 1e3)) ", " (part) } {
-                @if step.us / packet.total_us >= 0.06 { (part) }
+                @if step.us / packet.total_us >= 0.1 { (part) }
             }
         }
     }
