@@ -8,8 +8,11 @@ use maud::{html, Markup};
 
 const SIZE: (f64, f64) = (430.0, 300.0);
 
-/// Curves of a column, and the numbers that they show.
-const CURVES: [(&str, fn(&Cell) -> Option<f64>); 2] =
+/// Name of a curve, and the number of a cell that it shows.
+type Shown = (&'static str, fn(&Cell) -> Option<f64>);
+
+/// Curves of a column.
+const CURVES: [Shown; 2] =
     [("simulated", |cell| cell.simulated), ("published", |cell| cell.published)];
 
 /// Kinds of places where time goes, as breakdowns have them, and their names here.
