@@ -4,7 +4,8 @@
  * A process opens a port of its node's card. The port's page in the card is mapped into the process, and
  * so is memory that the card reads and writes by itself. A message of up to BP_MESSAGE bytes goes from
  * this memory to a port of another node, into a place that its process has provided; the order of a pair
- * of ports is kept, and each message comes once. What the network loses is sent again; a message without a place waits for one.
+ * of ports is kept, and each message comes once. What the network loses is sent again; a message without a
+ * place waits for one.
  *
  * Memory changes only while simulated time passes: bp_poll and bp_wait read the clock, and a loop of your own
  * that looks at memory must, too. Errors are -1 or NULL, and errno.

@@ -92,9 +92,9 @@ pub struct Kept {
 /// The bench's folder, as the guest sees it.
 const FOLDER: &str = "/run/sunstar";
 
-/// A variable for programs that have not set it. Their loader looks for libraries in folders for this computer's
-/// kind of processor, and each folder that is not there is a system call: so that runs are equal on all
-/// computers, it is to know no newer kind than x86-64-v2.
+/// A variable for programs that have not set it. Their loader looks for libraries in folders for this
+/// computer's kind of processor, and each folder that is not there is a system call: so that runs are equal
+/// on all computers, it is to know no newer kind than x86-64-v2.
 const COMMON_PROCESSOR: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512CD,-AVX512F");
 

@@ -145,7 +145,7 @@ impl Plan {
         COLUMNS.map(column).into()
     }
 
-    /// Where the time of a column's packets went, if its run tells of them.
+    /// Steps of a column's packets, into which their time went, if its run tells of them.
     fn steps(&self, runs: &[Measured], columns: &[Column]) -> Vec<Steps> {
         let runs = self.0.iter().zip(runs);
         let of_column = |((name, _), run): (&(&'static str, Job), &Measured)| {

@@ -48,7 +48,7 @@ pub enum Waypoint {
     CommandWritten,
     /// That write reached the NIC's SRAM.
     CommandArrived,
-    /// The DMA engine had the command for the payload, of firmware that fetches it before it sends the header.
+    /// The DMA engine had the command for the payload, if firmware fetches that before it sends the header.
     FetchCommanded,
     /// The payload was in the NIC's memory.
     Fetched,

@@ -138,7 +138,8 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// True if the size is not there yet, or is another: it is written before the interrupt (vorakosit2001 s3).
+    /// True if the size is not there yet, or is another: it is written before the interrupt (vorakosit2001
+    /// s3).
     pub fn is_wrong(&self) -> bool {
         self.announced != self.received
     }

@@ -51,7 +51,8 @@ fn times(columns: &[Column]) -> Markup {
         section id="times" {
             h2 { "One way, over the length of a packet" }
             p {
-                "Published times are read as one way (docs/decisions/0095-table-of-directed-point.md). \
+                "Published times are read as one way \
+                 (docs/decisions/0095-table-of-directed-point.md). \
                  All four have one scale. GM cannot be had: beside its column is a library of ours \
                  in its manner (docs/bypass.md)."
             }
@@ -143,8 +144,8 @@ fn steps(all: &[Steps]) -> Markup {
         section id="steps" {
             h2 { "Where each microsecond of a packet went" }
             p {
-                "The packet with the median time, from the call that sends to the return of the one \
-                 that reads. Bars have the length of their time; a step's name and time are shown \
+                "The packet with the median time, from the call that sends to the return of the \
+                 one that reads. Bars have the length of their time; a step's name and time are shown \
                  where the pointer is, and docs/reference/breakdown.md explains them."
             }
             ul class="legend" {

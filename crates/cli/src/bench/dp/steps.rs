@@ -1,4 +1,4 @@
-//! Where the time of a column's packets went, step by step.
+//! Steps of a column's packets, into which their time went.
 
 use crate::bench::measure::Measured;
 use crate::terminal::Terminal;
