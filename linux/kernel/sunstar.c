@@ -13,9 +13,6 @@
  */
 #include <linux/delay.h>
 #include <linux/kernel.h>
-#include <linux/module.h>
-#include <linux/delay.h>
-#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched.h>

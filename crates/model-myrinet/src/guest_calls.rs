@@ -198,7 +198,7 @@ impl GuestCalls {
                 state.delivered.push_back(Delivered { message, bytes, waits, reader });
                 if !self.trail.is_for_reader(message) {
                     state.delivered.pop_back();
-                    self.trail.keeps_in_module(message);
+                    self.trail.ends_in_memory(message);
                 }
             }
             _ => self.trail.drops(message),
@@ -244,7 +244,7 @@ impl GuestCalls {
         } else if is_about(ns, call * NS + copied) {
             first.reader = Some((at, until));
         } else if first.waits == PATIENCE {
-            self.trail.keeps_in_module(first.message);
+            self.trail.ends_in_memory(first.message);
             state.delivered.pop_front();
         }
     }
@@ -268,7 +268,7 @@ impl GuestCalls {
     /// The run is over: nobody will be known to have read.
     pub fn finish(&self) {
         let state = &mut *self.state.borrow_mut();
-        state.delivered.drain(..).for_each(|left| self.trail.keeps_in_module(left.message));
+        state.delivered.drain(..).for_each(|left| self.trail.ends_in_memory(left.message));
     }
 
     fn sleeps(&self, state: &mut State, turn: &Turn<'_>, until: u64) {

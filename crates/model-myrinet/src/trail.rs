@@ -188,8 +188,8 @@ impl Trail {
         self.journal.end(message);
     }
 
-    /// The way of a packet ends in the module, which nobody was seen to leave with it.
-    pub fn keeps_in_module(&self, message: MessageId) {
+    /// The way of a packet ends in memory, with the module or an event: nobody was seen to take it.
+    pub fn ends_in_memory(&self, message: MessageId) {
         self.journal.with(message, |flight| flight.kind = MessageKind::Put);
         self.journal.end(message);
     }
@@ -235,11 +235,6 @@ impl Trail {
         self.mark(now, message, Waypoint::EventPosted);
         self.calls.takes(now, message, Waypoint::EventPosted);
         self.journal.end(message);
-    }
-
-    /// The way of a message ends with its event, at which nobody was seen to look.
-    pub fn ends_in_memory(&self, message: MessageId) {
-        self.keeps_in_module(message);
     }
 
     /// The card has begun to bring a message to its place, from its buffer, where a whole copy of it is:

@@ -29,12 +29,12 @@ const TRIPS: u32 = 20;
 /// Machine with the same hosts and Fast Ethernet.
 const ETHERNET: &str = "ethernet";
 
-/// A column of the table: its name in published/vorakosit2001.toml, and for people.
-const COLUMNS: [(&str, &str); 4] = [
-    ("udp-ethernet", "UDP, Fast Ethernet"),
-    ("udp-myrinet", "UDP, Myrinet"),
-    ("dp", "Directed Point"),
-    ("gm", "GM | bypass library"),
+/// A column of the table: its name in published/vorakosit2001.toml, and for people; and what is simulated.
+const COLUMNS: [(&str, &str, &str); 4] = [
+    ("udp-ethernet", "UDP, Fast Ethernet", "UDP on Fast Ethernet"),
+    ("udp-myrinet", "UDP, Myrinet", "UDP on Myrinet"),
+    ("dp", "Directed Point", "Directed Point"),
+    ("gm", "GM | bypass library", "the bypass library"),
 ];
 
 /// True if a machine has the cards of that paper.
@@ -124,7 +124,7 @@ impl Plan {
     }
 
     fn columns(&self, published: &[Published], measured: &BTreeMap<String, f64>) -> Vec<Column> {
-        let column = |(name, title): (&'static str, &'static str)| {
+        let column = |(name, title, _)| {
             let id = format!("{PAPER}.{name}-");
             let cells = published.iter().filter_map(|result| {
                 let bytes: u64 = result.id.strip_prefix(&id)?.parse().ok()?;
@@ -148,10 +148,11 @@ impl Plan {
     /// Steps of a column's packets, into which their time went, if its run tells of them.
     fn steps(&self, runs: &[Measured], columns: &[Column]) -> Vec<Steps> {
         let runs = self.0.iter().zip(runs);
-        let of_column = |((name, _), run): (&(&'static str, Job), &Measured)| {
-            let column = columns.iter().find(|column| column.name == *name)?;
+        let of_column = |((of, _), run): (&(&'static str, Job), &Measured)| {
+            let (name, _, simulated) = COLUMNS.into_iter().find(|(name, ..)| name == of)?;
+            let column = columns.iter().find(|column| column.name == name)?;
             let lengths: Vec<u64> = column.cells.iter().map(|cell| cell.bytes).collect();
-            Steps::of((name, column.title), run, &lengths)
+            Steps::of((name, simulated), run, &lengths)
         };
         runs.filter_map(of_column).collect()
     }

@@ -43,6 +43,12 @@ pub fn page(title: &str, subtitle: &str, parts: &[(&str, &str, Markup)]) -> Stri
     page.into_string()
 }
 
+/// Part with the command that makes the page again.
+pub fn again_by(command: &str) -> (&'static str, &'static str, Markup) {
+    let section = html! { section id="replay" { h2 { "Again" } p { code { (command) } } } };
+    ("Again", "replay", section)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

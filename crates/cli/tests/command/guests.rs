@@ -33,8 +33,7 @@ fn a_program_alone_ends_as_it_ends() {
     assert_eq!(date.went_well().stdout, "1000000001\n");
 }
 
-/// A guest reads the card's own configuration space over the bus; the machine's own workloads are unchanged.
-/// What a program's loader looks for, and so its system calls, must not depend on this computer's processor.
+/// Programs load libraries by the same system calls, whatever processor this computer has.
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn loaders_know_the_same_processor_on_all_computers() {
@@ -47,6 +46,7 @@ fn loaders_know_the_same_processor_on_all_computers() {
     assert_eq!(told.went_well().stdout, "glibc.malloc.perturb=1\n");
 }
 
+/// A guest reads the card's own configuration space over the bus; the machine's own workloads are unchanged.
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn a_guest_finds_the_myrinet_card() {

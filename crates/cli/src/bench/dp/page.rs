@@ -2,8 +2,10 @@
 
 use super::steps::{Packet, Steps};
 use super::{Cell, Column, Table};
+use crate::bench::measure;
+use crate::report::page::{self, again_by};
 use crate::report::svg::{self, n, Chart, Scale};
-use crate::report::units::{plain, quoted, share, size, time};
+use crate::report::units::{plain, share, size, time};
 use maud::{html, Markup};
 
 const SIZE: (f64, f64) = (430.0, 300.0);
@@ -27,20 +29,14 @@ const PLACES: [(&str, &str); 5] = [
 /// The page's text.
 pub fn page(table: &Table) -> String {
     let title = format!("Sunstar: Directed Point and others on machine {}", table.machine);
-    let settings = table.overrides.iter().map(|set| format!(" --set {}", quoted(set)));
-    let again = format!(
-        "sunstar bench dp --machine {}{}",
-        quoted(table.machine),
-        settings.collect::<String>()
-    );
+    let again = measure::command("dp", table.machine, table.overrides);
     let mut parts = vec![("One way", "times", times(&table.columns))];
     if !table.steps.is_empty() {
         parts.push(("Where the time went", "steps", steps(&table.steps)));
     }
-    let replay = html! { section id="replay" { h2 { "Again" } p { code { (again) } } } };
-    parts.push(("Again", "replay", replay));
+    parts.push(again_by(&again));
     let subtitle = "Two nodes, as table 1 of vorakosit2001 (docs/bibliography.md) has them";
-    crate::report::page::page(&title, subtitle, &parts)
+    page::page(&title, subtitle, &parts)
 }
 
 fn times(columns: &[Column]) -> Markup {
@@ -144,7 +140,7 @@ fn steps(all: &[Steps]) -> Markup {
         section id="steps" {
             h2 { "Where each microsecond of a packet went" }
             p {
-                "The packet with the median time, from the call that sends to the return of the \
+                "The simulated packet with the median time, from the call that sends to the return of the \
                  one that reads. Bars have the length of their time; a step's name and time are shown \
                  where the pointer is, and docs/reference/breakdown.md explains them."
             }
@@ -154,7 +150,7 @@ fn steps(all: &[Steps]) -> Markup {
                 }
             }
             @for steps in all {
-                h3 { (steps.title) ", simulated" }
+                h3 { (steps.title) }
                 (bars(steps))
             }
         }

@@ -1,8 +1,10 @@
 //! The page of `sunstar bench queues`.
 
 use super::{measured, short, Curve, Figures};
+use crate::bench::measure;
+use crate::report::page::{self, again_by};
 use crate::report::svg::{self, Chart, Scale};
-use crate::report::units::{plain, quoted};
+use crate::report::units::plain;
 use maud::{html, Markup};
 
 const SIZE: (f64, f64) = (860.0, 420.0);
@@ -10,23 +12,17 @@ const SIZE: (f64, f64) = (860.0, 420.0);
 /// The page's text.
 pub fn page(figures: &Figures) -> String {
     let title = format!("Sunstar: MPI's queues on machine {}", figures.machine);
-    let settings = figures.overrides.iter().map(|set| format!(" --set {}", quoted(set)));
-    let again = format!(
-        "sunstar bench queues --machine {}{} --bytes {}",
-        quoted(figures.machine),
-        settings.collect::<String>(),
-        figures.bytes
-    );
+    let again = measure::command("queues", figures.machine, figures.overrides);
+    let again = format!("{again} --bytes {}", figures.bytes);
     let mut parts = vec![("Posted receives", "posted", posted(figures))];
     parts.push(("Unexpected messages", "unexpected", unexpected(figures)));
     if !figures.measured.is_empty() {
         parts.push(("What follows", "measured", follows(figures)));
     }
-    let again = html! { section id="replay" { h2 { "Again" } p { code { (again) } } } };
-    parts.push(("Again", "replay", again));
+    parts.push(again_by(&again));
     let subtitle =
         "Two nodes, as figures 5 and 6 of brightwell2005 (docs/bibliography.md) draw them";
-    crate::report::page::page(&title, subtitle, &parts)
+    page::page(&title, subtitle, &parts)
 }
 
 fn posted(figures: &Figures) -> Markup {

@@ -2,6 +2,7 @@
 
 use super::{named, Outcome, Series, Suite};
 use crate::args::SuiteOptions;
+use crate::report::page::{self, again_by};
 use crate::report::svg::{self, Chart, Scale, Tick};
 use crate::report::units::{plain, quoted, short};
 use maud::{html, Markup};
@@ -20,11 +21,10 @@ pub fn page(suite: &Suite, options: &SuiteOptions) -> String {
         format!("sunstar bench suite{words} --ranks {ranks} --largest {largest} --flood {flood}");
     let mut parts: Vec<_> =
         suite.studies.iter().map(|study| (study.title, study.name, section(study))).collect();
-    let again = html! { section id="replay" { h2 { "Again" } p { code { (again) } } } };
-    parts.push(("Again", "replay", again));
+    parts.push(again_by(&again));
     let subtitle = "Generic and accelerated Portals, as brightwell2007 compares them; SN: one \
                     process a node, VN: two";
-    crate::report::page::page("Sunstar: the suite", subtitle, &parts)
+    page::page("Sunstar: the suite", subtitle, &parts)
 }
 
 fn section(study: &Outcome) -> Markup {

@@ -1,8 +1,10 @@
 //! The page of `sunstar bench rdma`.
 
 use super::{bar_title, how, way, Bar, Curve, Figures, Part};
+use crate::bench::measure;
+use crate::report::page::{self, again_by};
 use crate::report::svg::{self, n, Chart, Scale};
-use crate::report::units::{plain, quoted, share, size, time};
+use crate::report::units::{plain, share, size, time};
 use maud::{html, Markup};
 
 const SIZE: (f64, f64) = (860.0, 420.0);
@@ -15,24 +17,15 @@ fn title(curve: &Curve) -> String {
 /// The page's text.
 pub fn page(figures: &Figures) -> String {
     let title = format!("Sunstar: RDMA writes on machine {}", figures.machine);
-    let settings = figures.overrides.iter().map(|set| format!(" --set {}", quoted(set)));
-    let again = format!(
-        "sunstar bench rdma --machine {}{}",
-        quoted(figures.machine),
-        settings.collect::<String>()
-    );
+    let again = measure::command("rdma", figures.machine, figures.overrides);
     let parts = [
         ("Throughput", "throughput", throughput(&figures.curves)),
         ("Time of a message", "bars", bars(&figures.bars)),
-        (
-            "Again",
-            "replay",
-            html! { section id="replay" { h2 { "Again" } p { code { (again) } } } },
-        ),
+        again_by(&again),
     ];
     let subtitle =
         "Two nodes, as figures 3 and 4 of marazakis2006 (docs/bibliography.md) draw them";
-    crate::report::page::page(&title, subtitle, &parts)
+    page::page(&title, subtitle, &parts)
 }
 
 fn throughput(curves: &[Curve]) -> Markup {

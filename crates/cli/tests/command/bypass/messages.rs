@@ -2,7 +2,7 @@
 
 use super::compiled;
 use crate::amata::messages::{add_up, call};
-use crate::dp::messages::{classes, number, told_on, told_with};
+use crate::dp::messages::{classes, number, observers_change_nothing, told_on, told_with};
 use crate::pcap::{dissected, SENT};
 use crate::runner::{command, ended};
 use serde_json::Value;
@@ -192,24 +192,11 @@ fn messages_that_are_given_up_are_unfinished() {
     assert_eq!(left(&report), 2 + 16 + 3, "{}", report["messages"]);
 }
 
-/// Whatever observes changes nothing, on one thread and on two.
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn observers_of_messages_change_nothing() {
+    observers_change_nothing(MACHINE, PINGPONG);
     let folder = tempfile::tempdir().unwrap();
-    let (plain, _) = told(PINGPONG);
-    let file = |name: &str| folder.path().join(name).display().to_string();
-    let mut written = Vec::new();
-    for threads in ["1", "2"] {
-        let options =
-            ["-t", threads, "--trace", &file("trace"), "--messages", &file("messages.parquet")];
-        let (observed, _) = told_on(MACHINE, folder.path(), &options, PINGPONG);
-        for key in ["trace_hash", "simulated_ns", "messages", "breakdowns", "account"] {
-            assert_eq!(observed[key], plain[key], "{key} on {threads} threads");
-        }
-        written.push(std::fs::read(file("trace")).unwrap());
-    }
-    assert!(written[0] == written[1], "the traces differ");
     // The other driver of the same card has its own steps.
     let (other, _) = told_with(folder.path(), &[], "-n 2 examples/dp_pingpong.c 1");
     assert!(names(classes(&other).next().unwrap()).contains(&"module, send"));
