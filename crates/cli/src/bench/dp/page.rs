@@ -140,9 +140,9 @@ fn steps(all: &[Steps]) -> Markup {
         section id="steps" {
             h2 { "Where each microsecond of a packet went" }
             p {
-                "The simulated packet with the median time, from the call that sends to the return of the \
-                 one that reads. Bars have the length of their time; a step's name and time are shown \
-                 where the pointer is, and docs/reference/breakdown.md explains them."
+                "The simulated packet with the median time, from the call that sends to the return \
+                 of the one that reads. Bars have the length of their time; a step's name and time \
+                 are shown where the pointer is, and docs/reference/breakdown.md explains them."
             }
             ul class="legend" {
                 @for (place, name) in PLACES {
