@@ -8,7 +8,7 @@
 
 use crate::header::{check_header, never_sent, unknown, Header};
 use crate::ledger::{Facts, Ledger, Message, Stage, Untakable, What};
-use crate::payload::Coming;
+use crate::payload::{Coming, Stray};
 use crate::process::{compare_grants, Issue, Key, Process, Role};
 use crate::tally::Tally;
 use crate::types::{
@@ -101,6 +101,7 @@ pub struct Judge {
     pub(crate) slots: Vec<Option<Slot>>,
     pub(crate) going: VecDeque<Going>,
     pub(crate) coming: Vec<Coming>,
+    pub(crate) strays: Vec<Stray>,
     pub(crate) open: BTreeMap<(usize, Key), Open>,
     /// The DMA engines tell what they do.
     pub(crate) watched: bool,
@@ -136,6 +137,7 @@ impl Judge {
             slots: Vec::new(),
             going: VecDeque::new(),
             coming: Vec::new(),
+            strays: Vec::new(),
             open: BTreeMap::new(),
             watched,
             scattered,

@@ -21,8 +21,62 @@ pub(crate) struct Coming {
     pieces: Vec<(u64, u64)>,
     length: u64,
     filled: u64,
-    /// Bytes came that are not those of the message; the operation must end in an error then.
-    wrong: Option<Wrong>,
+    /// A write to its place may be another message's: one with bytes in the same place was under way, too.
+    ambiguous: bool,
+}
+
+/// Bytes that came, and are those of no message for whose place they were. The operation whose they were must
+/// end in an error.
+pub(crate) struct Stray {
+    wrong: Wrong,
+    /// Operations that they may have been of.
+    suspects: Vec<(usize, Key)>,
+}
+
+/// Whether bytes are those of a message.
+enum Bytes {
+    Right,
+    Wrong(Wrong),
+    /// The judge of the sender has fallen silent.
+    Unknown,
+}
+
+impl Coming {
+    /// The offset in its payload of `length` bytes at `va`, if they can be written for it now: those behind
+    /// what was written, or also those before, if that is ambiguous.
+    fn offset(&self, space: u32, va: u64, length: u64) -> Option<u64> {
+        if self.space != space {
+            return None;
+        }
+        if is_next(&self.pieces, self.filled, va, length) {
+            return Some(self.filled);
+        }
+        let before = |from: &u64| *from < self.filled;
+        self.ambiguous.then(|| offset(&self.pieces, va, length)).flatten().filter(before)
+    }
+
+    /// Compares what is written to its place, from byte `from` on.
+    fn compare(&self, from: u64, data: &[u8], lossy: bool) -> Bytes {
+        let from = from as usize;
+        let state = self.message.state();
+        let sent = state.bytes.get(from..from + data.len()).unwrap_or_default();
+        if lossy && sent.len() < data.len() {
+            return Bytes::Unknown;
+        }
+        if sent == data || state.poisoned {
+            return Bytes::Right;
+        }
+        let odd = sent.iter().zip(data).position(|(a, b)| a != b).unwrap_or(sent.len());
+        let byte = |bytes: &[u8]| {
+            bytes.get(odd).map_or("nothing".to_owned(), |byte| format!("{byte:#04x}"))
+        };
+        Bytes::Wrong(Wrong {
+            clause: CLAUSE,
+            what: format!("byte {} of {}", from + odd, self.message.describe()),
+            expected: byte(sent),
+            got: byte(data),
+        })
+    }
 }
 
 /// The address of byte `at` of a place, and how many bytes of its piece are left there.
@@ -207,46 +261,64 @@ impl Judge {
         })
     }
 
-    /// A DMA engine has written a process's memory.
+    /// A DMA engine has written a process's memory. Nobody tells for which message: if it can be for several,
+    /// it counts for each whose bytes these are.
     pub fn dma_write(&mut self, at: u64, space: u32, va: u64, data: &[u8]) {
         let length = data.len() as u64;
-        let found = self.coming.iter().position(|coming| {
-            coming.space == space && is_next(&coming.pieces, coming.filled, va, length)
-        });
-        let about = match found {
-            Some(found) => {
-                self.about(self.coming[found].slot, Some(self.coming[found].key.message))
-            }
-            None => About::default(),
+        let mut takers = self.coming.iter().filter(|one| one.offset(space, va, length).is_some());
+        let Some(&Coming { slot, key, ambiguous, .. }) = takers.next() else {
+            return self.judge(at, About::default(), |judge| judge.misplaced(va, length));
         };
-        self.judge(at, about, |judge| {
-            let Some(found) = found else { return judge.misplaced(va, length) };
-            let lossy = judge.ledger.is_lossy();
-            let coming = &mut judge.coming[found];
-            let from = coming.filled as usize;
-            coming.filled += length;
+        self.judge(at, self.about(slot, Some(key.message)), |judge| {
             judge.tally.bytes += length;
-            let state = coming.message.state();
-            let sent = state.bytes.get(from..from + data.len()).unwrap_or_default();
-            if lossy && sent.len() < data.len() {
-                // The judge of the sender has fallen silent.
-                drop(state);
-                return judge.gives_up();
+            let lossy = judge.ledger.is_lossy();
+            let (mut taken, mut wrong, mut suspects) = (false, None, Vec::new());
+            for coming in &mut judge.coming {
+                let Some(from) = coming.offset(space, va, length) else { continue };
+                match coming.compare(from, data, lossy) {
+                    Bytes::Unknown => return judge.gives_up(),
+                    Bytes::Right => {
+                        taken = true;
+                        coming.filled = coming.filled.max(from + length);
+                    }
+                    Bytes::Wrong(why) => {
+                        wrong.get_or_insert(why);
+                        suspects.push((coming.slot, coming.key));
+                    }
+                }
+                if !ambiguous {
+                    break;
+                }
             }
-            if coming.wrong.is_none() && sent != data && !state.poisoned {
-                let odd = sent.iter().zip(data).position(|(a, b)| a != b).unwrap_or(sent.len());
-                let byte = |bytes: &[u8]| {
-                    bytes.get(odd).map_or("nothing".to_owned(), |byte| format!("{byte:#04x}"))
-                };
-                coming.wrong = Some(Wrong {
-                    clause: CLAUSE,
-                    what: format!("byte {} of {}", from + odd, coming.message.describe()),
-                    expected: byte(sent),
-                    got: byte(data),
-                });
+            if let Some(wrong) = wrong.filter(|_| !taken) {
+                judge.strays(Stray { wrong, suspects }, va, length);
             }
             Ok(())
-        })
+        });
+    }
+
+    /// Bytes of no message came to a place: each that they may have been of has them.
+    fn strays(&mut self, stray: Stray, va: u64, length: u64) {
+        for coming in &mut self.coming {
+            if stray.suspects.contains(&(coming.slot, coming.key)) {
+                let from = coming.offset(coming.space, va, length).unwrap_or(coming.filled);
+                coming.filled = coming.filled.max(from + length);
+            }
+        }
+        // The first ones tell enough.
+        if !self.strays.iter().any(|other| other.suspects == stray.suspects) {
+            self.strays.push(stray);
+        }
+    }
+
+    /// An operation that may have brought strays has ended: in an error, as whoever did must, or not.
+    fn is_cleared(&mut self, who: (usize, Key), failed: bool) -> Result<(), Wrong> {
+        self.strays.retain(|stray| !failed || !stray.suspects.contains(&who));
+        for stray in &mut self.strays {
+            stray.suspects.retain(|suspect| *suspect != who);
+        }
+        let guilty = self.strays.iter().position(|stray| stray.suspects.is_empty());
+        guilty.map_or(Ok(()), |at| Err(self.strays.remove(at).wrong))
     }
 
     fn misplaced(&mut self, va: u64, length: u64) -> Result<(), Wrong> {
@@ -280,7 +352,7 @@ impl Judge {
         }
         let inline = message.state().inline || local;
         if self.watched && !inline && !operand && grant.mlength > 0 {
-            self.coming.push(Coming {
+            self.comes(Coming {
                 slot,
                 key,
                 space: self.space(slot),
@@ -288,13 +360,23 @@ impl Judge {
                 pieces: grant.pieces.clone(),
                 length: grant.mlength,
                 filled: 0,
-                wrong: None,
+                ambiguous: false,
             });
         }
         let message = message.clone();
         let open =
             Open { message, grant, answer: None, answered: false, found: Vec::new(), left: None };
         self.open.insert((slot, key), open);
+    }
+
+    /// A DMA engine is going to write the payload of a message.
+    fn comes(&mut self, mut next: Coming) {
+        for coming in self.coming.iter_mut().filter(|coming| coming.space == next.space) {
+            if overlap(&coming.pieces, &next.pieces) {
+                (next.ambiguous, coming.ambiguous) = (true, true);
+            }
+        }
+        self.coming.push(next);
     }
 
     /// The operation of a message's sender has ended.
@@ -340,6 +422,7 @@ impl Judge {
         let clause = "Portals 3.3 s3.13 (acknowledgements and replies)";
         same(clause, what, &answer_due, &open.answered)?;
         if failed {
+            self.is_cleared((slot, key), true)?;
             self.check_failure(slot, &open.message, &open.grant.pieces)?;
         } else if matches!(kind, Some(Kind::Put) | None) {
             self.is_there(slot, &open, coming)?;
@@ -358,10 +441,10 @@ impl Judge {
             let what = || format!("ni_fail_type of {}", open.message.describe());
             same("Portals 3.3 s3.11 (ni_fail_type)", what, &"PTL_NI_FAIL", &"PTL_NI_OK")?;
         }
-        if let Some(Coming { filled, length, wrong, message, .. }) = coming {
+        if let Some(Coming { filled, length, message, slot, key, .. }) = coming {
             let what = || format!("bytes in memory when {} ends", message.describe());
             same("Portals 3.3 s3.11 (PUT_END, REPLY_END)", what, &length, &filled)?;
-            return wrong.map_or(Ok(()), Err);
+            return self.is_cleared((slot, key), false);
         }
         let Some(there) = read(&*self.memory, self.space(slot), &open.grant.pieces) else {
             return Ok(());
@@ -380,3 +463,7 @@ impl Judge {
         same(CLAUSE, what, &sent, &&there[..])
     }
 }
+
+#[cfg(test)]
+#[path = "payload_tests.rs"]
+mod tests;
