@@ -67,6 +67,11 @@ pub trait Nic: Sized + 'static {
     fn works(&self) -> bool {
         self.next_action() < Time::NEVER
     }
+    /// Time at which it is known to do nothing more, if nothing happens on the node after `last`. A run in which
+    /// nothing moves ends no sooner, so that its end does not depend on the windows.
+    fn quiesce_time(&self, last: Time) -> Time {
+        last
+    }
     /// The run ends at `at` because of [`Ports::failure`]: a debugger may examine the processor.
     fn failed(&mut self, at: Time, ports: &mut Ports<Self>) {
         let _ = (at, ports);
@@ -390,7 +395,7 @@ impl<N: Nic> LogicalProcess for Node<N> {
     }
 
     fn quiesce_time(&self) -> Time {
-        self.last.max(self.launch)
+        self.nic.quiesce_time(self.last.max(self.launch))
     }
 
     fn finish(mut self, now: Time) -> Remains<()> {

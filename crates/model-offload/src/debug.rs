@@ -1,7 +1,7 @@
 //! A card whose processor gdb debugs: it halts where gdb wants it to, and before faults end the run.
 
 use super::nic::{NodePorts, Station};
-use ::offload::Around;
+use ::offload::{Around, Ports as _};
 use des::Time;
 use machine::node::Ports;
 use powerpc::debugger::{killed, Debugged, Halted, Surroundings, Why, KILLED};

@@ -56,11 +56,6 @@ pub(super) struct NodePorts<'a> {
 }
 
 impl NodePorts<'_> {
-    /// Time of the first scheduled event.
-    pub fn due(&self) -> Time {
-        self.due
-    }
-
     /// Failure that ends the run, if any.
     pub fn failure(&self) -> Option<&str> {
         self.ports.failure()
@@ -71,6 +66,9 @@ impl ::offload::Ports for NodePorts<'_> {
     fn schedule(&mut self, at: Time, event: Event) {
         self.due = self.due.min(at);
         self.ports.schedule(at, event);
+    }
+    fn due(&self) -> Time {
+        self.due
     }
     fn send(&mut self, at: Time, target: u32, message: WireMessage) {
         if let Some(tap) = &mut self.tap {
@@ -288,6 +286,10 @@ impl Nic for Station {
 
     fn works(&self) -> bool {
         self.card.next_action() < Time::NEVER
+    }
+
+    fn quiesce_time(&self, last: Time) -> Time {
+        self.card.quiesce_time(last)
     }
 
     fn run(&mut self, until: Time, ports: &mut Ports<Station>) {

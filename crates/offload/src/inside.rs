@@ -11,7 +11,7 @@ use abi::offload::{packet_kind, unit_register};
 use abi::MessageId;
 use alpu::{Command, Entry, Request};
 use bus::{BusError, Memory};
-use des::Time;
+use des::{Duration, Time};
 use std::collections::VecDeque;
 
 const PROCESSES: usize = of::PROCESSES as usize;
@@ -45,6 +45,11 @@ pub(crate) struct Inside {
     pub ready: bool,
     /// Turns since anything came or the firmware did anything.
     pub idle: u64,
+    /// Time at which the firmware last did anything that others can see.
+    pub acted: Time,
+    /// Time of its last turn, and the length of the first one in which it only polled.
+    turn: Time,
+    pub idle_turn: Duration,
     pub serial: u32,
     pub fault: Option<(Time, Fault)>,
     pub counters: Counters,
@@ -93,6 +98,9 @@ impl Inside {
             free: [Time::ZERO; 2],
             ready: false,
             idle: 0,
+            acted: Time::ZERO,
+            turn: Time::ZERO,
+            idle_turn: Duration::ZERO,
             serial: 0,
             fault: None,
             counters: Counters::default(),
@@ -300,6 +308,10 @@ impl Inside {
         let of_process = |base: u32| (offset.wrapping_sub(base) / 4) as usize;
         match offset {
             register::HEARTBEAT => {
+                if self.ready && self.idle == 1 && self.idle_turn == Duration::ZERO {
+                    self.idle_turn = now.since(self.turn);
+                }
+                self.turn = now;
                 self.idle += 1;
                 self.counters.turns += 1;
             }

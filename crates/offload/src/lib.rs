@@ -64,6 +64,9 @@ pub enum Event {
 pub trait Ports {
     /// Asks for [`Card::handle`] with `event` at `at`.
     fn schedule(&mut self, at: Time, event: Event);
+    /// Time of the first event that was scheduled by these ports. The processor must not access the bus from
+    /// then on before the event is handled, which may change what it sees.
+    fn due(&self) -> Time;
     /// A message leaves at `at` for node `target`.
     fn send(&mut self, at: Time, target: u32, message: WireMessage);
     /// Reads the host's memory.

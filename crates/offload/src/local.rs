@@ -50,6 +50,7 @@ pub(crate) fn decode(addr: u64) -> Target {
 pub(crate) struct LocalBus<'a, P> {
     pub inside: &'a mut Inside,
     pub ports: &'a mut P,
+    /// Time of the first event outside, or of the end of the window.
     pub horizon: Time,
 }
 
@@ -75,7 +76,7 @@ fn nobody(addr: u64, len: usize, write: bool) -> BusError {
 
 impl<P: Ports> Bus for LocalBus<'_, P> {
     fn horizon(&self) -> Time {
-        self.horizon
+        self.horizon.min(self.ports.due())
     }
 
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
@@ -110,6 +111,7 @@ impl<P: Ports> Bus for LocalBus<'_, P> {
         let offset = addr as u32;
         if target != Target::Memory && target != Target::Register(register::HEARTBEAT) {
             self.inside.idle = 0;
+            self.inside.acted = granted;
             // A result that is taken away is no end of a search: it may be that the list comes next.
             if !matches!(target, Target::Unit(_, unit_register::POP)) {
                 self.inside.acts(granted);

@@ -20,6 +20,9 @@ struct Nowhere;
 
 impl Ports for Nowhere {
     fn schedule(&mut self, _: Time, _: Event) {}
+    fn due(&self) -> Time {
+        Time::NEVER
+    }
     fn send(&mut self, _: Time, _: u32, _: WireMessage) {}
     fn host_read(&mut self, _: u64, _: &mut [u8]) -> Result<(), BusError> {
         Ok(())

@@ -27,18 +27,23 @@ pub fn start(line: &str, root: &Path) -> Waiting {
     let mut command = command();
     command.env("SUNSTAR_ROOT", root).args(["run", "--judge"]).args(line.split_whitespace());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the command starts");
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut invitation = String::new();
-    stderr.read_line(&mut invitation).unwrap();
-    let (_, words) = invitation.split_once("waits for: gdb-multiarch ").expect(&invitation);
-    let (words, target) = words.trim().split_once(" -ex ").unwrap();
-    let target = target.trim_matches('\'').to_string();
-    let words = words.split(' ').map(String::from).chain(["-ex".into(), target]).collect();
-    Waiting { child, stderr, words }
+    Waiting::on(command)
 }
 
 impl Waiting {
+    /// Starts a command with --gdb, whose outputs are pipes.
+    pub fn on(mut command: Command) -> Waiting {
+        let mut child = command.spawn().expect("the command starts");
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut invitation = String::new();
+        stderr.read_line(&mut invitation).unwrap();
+        let (_, words) = invitation.split_once("waits for: gdb-multiarch ").expect(&invitation);
+        let (words, target) = words.trim().split_once(" -ex ").unwrap();
+        let target = target.trim_matches('\'').to_string();
+        let words = words.split(' ').map(String::from).chain(["-ex".into(), target]).collect();
+        Waiting { child, stderr, words }
+    }
+
     /// A connection that sends nothing.
     pub fn connected(&self) -> TcpStream {
         let port = self.words.last().unwrap().rsplit(':').next().unwrap();
@@ -46,7 +51,7 @@ impl Waiting {
     }
 
     /// gdb with the words of the invitation and these commands.
-    fn gdb(&self, script: &[&str]) -> Command {
+    pub fn gdb(&self, script: &[&str]) -> Command {
         let mut gdb = Command::new("gdb-multiarch");
         hearing(&mut gdb);
         gdb.current_dir(root()).env("HOME", "/proc/none").stdin(Stdio::null());
@@ -101,7 +106,7 @@ fn report(folder: &Path, run: impl FnOnce(&str)) -> Value {
 
 /// Two reports are equal; says where they are not.
 #[track_caller]
-fn assert_same(path: &str, one: &Value, other: &Value) {
+pub fn assert_same(path: &str, one: &Value, other: &Value) {
     match (one, other) {
         (Value::Object(ones), Value::Object(others)) if ones.len() == others.len() => {
             ones.iter()

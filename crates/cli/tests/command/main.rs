@@ -51,6 +51,7 @@ mod monitor;
 mod mutants;
 mod names;
 mod network;
+mod observers;
 mod parts;
 mod pcap;
 mod pico;
