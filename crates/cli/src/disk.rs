@@ -191,6 +191,7 @@ impl Service {
         drop(self.clients);
         let own = self.simulator.end()?;
         command.into_iter().for_each(end_command);
+        let tells = is_ready || matches!(ended, Err(Broken::Stopped));
         let status = match ended {
             Ok(status) if status == 0 => own.unwrap_or(1),
             Ok(status) => status,
@@ -210,7 +211,7 @@ impl Service {
             }
         };
         let status = unless_written(status, self.simulator.end_record());
-        if is_ready {
+        if tells {
             let (requests, us) = (self.simulator.requests, self.simulator.busy as f64 / 1e6);
             console::say(&format!("{requests} requests took {us:.1} us of simulated time"));
         }

@@ -73,7 +73,17 @@ impl Client {
         self.send_kind(kind, ask, data);
     }
 
+    /// Sends so many reads at once, and waits for nothing.
+    pub fn send_often(&mut self, ask: &Ask, times: usize) {
+        let bytes = Client::request(0, ask, &[]).repeat(times);
+        self.0.write_all(&bytes).unwrap();
+    }
+
     fn send_kind(&mut self, kind: u16, ask: &Ask, data: &[u8]) {
+        self.0.write_all(&Client::request(kind, ask, data)).unwrap();
+    }
+
+    fn request(kind: u16, ask: &Ask, data: &[u8]) -> Vec<u8> {
         let mut bytes = 0x2560_9513_u32.to_be_bytes().to_vec();
         bytes.extend(u16::from(ask.fua).to_be_bytes());
         bytes.extend(kind.to_be_bytes());
@@ -81,6 +91,6 @@ impl Client {
         bytes.extend(ask.offset.to_be_bytes());
         bytes.extend((ask.length as u32).to_be_bytes());
         bytes.extend(data);
-        self.0.write_all(&bytes).unwrap();
+        bytes
     }
 }

@@ -101,7 +101,8 @@ fn eight_drives_work_side_by_side() {
         let run = served_with("67108864", folder.path(), &options, &client);
         assert_eq!(run.code, 0, "{run:?}");
         let report = std::fs::read_to_string(output).unwrap();
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let report = &report[report.find('{').unwrap()..];
+        let report: serde_json::Value = serde_json::from_str(report).unwrap();
         report["jobs"][0]["read"]["iops"].as_f64().unwrap()
     };
     let (one, sixteen) = (rate(1), rate(16));

@@ -135,7 +135,7 @@ fn a_client_that_takes_nothing_or_has_gone_is_not_worked_for() {
     let mut greedy = Client::connect(&socket);
     let before = memory_kb(child.id());
     // 4 GB are asked for, and none of them is taken.
-    (0..1000).for_each(|_| greedy.send(&most, &[]));
+    greedy.send_often(&most, 1000);
     let mut modest = Client::connect(&socket);
     let small = Ask::new(Operation::Write, 512, 512);
     for _ in 0..20 {
@@ -144,7 +144,7 @@ fn a_client_that_takes_nothing_or_has_gone_is_not_worked_for() {
     assert!(memory_kb(child.id()) < before + 60_000, "{} KB", memory_kb(child.id()));
     drop(greedy);
     let mut leaves = Client::connect(&socket);
-    (0..1000).for_each(|_| leaves.send(&most, &[]));
+    leaves.send_often(&most, 1000);
     drop(leaves);
     modest.carry_out(&small, &[2; 512]);
     signal(child.id(), libc::SIGTERM);
