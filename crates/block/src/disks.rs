@@ -165,15 +165,15 @@ impl Array {
         })
     }
 
-    /// Sectors become zeroes.
-    pub fn zero(&mut self, now: u64, sector: u64, sectors: u64) -> Done {
+    /// Sectors become zeroes, and have before it is done, with `fua`, whatever happens then.
+    pub fn zero(&mut self, now: u64, sector: u64, sectors: u64, fua: bool) -> Done {
         self.wake(now);
         let mut at = now;
         for (bytes, disk, there) in Array::pieces(sector, sectors) {
             let Disk { platters, drive } = &mut self.disks[disk];
             match drive {
                 Some(drive) => {
-                    at = at.max(drive.write(now, there, &ZEROES[..bytes.len()], platters))
+                    at = at.max(drive.put(now, (there, &ZEROES[..bytes.len()], fua), platters));
                 }
                 None => platters.zero(there, bytes.len()),
             }
@@ -202,15 +202,15 @@ impl Array {
         }
         self.done(at)
     }
-    /// Writes them.
-    pub fn write(&mut self, now: u64, sector: u64, data: &[u8]) -> Done {
+    /// Writes them; with `fua` they are done when they stay, whatever happens.
+    pub fn write(&mut self, now: u64, sector: u64, data: &[u8], fua: bool) -> Done {
         self.wake(now);
         let mut at = now;
         for (bytes, disk, there) in Array::pieces(sector, data.len() as u64 / SECTOR) {
             self.moved[disk] += bytes.len() as u64 / SECTOR;
             let Disk { platters, drive } = &mut self.disks[disk];
             match drive {
-                Some(drive) => at = at.max(drive.write(now, there, &data[bytes], platters)),
+                Some(drive) => at = at.max(drive.put(now, (there, &data[bytes], fua), platters)),
                 None => platters.write(there, &data[bytes]),
             }
         }
@@ -235,13 +235,13 @@ mod tests {
     fn every_sector_is_on_one_disk_and_comes_back() {
         let mut array = Array::new(4096, DiskKind::Memory);
         let data: Vec<u8> = (0..3000 * SECTOR).map(|at| (at / SECTOR * 7 % 251) as u8).collect();
-        array.write(0, 37, &data);
+        array.write(0, 37, &data, false);
         let mut back = vec![0; data.len()];
         array.read(0, 37, &mut back);
         assert!(back == data);
         let (least, most) = (array.moved.iter().min(), array.moved.iter().max());
         assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 4 * STRIPE));
-        array.zero(0, 100, 1000);
+        array.zero(0, 100, 1000, true);
         array.read(0, 37, &mut back);
         let zero =
             |sector: u64| back[((sector - 37) * SECTOR) as usize..][..SECTOR as usize].iter();

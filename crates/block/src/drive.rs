@@ -4,6 +4,7 @@
 //! command ─ overhead ─► cache ── hit ──────────────────────────────► interface
 //!                         └── miss ─► seek ─► rotation ─► track ───────┘  (the head reads on meanwhile)
 //! write ─► cache, and done; later to the tracks: lost if power goes before, unless a flush has waited
+//! write with FUA ─► seek ─► rotation ─► track, and done
 //! ```
 
 use crate::geometry::{Geometry, Pass};
@@ -241,8 +242,22 @@ impl Drive {
         pass
     }
 
+    /// Writes sectors from the first on: the time at which that is done, which with FUA (`true`) is when they
+    /// are on their tracks.
+    pub(crate) fn put(
+        &mut self,
+        now: u64,
+        (first, data, fua): (u64, &[u8], bool),
+        media: &mut impl Media,
+    ) -> u64 {
+        match fua {
+            true => self.write_through(now, first, data, media),
+            false => self.write(now, first, data, media),
+        }
+    }
+
     /// Writes a sector's worth or more from `first` on: the time at which the cache has it.
-    pub(crate) fn write(
+    fn write(
         &mut self,
         now: u64,
         first: u64,
@@ -261,11 +276,44 @@ impl Drive {
         for (sector, data) in (first..).zip(data.chunks(SECTOR as usize)) {
             self.dirty.insert(sector, (done, data.into()));
         }
-        let written = first..first + count;
-        self.segments
-            .retain(|segment| segment.limit <= written.start || written.end <= segment.first);
+        self.forget_read(&(first..first + count));
         self.ready = done;
         done
+    }
+
+    /// Writes sectors past the write cache (FUA): the time at which all are on their tracks.
+    fn write_through(
+        &mut self,
+        now: u64,
+        first: u64,
+        data: &[u8],
+        media: &mut impl Media,
+    ) -> u64 {
+        let at = self.take(now, media);
+        // The arm ends what it is at; what the cache has of these sectors is older.
+        self.end_run(u64::MAX, media);
+        let sectors = first..first + data.len() as u64 / SECTOR;
+        for sector in sectors.clone() {
+            self.dirty.remove(&sector);
+        }
+        self.forget_read(&sectors);
+        let there = at + self.interface(sectors.end - sectors.start);
+        let pass = self.go(there, sectors.clone(), self.params.write_settle);
+        let data = data.chunks(SECTOR as usize);
+        for ((sector, time), data) in sectors.zip(&pass.times).zip(data) {
+            if *time <= self.power_until {
+                self.counts.written += 1;
+                media.keep(sector, data);
+            }
+        }
+        self.ready = pass.end;
+        self.ready
+    }
+
+    /// Forgets what was read of sectors that are written.
+    fn forget_read(&mut self, written: &Range<u64>) {
+        self.segments
+            .retain(|segment| segment.limit <= written.start || written.end <= segment.first);
     }
 
     /// Waits until all that was written is on the tracks: the time of that.

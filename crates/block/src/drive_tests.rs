@@ -64,7 +64,7 @@ fn what_was_read_is_in_the_cache() {
     assert!(first > MS && again < CAVIAR.overhead + MS / 10, "{first}, {again}");
     assert_eq!((drives.counts().hits, drives.counts().misses), (1, 1));
     // What was written is no more what was read.
-    let now = drives.write(first + again, 5_000_000, &vec![9; 8 * SECTOR as usize]).at;
+    let now = drives.write(first + again, 5_000_000, &vec![9; 8 * SECTOR as usize], false).at;
     drives.read(now, 5_000_000, &mut data);
     assert!(data.iter().all(|byte| *byte == 9));
 }
@@ -72,7 +72,7 @@ fn what_was_read_is_in_the_cache() {
 #[test]
 fn a_write_is_quick_and_its_flush_is_not() {
     let mut drives = array(1 << 24);
-    let written = drives.write(0, 1_000_000, &vec![1; 64 * SECTOR as usize]).at;
+    let written = drives.write(0, 1_000_000, &vec![1; 64 * SECTOR as usize], false).at;
     assert!(written < MS, "{written}");
     let flushed = drives.flush(written).at - written;
     assert!(flushed > MS && flushed < CAVIAR.seek[2] + CAVIAR.write_settle + 2 * CAVIAR.revolution);
@@ -81,10 +81,30 @@ fn a_write_is_quick_and_its_flush_is_not() {
     // More than the cache holds goes to the tracks first.
     let mut now = 0;
     for piece in 0..400 {
-        now = drives.write(now, 1024 * 64 * piece, &vec![2; 512 * 1024]).at;
+        now = drives.write(now, 1024 * 64 * piece, &vec![2; 512 * 1024], false).at;
     }
     // 200 MB less what eight caches keep, at 67.6 MB/s a drive at most.
     assert!(now > 300 * MS, "{now}");
+}
+
+#[test]
+fn a_write_with_fua_takes_the_time_of_the_tracks_and_leaves_other_writes_in_the_cache() {
+    let mut drives = array(1 << 24);
+    let mut now = drives.write(0, 9_000_000, &vec![1; 8 * SECTOR as usize], false).at;
+    // Over what the cache has of the same sectors, too.
+    for (sector, value) in [(1_000_000, 2), (9_000_004, 3)] {
+        let done = drives.write(now, sector, &vec![value; 8 * SECTOR as usize], true).at;
+        let most = CAVIAR.seek[2] + CAVIAR.write_settle + 2 * CAVIAR.revolution;
+        assert!((MS..2 * most).contains(&(done - now)), "{done} - {now}");
+        now = done;
+    }
+    drives.set_power_cut(now + 1);
+    assert!(drives.flush(now + 1).failed, "its owner is told");
+    let mut data = vec![0; 12 * SECTOR as usize];
+    drives.read(now + MS, 9_000_000, &mut data);
+    assert!(data[4 * SECTOR as usize..].iter().all(|byte| *byte == 3));
+    drives.read(now + MS, 1_000_000, &mut data);
+    assert!(data[..8 * SECTOR as usize].iter().all(|byte| *byte == 2));
 }
 
 #[test]
@@ -93,7 +113,7 @@ fn sectors_come_to_their_track_one_after_the_other() {
     let new = |cut: u64| {
         let mut drives = array(1 << 20);
         drives.set_power_cut(cut);
-        let written = drives.write(0, 0, &vec![1; (COUNT * SECTOR) as usize]).at;
+        let written = drives.write(0, 0, &vec![1; (COUNT * SECTOR) as usize], false).at;
         let end = drives.flush(written).at;
         // The first operation after that fails, so that its owner knows.
         drives.flush(end.max(cut));
@@ -117,8 +137,8 @@ struct Script {
 
 #[derive(Clone, Copy)]
 enum Op {
-    Write { sector: u64, sectors: u64, value: u8 },
-    Zero { sector: u64, sectors: u64 },
+    Write { sector: u64, sectors: u64, value: u8, fua: bool },
+    Zero { sector: u64, sectors: u64, fua: bool },
     Flush,
 }
 
@@ -131,17 +151,18 @@ fn script(seed: u64) -> Script {
         kind => {
             let sector = random(&mut state) % (AREA - 300);
             let (sectors, value) = (1 + random(&mut state) % 300, random(&mut state) as u8 | 1);
+            let fua = random(&mut state) % 3 == 0;
             match kind {
-                1 => Op::Zero { sector, sectors },
-                _ => Op::Write { sector, sectors, value },
+                1 => Op::Zero { sector, sectors, fua },
+                _ => Op::Write { sector, sectors, value, fua },
             }
         }
     };
     Script { ops: (0..14).map(op).collect() }
 }
 
-/// Runs it, with power cut at a time; the time of the end. Fails if something flushed is lost, or something
-/// stands there that nobody wrote.
+/// Runs it, with power cut at a time; the time of the end. Fails if something is lost that was flushed or
+/// written with FUA, or something stands there that nobody wrote.
 fn run(script: &Script, cut: Option<u64>, steps: Option<&mut Vec<u64>>) -> u64 {
     let mut drives = array(AREA);
     cut.into_iter().for_each(|at| drives.set_power_cut(at));
@@ -150,25 +171,32 @@ fn run(script: &Script, cut: Option<u64>, steps: Option<&mut Vec<u64>>) -> u64 {
     let (mut now, mut seen) = (0, Vec::new());
     for op in &script.ops {
         let (range, value) = match *op {
-            Op::Write { sector, sectors, value } => (sector..sector + sectors, value),
-            Op::Zero { sector, sectors } => (sector..sector + sectors, 0),
+            Op::Write { sector, sectors, value, .. } => (sector..sector + sectors, value),
+            Op::Zero { sector, sectors, .. } => (sector..sector + sectors, 0),
             Op::Flush => (0..0, 0),
         };
         let count = (range.end - range.start) * SECTOR;
         let done = match op {
-            Op::Write { .. } => drives.write(now, range.start, &vec![value; count as usize]),
-            Op::Zero { .. } => drives.zero(now, range.start, range.end - range.start),
+            Op::Write { fua, .. } => {
+                drives.write(now, range.start, &vec![value; count as usize], *fua)
+            }
+            Op::Zero { fua, .. } => drives.zero(now, range.start, range.end - range.start, *fua),
             Op::Flush => drives.flush(now),
         };
-        range.for_each(|sector| may[sector as usize].push(value));
+        range.clone().for_each(|sector| may[sector as usize].push(value));
         now = done.at + MS / 3;
         seen.extend([done.at - 1, done.at, done.at + 1]);
         if done.failed {
             // Whoever is told so asks again after a while.
             break;
         }
-        if matches!(op, Op::Flush) {
-            may.iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
+        let safe = match op {
+            Op::Flush => 0..AREA,
+            Op::Write { fua: true, .. } | Op::Zero { fua: true, .. } => range,
+            _ => 0..0,
+        };
+        for values in &mut may[safe.start as usize..safe.end as usize] {
+            values.drain(..values.len() - 1);
         }
     }
     let end = drives.flush(now.max(cut.unwrap_or(0))).at;
@@ -185,7 +213,7 @@ fn run(script: &Script, cut: Option<u64>, steps: Option<&mut Vec<u64>>) -> u64 {
 }
 
 #[test]
-fn power_that_goes_at_any_step_loses_nothing_that_was_flushed() {
+fn power_that_goes_at_any_step_loses_nothing_that_was_flushed_or_written_with_fua() {
     for seed in 1..=4 {
         let script = script(seed);
         let mut cuts = Vec::new();

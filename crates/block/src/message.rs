@@ -20,6 +20,8 @@ pub enum Operation {
     End,
     /// Time passes, so many picoseconds as a request has length: in streams of requests only.
     Pass,
+    /// Numbered requests go on until the next has ended, or so many picoseconds: in streams only.
+    Wait,
 }
 
 impl Operation {
@@ -29,9 +31,13 @@ impl Operation {
     }
     /// That of a number.
     pub fn of(number: u64) -> Option<Operation> {
-        use Operation::{End, Flush, Pass, Read, Write, Zero};
-        let all = [Read, Write, Flush, Zero, End, Pass];
+        use Operation::{End, Flush, Pass, Read, Wait, Write, Zero};
+        let all = [Read, Write, Flush, Zero, End, Pass, Wait];
         all.into_iter().find(|operation| operation.number() == number)
+    }
+    /// True if it is one of streams of requests only, which no command has.
+    pub fn is_of_streams(self) -> bool {
+        matches!(self, Operation::Pass | Operation::Wait)
     }
 }
 
@@ -48,19 +54,22 @@ pub struct Command {
     pub sectors: u64,
     /// Sum of the data of a write, or 0.
     pub sum: u32,
+    /// What is written is on the disk when it is answered.
+    pub fua: bool,
 }
 
 impl Command {
     /// Its words. The last is the pending flag: which turn of the queue it is of, never 0, and a sum.
     pub fn emit(&self, turn: u32) -> [u64; COMMAND_WORDS] {
         let (operation, sum) = (self.operation.number(), self.sum.into());
-        flagged([operation, self.slot, self.sector, self.sectors, sum, 0, 0, 0], turn)
+        let words = [operation, self.slot, self.sector, self.sectors, sum, self.fua.into(), 0, 0];
+        flagged(words, turn)
     }
     /// The command of such words; none if they are none.
     pub fn parse(words: &[u64; COMMAND_WORDS]) -> Option<Command> {
-        let operation = Operation::of(words[0]).filter(|one| *one != Operation::Pass)?;
-        let [_, slot, sector, sectors, sum, ..] = *words;
-        Some(Command { operation, slot, sector, sectors, sum: sum as u32 })
+        let operation = Operation::of(words[0]).filter(|operation| !operation.is_of_streams())?;
+        let [_, slot, sector, sectors, sum, fua, ..] = *words;
+        Some(Command { operation, slot, sector, sectors, sum: sum as u32, fua: fua != 0 })
     }
 }
 
@@ -119,14 +128,17 @@ mod tests {
 
     #[test]
     fn messages_come_back_as_they_were() {
-        for number in 0..5 {
+        for (number, fua) in [(0, false), (1, true), (2, false), (3, true), (4, false)] {
             let operation = Operation::of(number).expect("there are five");
             let command =
-                Command { operation, slot: 3, sector: 1 << 40, sectors: 64, sum: u32::MAX };
+                Command { operation, slot: 3, sector: 1 << 40, sectors: 64, sum: u32::MAX, fua };
             assert_eq!(Command::parse(&command.emit(9)), Some(command));
         }
         assert_eq!(Command::parse(&[9; COMMAND_WORDS]), None);
-        assert_eq!(Command::parse(&[5; COMMAND_WORDS]), None, "no command lets time pass");
+        for of_streams in [5, 6] {
+            assert!(Operation::of(of_streams).is_some_and(Operation::is_of_streams));
+            assert_eq!(Command::parse(&[of_streams; COMMAND_WORDS]), None, "none lets time pass");
+        }
         let completion = Completion { slot: 7, failed: true, sum: 0x8000_0001 };
         assert_eq!(Completion::parse(&completion.emit(1)), completion);
         assert_eq!(completion.emit(5)[1] as u32, 5, "the flag is told by its turn");
@@ -135,7 +147,7 @@ mod tests {
     #[test]
     fn every_turned_bit_of_a_message_is_seen() {
         let command =
-            Command { operation: Operation::Write, slot: 3, sector: 77, sectors: 8, sum: 9 };
+            Command { operation: Operation::Write, slot: 3, sector: 77, sectors: 8, sum: 9, fua: true };
         let completion = Completion { slot: 3, failed: false, sum: 9 };
         for words in [&command.emit(4)[..], &completion.emit(4)] {
             assert!(is_whole(words));

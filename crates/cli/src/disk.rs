@@ -1,17 +1,22 @@
 //! `sunstar disk`: serves the remote disk of a machine with RDMA NICs to clients of NBD, live. Each request
 //! goes through the simulated cards; simulated time stands still while no client wants anything.
 
-use crate::child;
+use crate::interrupt::{self, Reins};
+use crate::run::unless_written;
 use crate::usage_error::UsageError;
-use block::{Answer, Ask, Operation, ANSWER_BYTES, PIECE, SECTOR};
+use block::SECTOR;
+use clients::{Clients, CLIENTS_MAX};
 use machine::console;
-use nbd::{Command, Error, Export, Request, Session, Step};
-use std::fs::File;
-use std::io::{BufReader, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
+use nbd::Export;
+use poll::Watched;
+use simulator::{Broken, Simulator, Time, LOOK};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// Options of `sunstar disk`.
 #[derive(clap::Args, Clone, Debug)]
@@ -42,10 +47,13 @@ pub struct DiskOptions {
 
 #[cfg(target_arch = "x86_64")]
 mod calls;
-#[cfg(target_arch = "x86_64")]
-mod client;
+mod clients;
 #[cfg(target_arch = "x86_64")]
 mod clocked;
+mod poll;
+mod simulator;
+#[cfg(target_arch = "x86_64")]
+mod thread;
 #[cfg(target_arch = "x86_64")]
 mod tracee;
 
@@ -53,206 +61,200 @@ mod tracee;
 #[cfg(not(target_arch = "x86_64"))]
 mod clocked {
     use super::*;
-    pub fn run(
-        _: &str,
-        _: &Path,
-        _: (UnixListener, Export),
-        _: &Mutex<Disk>,
-    ) -> Result<u8, UsageError> {
-        Err(UsageError("--clocked works on x86-64 only; leave it out".into()))
+    pub fn run(_: &str, _: &Path, _: &mut Service) -> Result<u8, Broken> {
+        Err(UsageError("--clocked works on x86-64 only; leave it out".into()).into())
     }
 }
 
 /// Bytes of a request at most.
 const MOST: u32 = 4 << 20;
+/// Real time that the command of `--run` has to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The run that has the disk.
-struct Disk {
-    child: Child,
-    asks: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-    record: Option<File>,
-    requests: u64,
-    took: u64,
+/// The disk with those that want something of it.
+struct Service {
+    listener: UnixListener,
+    clients: Clients,
+    simulator: Simulator,
 }
 
-impl Disk {
-    fn start(options: &DiskOptions) -> Result<Disk, UsageError> {
-        let workload = if options.tails { "builtin:disk-tails" } else { "builtin:disk" };
-        let mut command = child::command();
-        command.args(["run", "-q", "--machine", &options.machine, "-n", "2", workload]);
-        command.arg(options.size.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child =
-            command.spawn().map_err(|why| UsageError(format!("cannot run it: {why}")))?;
-        let streams = child.stdin.take().zip(child.stdout.take());
-        let (asks, answers) = streams.expect("both are pipes");
-        let record = options.record.as_deref().map(|file| {
-            File::create(file).map_err(|why| UsageError::with_file("write", file, why))
-        });
-        Ok(Disk {
-            child,
-            asks: Some(asks),
-            answers: BufReader::new(answers),
-            record: record.transpose()?,
-            requests: 0,
-            took: 0,
-        })
-    }
+/// The socket, which is removed in the end: nobody else has made it.
+struct Socket<'a>(&'a Path);
 
-    /// Carries out a request; the data of a read.
-    fn carry_out(&mut self, ask: &Ask, data: &[u8]) -> std::io::Result<Result<Vec<u8>, Error>> {
-        if let Some(record) = &mut self.record {
-            record.write_all(&ask.emit())?;
-            record.write_all(data)?;
-        }
-        let ended = || std::io::Error::other("the run has ended");
-        let asks = self.asks.as_mut().ok_or_else(ended)?;
-        asks.write_all(&ask.emit())?;
-        asks.write_all(data)?;
-        asks.flush()?;
-        let mut bytes = [0; ANSWER_BYTES];
-        self.answers.read_exact(&mut bytes)?;
-        let answer = Answer::parse(&bytes).ok_or_else(ended)?;
-        self.requests += 1;
-        self.took += answer.took;
-        if answer.failed {
-            return Ok(Err(Error::Io));
-        }
-        let reads = ask.operation == Operation::Read;
-        let mut back = vec![0; if reads { ask.length as usize } else { 0 }];
-        self.answers.read_exact(&mut back)?;
-        Ok(Ok(back))
-    }
-
-    /// Simulated time passes between requests: so many picoseconds.
-    fn pass(&mut self, time: u64) -> std::io::Result<()> {
-        if time > 0 {
-            let ask = Ask { operation: Operation::Pass, offset: 0, length: time };
-            let (requests, took) = (self.requests, self.took);
-            let passed = self.carry_out(&ask, &[])?;
-            (self.requests, self.took) = (requests, took);
-            passed.map_err(|_| std::io::Error::other("time does not pass"))?;
-        }
-        Ok(())
-    }
-
-    /// Ends the run; its exit status.
-    fn end(&mut self) -> Result<u8, UsageError> {
-        drop(self.asks.take());
-        let status = self.child.wait().map_err(|why| UsageError(format!("the run: {why}")))?;
-        Ok(status.code().unwrap_or(1) as u8)
+impl Drop for Socket<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0);
     }
 }
 
-/// Serves until the command of `--run` has ended, or for ever.
+/// Serves until the command of `--run` has ended, until a signal comes, or for ever.
 pub fn disk(options: &DiskOptions) -> Result<u8, UsageError> {
     if options.size == 0 || options.size % SECTOR != 0 {
         return Err(UsageError(format!("--size is whole sectors of {SECTOR} bytes, at least one")));
     }
-    let disk = Arc::new(Mutex::new(Disk::start(options)?));
-    let socket = &options.socket;
-    let listener = UnixListener::bind(socket)
-        .map_err(|why| UsageError::with_file("listen on", socket, why))?;
+    let reins = Reins::default();
+    reins.begun.store(true, Ordering::Relaxed);
+    interrupt::watch_signals(reins.clone())?;
+    let refused = |why| UsageError::with_file("listen on", &options.socket, why);
+    let listener = UnixListener::bind(&options.socket).map_err(refused)?;
+    let socket = Socket(&options.socket);
+    listener.set_nonblocking(true).map_err(refused)?;
+    let simulator = Simulator::start(options, reins.stop)?;
     let export = Export { size: options.size, block: SECTOR as u32, most: MOST };
-    let ended = match &options.run {
-        Some(command) if options.clocked => {
-            clocked::run(command, socket, (listener, export), &disk)
+    let mut service = Service { listener, clients: Clients::new(export), simulator };
+    let mut command = None;
+    let ready = service.simulator.get_ready();
+    let (is_ready, ended) = match ready {
+        Ok(()) => (true, service.serve(options, &mut command)),
+        Err(why) => (false, Err(why)),
+    };
+    drop(socket);
+    service.end(ended, is_ready, command)
+}
+
+impl Service {
+    /// Serves; the status of the command.
+    fn serve(&mut self, options: &DiskOptions, running: &mut Option<Child>) -> Result<u8, Broken> {
+        let socket = &options.socket;
+        match &options.run {
+            Some(command) if options.clocked => clocked::run(command, socket, self),
+            Some(command) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", command]).env("uri", uri(socket)).env("unixsocket", socket);
+                let cannot = |why| UsageError(format!("cannot run sh: {why}"));
+                *running = Some(shell.spawn().map_err(cannot)?);
+                self.live(running)
+            }
+            None => {
+                console::say(&format!("serving {}", uri(socket)));
+                self.live(running)
+            }
         }
-        command => {
-            let served = {
-                let disk = disk.clone();
-                std::thread::spawn(move || accept(&listener, export, &disk))
-            };
-            match command {
-                Some(command) => run(command, socket),
-                None => {
-                    console::say(&format!("serving {}", uri(socket)));
-                    Ok(u8::from(served.join().is_err()))
+    }
+
+    /// Serves clients in the order in which they ask, until the command ends, if there is one.
+    fn live(&mut self, command: &mut Option<Child>) -> Result<u8, Broken> {
+        loop {
+            if self.simulator.is_stopped() {
+                return Err(Broken::Stopped);
+            }
+            if let Some(running) = command {
+                let ended = running.try_wait().map_err(|why| UsageError(format!("sh: {why}")))?;
+                if let Some(status) = ended {
+                    *command = None;
+                    return Ok(code(status));
                 }
             }
+            self.exchange();
+            self.clients.begin(&mut self.simulator)?;
+            if self.simulator.under_way() > 0 && !self.simulator.is_waited_for() {
+                self.simulator.go_on(Time::MAX)?;
+            }
+            let mut watched = vec![
+                Watched::read(self.simulator.answers()),
+                Watched::of(&self.listener, self.clients.count() < CLIENTS_MAX, false),
+            ];
+            let streams = self.clients.streams();
+            watched.extend(streams.map(|(stream, read, write)| Watched::of(stream, read, write)));
+            if !poll::wait(&mut watched, LOOK) {
+                continue;
+            }
+            self.clients.gone(watched[2..].iter().map(Watched::is_gone));
+            if watched[0].has_come() {
+                if !self.simulator.is_waited_for() {
+                    return Err(Broken::Ended);
+                }
+                let ended = self.simulator.answer()?;
+                ended.into_iter().for_each(|ended| self.clients.answer(ended));
+            }
         }
-    };
-    // Nobody else has made it.
-    let _ = std::fs::remove_file(socket);
-    let code = ended?;
-    let mut disk = lock(&disk);
-    let ended = disk.end()?;
-    let (requests, us) = (disk.requests, disk.took as f64 / 1e6);
-    console::say(&format!("{requests} requests took {us:.1} us of simulated time"));
-    Ok(if code == 0 { ended } else { code })
+    }
+
+    /// Takes what clients have sent, and new clients; true if one of them has got something.
+    fn exchange(&mut self) -> bool {
+        while self.clients.count() < CLIENTS_MAX {
+            // One that has left, or for which the system has no room, is no client.
+            let Ok((stream, _)) = self.listener.accept() else { break };
+            let _ = self.clients.add(stream);
+        }
+        self.clients.exchange()
+    }
+
+    /// Ends the run, and the command if it has not ended; the status.
+    fn end(
+        mut self,
+        ended: Result<u8, Broken>,
+        is_ready: bool,
+        command: Option<Child>,
+    ) -> Result<u8, UsageError> {
+        command.iter().for_each(|command| poll::signal(command, libc::SIGTERM));
+        drop(self.clients);
+        let own = self.simulator.end()?;
+        command.into_iter().for_each(end_command);
+        let tells = is_ready || matches!(ended, Err(Broken::Stopped));
+        let status = match ended {
+            Ok(status) if status == 0 => own.unwrap_or(1),
+            Ok(status) => status,
+            Err(Broken::Stopped) => interrupt::exit_status().unwrap_or(1) as u8,
+            Err(Broken::Ended) => {
+                // A run that refuses says why.
+                let refused = own.is_some_and(|status| status != 0) && !is_ready;
+                if !refused {
+                    console::say("the simulator has ended, and the disk ends with it");
+                }
+                own.filter(|status| *status != 0).unwrap_or(1)
+            }
+            Err(Broken::Usage(why)) => return Err(why),
+            Err(Broken::Record(why)) => {
+                let why = self.simulator.not_recorded(&why);
+                unless_written(0, Err(why))
+            }
+        };
+        let status = unless_written(status, self.simulator.end_record());
+        if tells {
+            let (requests, us) = (self.simulator.requests, self.simulator.busy as f64 / 1e6);
+            console::say(&format!("{requests} requests took {us:.1} us of simulated time"));
+        }
+        Ok(status)
+    }
 }
 
+/// Ends a command that was asked to end, and what it has started.
+fn end_command(mut command: Child) {
+    let begun = Instant::now();
+    while matches!(command.try_wait(), Ok(None)) && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    rank::end_orphans();
+}
+
+/// Exit status of the command, as a shell tells it.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    code.unwrap_or(1) as u8
+}
+
+/// The disk's URI: what has a meaning in one is encoded.
 fn uri(socket: &Path) -> String {
-    format!("nbd+unix:///?socket={}", socket.display())
-}
-
-fn run(command: &str, socket: &Path) -> Result<u8, UsageError> {
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", command]).env("uri", uri(socket)).env("unixsocket", socket);
-    let status = shell.status().map_err(|why| UsageError(format!("cannot run sh: {why}")))?;
-    Ok(status.code().unwrap_or(1) as u8)
-}
-
-fn lock(disk: &Mutex<Disk>) -> MutexGuard<'_, Disk> {
-    disk.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn accept(listener: &UnixListener, export: Export, disk: &Arc<Mutex<Disk>>) {
-    for client in listener.incoming().flatten() {
-        let disk = disk.clone();
-        std::thread::spawn(move || {
-            if let Err(why) = serve(client, export, &disk) {
-                console::say(&format!("a client's connection: {why}"));
+    let mut uri = String::from("nbd+unix:///?socket=");
+    for byte in socket.as_os_str().as_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(*byte));
             }
-        });
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
     }
+    uri
 }
 
-/// Serves a client until it leaves.
-fn serve(mut client: UnixStream, export: Export, disk: &Mutex<Disk>) -> std::io::Result<()> {
-    let mut out = Vec::new();
-    let mut session = Session::new(export, &mut out);
-    let mut bytes = vec![0; 1 << 16];
-    loop {
-        let step = session.step(&mut out);
-        if let Step::Request(request) = step {
-            let result = carry_out(&request, disk)?;
-            session.answer(&request, result.as_deref().map_err(|error| *error), &mut out);
-            continue;
-        }
-        client.write_all(&out)?;
-        out.clear();
-        if step == Step::Closed {
-            return Ok(());
-        }
-        match client.read(&mut bytes)? {
-            0 => return Ok(()),
-            count => session.receive(&bytes[..count]),
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn carry_out(request: &Request, disk: &Mutex<Disk>) -> std::io::Result<Result<Vec<u8>, Error>> {
-    let operation = match request.command {
-        Command::Read => Operation::Read,
-        Command::Write { .. } => Operation::Write,
-        Command::Flush | Command::Disconnect => Operation::Flush,
-        // What was trimmed reads as zeroes.
-        Command::Trim | Command::WriteZeroes => Operation::Zero,
-    };
-    let ask = |offset, length| Ask { operation, offset, length };
-    let mut disk = lock(disk);
-    if operation == Operation::Zero {
-        // A command's sectors are a number of its own: no data go with them.
-        let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
-        while at < end {
-            let length = (end - at).min(1024 * PIECE);
-            if let Err(error) = disk.carry_out(&ask(at, length), &[])? {
-                return Ok(Err(error));
-            }
-            at += length;
-        }
-        return Ok(Ok(Vec::new()));
+    #[test]
+    fn a_uri_has_no_byte_with_a_meaning_of_its_own() {
+        let path = Path::new("/tmp/a b/ü&x=%?#~");
+        assert_eq!(uri(path), "nbd+unix:///?socket=/tmp/a%20b/%C3%BC%26x%3D%25%3F%23~");
     }
-    disk.carry_out(&ask(request.offset, request.length.into()), &request.data)
 }

@@ -52,6 +52,7 @@ pub(crate) const ROWS: &[Row] = &[
     switch("rdma.second_look"),
     choice("block.protocol", &["flags", "tails"]),
     bytes("block.request", "512 B", "32768 B"),
+    bytes("block.merge", "512 B", "32768 B"),
     bytes("block.read_ahead", "0 B", "4194304 B"),
     time("block.timeout", "1 us", "1000 ms"),
     time("block.resend", "1 ms", "1000 ms"),

@@ -28,6 +28,7 @@ mod initiator;
 mod messages;
 mod recovery;
 mod target;
+mod under_way;
 pub(super) use disks::Disks;
 
 /// Bytes of an array: what the RAID controller of marazakis2006 s2.4 has, as whole sectors.
@@ -62,6 +63,7 @@ const TRIES: u32 = 4;
 const LENGTH_MAX: u64 = 64 << 20;
 
 use messages::{Come, Posted};
+use under_way::UnderWay;
 
 /// An end of the association.
 pub(super) struct Storage<'a> {
@@ -80,6 +82,7 @@ pub(super) struct Storage<'a> {
     /// The association: its connection, parameters, and the other side's queue and pool.
     link: OnceCell<Connection<'a>>,
     agreed: OnceCell<(Association, [Buffer; 2])>,
+    under_way: RefCell<UnderWay>,
     ahead: RefCell<Ahead>,
     /// Messages sent and taken; and those sent that may have been lost, with their numbers.
     sent: Cell<u64>,
@@ -87,6 +90,8 @@ pub(super) struct Storage<'a> {
     kept: RefCell<VecDeque<(u64, Posted)>>,
     /// Losses are found out and sent again.
     recovers: bool,
+    /// A silence until then means that something may be lost.
+    patience: Cell<Option<Time>>,
     /// Attempts since something has come, and what follows too many: all requests fail.
     attempts: Cell<u64>,
     offline: Cell<bool>,
@@ -124,11 +129,13 @@ impl<'a> Storage<'a> {
             pool,
             link: OnceCell::new(),
             agreed: OnceCell::new(),
+            under_way: RefCell::default(),
             ahead: RefCell::default(),
             sent: Cell::default(),
             taken: Cell::default(),
             kept: RefCell::default(),
             recovers,
+            patience: Cell::default(),
             attempts: Cell::default(),
             offline: Cell::default(),
         }

@@ -3,8 +3,10 @@
 
 #![forbid(unsafe_code)]
 
+mod extents;
 mod wire;
 
+pub use extents::{Extent, ExtentKind, Extents};
 use wire::{info, magic, option, reply, request, Cursor};
 pub use wire::{Command, Error};
 
@@ -61,11 +63,16 @@ pub struct Session {
     state: State,
     received: Vec<u8>,
     structured: bool,
+    /// The client may ask which parts are holes.
+    contexts: bool,
     no_zeroes: bool,
 }
 
 /// Bytes of an option's data at most: what is longer is no option.
 const OPTION_MAX: u32 = 8192;
+/// The context of holes, and its number in a session.
+const CONTEXT: &[u8] = b"base:allocation";
+const CONTEXT_ID: u32 = 1;
 /// Flags of the handshake: fixed newstyle, and without zeroes behind EXPORT_NAME's answer.
 const HANDSHAKE: u16 = 3;
 /// Abilities of the export: flags, flush, FUA, trim, write zeroes, no fragments, many connections.
@@ -78,7 +85,13 @@ impl Session {
         out.extend(magic::OPTION.to_be_bytes());
         out.extend(HANDSHAKE.to_be_bytes());
         let (received, state) = (Vec::new(), State::Flags);
-        Session { export, state, received, structured: false, no_zeroes: false }
+        let (structured, contexts, no_zeroes) = (false, false, false);
+        Session { export, state, received, structured, contexts, no_zeroes }
+    }
+
+    /// Bytes that are kept here, as a part of a request only.
+    pub fn kept(&self) -> usize {
+        self.received.len()
     }
 
     /// Bytes have come.
@@ -144,6 +157,9 @@ impl Session {
                 said(out, number, reply::ACK, &[]);
             }
             option::LIST | option::STRUCTURED_REPLY => said(out, number, reply::INVALID, &[]),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
+                self.context(number, &data, out);
+            }
             option::INFO | option::GO => self.tell(number, &data, out),
             _ => said(out, number, reply::UNSUPPORTED, &[]),
         }
@@ -174,6 +190,21 @@ impl Session {
         if number == option::GO {
             self.state = State::Transmission;
         }
+    }
+
+    /// Answers LIST_META_CONTEXT and SET_META_CONTEXT: there is one context, which tells of holes.
+    fn context(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) {
+        let sets = number == option::SET_META_CONTEXT;
+        self.contexts &= !sets;
+        let Some(queries) = queries(data).filter(|_| self.structured) else {
+            return said(out, number, reply::INVALID, &[]);
+        };
+        let named = |query: &&[u8]| *query == CONTEXT || !sets && *query == b"base:";
+        if queries.iter().any(named) || !sets && queries.is_empty() {
+            self.contexts |= sets;
+            said(out, number, reply::META_CONTEXT, &[&CONTEXT_ID.to_be_bytes(), CONTEXT].concat());
+        }
+        said(out, number, reply::ACK, &[]);
     }
 
     // ---- transmission ------------------------------------------------------------------------------------
@@ -224,13 +255,30 @@ impl Session {
         let (length, block) = (u64::from(request.length), u64::from(block));
         let aligned = request.offset % block == 0 && length % block == 0 && length > 0;
         let inside = request.offset <= size && length <= size - request.offset;
-        let writes = !matches!(request.command, Command::Read);
+        let writes = !matches!(request.command, Command::Read | Command::BlockStatus { .. });
         match (aligned, inside) {
             (false, _) => Some(Error::Invalid),
             (_, false) if writes => Some(Error::NoSpace),
             (_, false) => Some(Error::Invalid),
+            _ if matches!(request.command, Command::BlockStatus { .. }) && !self.contexts => {
+                Some(Error::Invalid)
+            }
             _ if request.command == Command::Read && request.length > most => Some(Error::Overflow),
             _ => None,
+        }
+    }
+
+    /// The answer to a question for holes: parts of its range, in order from its first byte on.
+    pub fn answer_status(&self, request: &Request, parts: &[Extent], out: &mut Vec<u8>) {
+        out.extend(magic::STRUCTURED_REPLY.to_be_bytes());
+        out.extend(1_u16.to_be_bytes());
+        out.extend(wire::chunk::BLOCK_STATUS.to_be_bytes());
+        out.extend(request.handle.to_be_bytes());
+        out.extend((4 + 8 * parts.len() as u32).to_be_bytes());
+        out.extend(CONTEXT_ID.to_be_bytes());
+        for part in parts {
+            out.extend(part.length.to_be_bytes());
+            out.extend(part.kind.flags().to_be_bytes());
         }
     }
 
@@ -261,6 +309,20 @@ impl Session {
             }
         }
     }
+}
+
+/// Queries of an option about contexts: the export's name, a number of queries, and these.
+fn queries(data: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut cursor = Cursor(data);
+    let name = cursor.u32()?;
+    cursor.bytes(name as usize)?;
+    let count = cursor.u32()?;
+    let mut query = || {
+        let length = cursor.u32()?;
+        cursor.bytes(length as usize)
+    };
+    let queries: Option<Vec<&[u8]>> = (0..count).map(|_| query()).collect();
+    queries.filter(|_| cursor.0.is_empty())
 }
 
 /// A reply to an option.

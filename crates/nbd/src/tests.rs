@@ -95,10 +95,12 @@ fn fuzz_session() {
     let mut whole = 3_u32.to_be_bytes().to_vec();
     whole.extend(option(super::option::LIST, &[]));
     whole.extend(option(super::option::STRUCTURED_REPLY, &[]));
+    whole.extend(option(super::option::SET_META_CONTEXT, &query(&[b"base:allocation"])));
     whole.extend(option(super::option::GO, &[0, 0, 0, 1, b'a', 0, 1, 0, 3]));
     whole.extend(request(super::request::READ, 0, 512, &[]));
     whole.extend(request(super::request::WRITE, 0, 512, &[7; 512]));
     whole.extend(request(super::request::WRITE_ZEROES, 0, 1024, &[]));
+    whole.extend(request(super::request::BLOCK_STATUS, 0, 1024, &[]));
     whole.extend(request(super::request::DISCONNECT, 0, 0, &[]));
     fuzz::Target::new("nbd").seed(whole).few(2048).run(|bytes| {
         let mut out = Vec::new();
@@ -113,4 +115,66 @@ fn fuzz_session() {
             }
         }
     });
+}
+
+/// A query for contexts.
+fn query(names: &[&[u8]]) -> Vec<u8> {
+    let mut data = 0_u32.to_be_bytes().to_vec();
+    data.extend((names.len() as u32).to_be_bytes());
+    for name in names {
+        data.extend((name.len() as u32).to_be_bytes());
+        data.extend(*name);
+    }
+    data
+}
+
+#[test]
+fn holes_are_told_to_who_has_chosen_their_context() {
+    let (list, set) = (super::option::LIST_META_CONTEXT, super::option::SET_META_CONTEXT);
+    for (structured, number, names, kinds) in [
+        (true, set, &[&b"base:allocation"[..]][..], &[4, 1][..]),
+        (true, set, &[b"qemu:dirty-bitmap:x", b"base:allocation"], &[4, 1]),
+        (true, set, &[b"base:"], &[1]),
+        (true, list, &[], &[4, 1]),
+        (true, list, &[b"base:"], &[4, 1]),
+        (true, list, &[b"other:"], &[1]),
+        (false, set, &[b"base:allocation"], &[super::reply::INVALID]),
+    ] {
+        let (mut out, mut session) = (Vec::new(), Session::new(EXPORT, &mut Vec::new()));
+        session.receive(&3_u32.to_be_bytes());
+        if structured {
+            session.receive(&option(super::option::STRUCTURED_REPLY, &[]));
+        }
+        session.step(&mut out);
+        out.clear();
+        session.receive(&option(number, &query(names)));
+        assert_eq!(session.step(&mut out), Step::More);
+        let (mut told, mut rest) = (Vec::new(), &out[..]);
+        while let Some((head, more)) = rest.split_first_chunk::<20>() {
+            told.push(u32::from_be_bytes([head[12], head[13], head[14], head[15]]));
+            let length = u32::from_be_bytes([head[16], head[17], head[18], head[19]]);
+            rest = &more[length as usize..];
+        }
+        assert_eq!(told, kinds, "{structured} {number} {names:?}");
+        // A question for holes.
+        let mut data = 0_u32.to_be_bytes().to_vec();
+        data.extend(0_u16.to_be_bytes());
+        session.receive(&option(super::option::GO, &data));
+        session.receive(&request(super::request::BLOCK_STATUS, 512, 1024, &[]));
+        out.clear();
+        let chosen = number == set && kinds == [4, 1];
+        let Step::Request(asked) = session.step(&mut out) else {
+            assert!(!chosen, "it was chosen");
+            continue;
+        };
+        assert!(chosen, "{structured} {number} {names:?}");
+        out.clear();
+        let parts = [
+            Extent { length: 512, kind: ExtentKind::Data },
+            Extent { length: 512, kind: ExtentKind::Hole },
+        ];
+        session.answer_status(&asked, &parts, &mut out);
+        assert_eq!(out[4..8], [0, 1, 0, 5]);
+        assert_eq!(out[20..], [0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3]);
+    }
 }

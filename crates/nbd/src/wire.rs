@@ -16,12 +16,15 @@ pub(crate) mod option {
     pub const INFO: u32 = 6;
     pub const GO: u32 = 7;
     pub const STRUCTURED_REPLY: u32 = 8;
+    pub const LIST_META_CONTEXT: u32 = 9;
+    pub const SET_META_CONTEXT: u32 = 10;
 }
 
 pub(crate) mod reply {
     pub const ACK: u32 = 1;
     pub const SERVER: u32 = 2;
     pub const INFO: u32 = 3;
+    pub const META_CONTEXT: u32 = 4;
     pub const UNSUPPORTED: u32 = 1 << 31 | 1;
     pub const INVALID: u32 = 1 << 31 | 3;
 }
@@ -38,11 +41,13 @@ pub(crate) mod request {
     pub const FLUSH: u16 = 3;
     pub const TRIM: u16 = 4;
     pub const WRITE_ZEROES: u16 = 6;
+    pub const BLOCK_STATUS: u16 = 7;
 }
 
 pub(crate) mod chunk {
     pub const NONE: u16 = 0;
     pub const OFFSET_DATA: u16 = 1;
+    pub const BLOCK_STATUS: u16 = 5;
     pub const ERROR: u16 = 1 << 15 | 1;
 }
 
@@ -59,9 +64,22 @@ pub enum Command {
     /// All that was answered is on the disk.
     Flush,
     /// The range is not needed any more.
-    Trim,
+    Trim {
+        /// Forced unit access.
+        fua: bool,
+    },
     /// The range becomes zeroes.
-    WriteZeroes,
+    WriteZeroes {
+        /// Forced unit access.
+        fua: bool,
+        /// It becomes no hole by that.
+        no_hole: bool,
+    },
+    /// Which parts of the range are holes.
+    BlockStatus {
+        /// Its first part only.
+        one: bool,
+    },
     /// The client leaves.
     Disconnect,
 }
@@ -69,14 +87,18 @@ pub enum Command {
 impl Command {
     /// Of a request's type and flags; none if it is not known.
     pub(crate) fn of(number: u16, flags: u16) -> Option<Command> {
-        let (fua, no_hole, no_fragments) = (1, 2, 4);
+        let (fua, no_hole, no_fragments, one) = (1, 2, 4, 8);
+        let has = |flag| flags & flag != 0;
         let (command, may) = match number {
             request::READ => (Command::Read, no_fragments),
-            request::WRITE => (Command::Write { fua: flags & fua != 0 }, fua),
+            request::WRITE => (Command::Write { fua: has(fua) }, fua),
             request::DISCONNECT => (Command::Disconnect, 0),
             request::FLUSH => (Command::Flush, 0),
-            request::TRIM => (Command::Trim, fua),
-            request::WRITE_ZEROES => (Command::WriteZeroes, fua | no_hole),
+            request::TRIM => (Command::Trim { fua: has(fua) }, fua),
+            request::WRITE_ZEROES => {
+                (Command::WriteZeroes { fua: has(fua), no_hole: has(no_hole) }, fua | no_hole)
+            }
+            request::BLOCK_STATUS => (Command::BlockStatus { one: has(one) }, one),
             _ => return None,
         };
         // Clients may set FUA on whatever they ask for.

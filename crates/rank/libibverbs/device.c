@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #define NAME "forth0"
@@ -41,6 +42,11 @@ int verbs_call(unsigned call, unsigned count, const uint64_t *arguments, uint64_
     uint64_t unwanted[6];
     return rank_call_verbs(call, "a function of libibverbs", count, arguments,
                            words ? words : unwanted);
+}
+
+bool verbs_are_shared(void)
+{
+    return rank_gate_is_shared && rank_gate_is_shared();
 }
 
 /* The number that a card would have on its sticker: big-endian, from the node's number. */
@@ -210,7 +216,8 @@ VERBS_EXPORT struct context *ibv_open_device(struct device *device)
     context->ops.req_notify_cq = verbs_req_notify_cq;
     context->ops.post_send = verbs_post_send;
     context->ops.post_recv = verbs_post_recv;
-    context->command_file = context->event_file = -1;
+    context->command_file = -1;
+    context->event_file = eventfd(0, EFD_CLOEXEC);
     context->completion_vectors = 1;
     pthread_mutex_init(&context->mutex, NULL);
     context->extended = (void *)UINTPTR_MAX;
@@ -219,6 +226,7 @@ VERBS_EXPORT struct context *ibv_open_device(struct device *device)
 
 VERBS_EXPORT int ibv_close_device(struct context *context)
 {
+    close(context->event_file);
     free((char *)context - offsetof(struct extended, context));
     return 0;
 }

@@ -8,9 +8,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/single_threaded.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FOR_EVER UINT64_MAX
+/* Picoseconds for which a thread waits, before another one has its turn. */
+#define SHARED UINT64_C(1000000)
 
 static struct cq *all;
 
@@ -137,7 +141,7 @@ VERBS_EXPORT int ibv_get_cq_event(struct channel_base *channel, struct cq **foun
     const bool waits = !(fcntl(channel->file, F_GETFL) & O_NONBLOCK);
     struct cq *cq;
     while (!(cq = with_event(channel)))
-        if (!take_event(waits ? FOR_EVER : 0) && !waits) {
+        if (!take_event(!waits ? 0 : verbs_are_shared() ? SHARED : FOR_EVER) && !waits) {
             errno = EAGAIN;
             return -1;
         }
@@ -148,6 +152,28 @@ VERBS_EXPORT int ibv_get_cq_event(struct channel_base *channel, struct cq **foun
     *found = cq;
     *user = cq->base.user;
     return 0;
+}
+
+/* The card has none: a wait for one does not end. A thread of several sleeps, and the others go on. */
+VERBS_EXPORT int ibv_get_async_event(struct context *context, void *event)
+{
+    (void)event;
+    if (fcntl(context->event_file, F_GETFL) & O_NONBLOCK) {
+        errno = EAGAIN;
+        return -1;
+    }
+    for (;;) {
+        uint64_t one;
+        if (__libc_single_threaded)
+            take_event(FOR_EVER);
+        else if (syscall(SYS_read, context->event_file, &one, sizeof one) < 0 && errno != EINTR)
+            return -1; /* the device was closed */
+    }
+}
+
+VERBS_EXPORT void ibv_ack_async_event(void *event)
+{
+    (void)event;
 }
 
 VERBS_EXPORT void ibv_ack_cq_events(struct cq *cq, unsigned count)

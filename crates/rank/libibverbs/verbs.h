@@ -10,6 +10,7 @@
 #pragma weak rank_attach
 #pragma weak rank_call_verbs
 #pragma weak rank_events
+#pragma weak rank_gate_is_shared
 #pragma weak rank_guard
 #pragma weak rank_state_add
 #pragma weak rank_unguard
@@ -59,6 +60,8 @@ struct verbs_facts {
 };
 extern struct verbs_facts verbs_facts;
 
+/* True if other threads wait for their turn: a wait for the card would hold them up. */
+bool verbs_are_shared(void);
 /* Asks the simulator: a call of enum verbs_call. What it tells stands in words, if that is not null. */
 int verbs_call(unsigned call, unsigned count, const uint64_t *arguments, uint64_t words[6]);
 /* Says in a line why something is refused, each once; the error number. */

@@ -53,9 +53,9 @@ static unsigned ahead; /* pages that are opened at once when the next is asked f
 /* The look under way: its pages, which are open for one instruction. */
 static uintptr_t stepped[STEPPED];
 static unsigned stepping;
-/* The last one, and how many there were since the last call. */
-static uintptr_t last_code, last_at;
-static unsigned looks;
+/* The last one of this thread, and how many there were since its last call. */
+static __thread uintptr_t last_code, last_at;
+static __thread unsigned looks;
 
 static struct sigaction programs; /* what the program has said about SIGTRAP */
 
@@ -156,10 +156,12 @@ bool rank_guard_fault(const void *facts, void *context)
     if (info->si_code != SEGV_ACCERR || !closed || !region_of(at) || stepping == STEPPED)
         return false;
     const int error = errno;
+    rank_gate_pass();
     const bool looks_again = code == last_code && at == last_at && stepping == 0 &&
                              !(registers[REG_ERR] & FAULT_WRITE);
     if (looks_again && rank_may_call()) {
-        const uint64_t arguments[] = {at / WORD * WORD};
+        /* Others may have to go on before the word changes: then a little time passes, and no more. */
+        const uint64_t arguments[] = {rank_gate_is_shared() ? 0 : at / WORD * WORD};
         uint64_t words[6];
         rank_call_verbs(RANK_VERBS_CALL_LOOK, "a look at registered memory", 1, arguments, words);
     }

@@ -44,6 +44,16 @@ const struct rank_channel *rank_channel_of_run(void);
  * SIGSEGV meanwhile. */
 void rank_counter_begin(void);
 
+/* --- gate.c --- */
+
+/* One thread at a time is in the library; of a program with verbs one runs at a time. */
+void rank_lock(void);
+void rank_unlock(void);
+/* True if a thread is in the library. */
+bool rank_is_locked(void);
+/* This thread looks at guarded memory: it waits for its turn, unless it has it. */
+void rank_gate_pass(void);
+
 /* --- guard.c --- */
 
 /* The program is going to wait in a call, perhaps only for the time. */

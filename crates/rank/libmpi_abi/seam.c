@@ -22,8 +22,6 @@
 
 static uint64_t next_request = FIRST_REQUEST;
 
-/* One thread at a time is in the library. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Where this thread is. It says so before it waits for the lock and after it has given it back: for a signal
    handler in between the lock is neither free nor this thread's. A callback may enter again. */
 static __thread volatile enum { OUTSIDE, INSIDE, CALLED_BACK } place;
@@ -209,7 +207,7 @@ static bool do_alone(struct rank_channel *c, enum deed deed, uint64_t cost)
     if (place != OUTSIDE || now + cost >= c->lease)
         return false;
     place = INSIDE;
-    pthread_mutex_lock(&lock);
+    rank_lock();
     uint32_t rows = c->deed_rows;
     /* Rows tell of clocks and calls in turn. */
     if (rows % 2 == (uint32_t)deed && rows < RANK_DEED_ROWS)
@@ -225,7 +223,7 @@ static bool do_alone(struct rank_channel *c, enum deed deed, uint64_t cost)
         c->deed_rows = rows;
         told = now + cost;
     }
-    pthread_mutex_unlock(&lock);
+    rank_unlock();
     place = OUTSIDE;
     return alone;
 }
@@ -263,7 +261,7 @@ static bool take(struct rank_channel *c, uintptr_t here)
         return false;
     place = INSIDE;
     if (!ours)
-        pthread_mutex_lock(&lock);
+        rank_lock();
     account(c);
     while (depth > 0 && is_left(levels[depth - 1], here)) {
         depth--;
@@ -281,7 +279,7 @@ static void leave(struct rank_channel *c)
         place = CALLED_BACK;
         return;
     }
-    pthread_mutex_unlock(&lock);
+    rank_unlock();
     place = OUTSIDE;
 }
 
@@ -395,9 +393,7 @@ bool rank_may_call(void)
     if (place != OUTSIDE)
         return place == CALLED_BACK;
     place = INSIDE;
-    const bool may = pthread_mutex_trylock(&lock) == 0;
-    if (may)
-        pthread_mutex_unlock(&lock);
+    const bool may = !rank_is_locked();
     place = OUTSIDE;
     return may;
 }

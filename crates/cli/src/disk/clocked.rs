@@ -1,20 +1,18 @@
 //! `sunstar disk --clocked`: one client process whose clocks tell simulated time. That moves while all of its
-//! threads wait: to the answer of the request that the disk is at, or to the end of the shortest wait.
+//! threads wait: to the next answer of the disk, or to the end of the shortest wait.
 
 use super::calls::{cycles, filter, wish, Time, Wish};
-use super::client::{Connection, State, Thread};
+use super::simulator::Ended;
+use super::thread::{State, Thread};
 use super::tracee::{self, Memory, Stop, Tid};
-use super::{carry_out, lock, uri, Disk};
+use super::{uri, Service};
 use crate::usage_error::UsageError;
 use machine::console;
-use nbd::{Export, Request, Session, Step};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::net::UnixListener;
+use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Mutex;
 
 /// Time at which the client begins.
 const START: Time = 1_000_000_000_000;
@@ -44,15 +42,9 @@ struct Clocked<'a> {
     timers: BTreeMap<u64, Timer>,
     now: Time,
     looks: u64,
-    listener: UnixListener,
-    export: Export,
-    connections: Vec<Connection>,
-    disk: &'a Mutex<Disk>,
-    /// Time of the disk's machine.
-    disk_now: Time,
-    /// Requests that the disk has not begun, and the one that it is at: its end, and its answer.
-    queue: VecDeque<(usize, Request)>,
-    at_disk: Option<(Time, usize, Vec<u8>)>,
+    service: &'a mut Service,
+    /// A request that has ended, to be told to the client at that time.
+    ended: Option<(Time, Ended)>,
     status: Option<u8>,
 }
 
@@ -60,14 +52,12 @@ struct Clocked<'a> {
 pub fn run(
     command: &str,
     socket: &Path,
-    (listener, export): (UnixListener, Export),
-    disk: &Mutex<Disk>,
-) -> Result<u8, UsageError> {
+    service: &mut Service,
+) -> Result<u8, super::Broken> {
     let environment = [("uri", uri(socket)), ("unixsocket", socket.display().to_string())];
     let pid = tracee::start(OsStr::new(command), &environment, &filter())?;
     let failed = |why: io::Error| UsageError(format!("--clocked: the client: {why}"));
     let threads = || -> io::Result<_> {
-        listener.set_nonblocking(true)?;
         Ok((Memory::of(pid)?, BTreeMap::from([(pid, Thread::of(pid, pid)?)])))
     };
     let (memory, threads) = threads().map_err(failed)?;
@@ -78,13 +68,8 @@ pub fn run(
         timers: BTreeMap::new(),
         now: START,
         looks: 0,
-        listener,
-        export,
-        connections: Vec::new(),
-        disk,
-        disk_now: START,
-        queue: VecDeque::new(),
-        at_disk: None,
+        service,
+        ended: None,
         status: None,
     };
     let ended = clocked.simulate();
@@ -101,6 +86,13 @@ pub fn run(
 enum Broken {
     Io(io::Error),
     Refused(String),
+    Disk(super::Broken),
+}
+
+impl From<super::Broken> for Broken {
+    fn from(why: super::Broken) -> Broken {
+        Broken::Disk(why)
+    }
 }
 
 impl From<io::Error> for Broken {
@@ -110,7 +102,7 @@ impl From<io::Error> for Broken {
 }
 
 impl Clocked<'_> {
-    fn simulate(&mut self) -> Result<(), UsageError> {
+    fn simulate(&mut self) -> Result<(), super::Broken> {
         let mut tries = 0;
         let ended = loop {
             match self.turn(&mut tries) {
@@ -120,20 +112,19 @@ impl Clocked<'_> {
             }
         };
         ended.map_err(|why| match why {
-            Broken::Io(why) => UsageError(format!("--clocked: the client: {why}")),
-            Broken::Refused(why) => UsageError(why),
+            Broken::Io(why) => UsageError(format!("--clocked: the client: {why}")).into(),
+            Broken::Refused(why) => UsageError(why).into(),
+            Broken::Disk(why) => why,
         })
     }
 
     fn turn(&mut self, tries: &mut u32) -> Result<(), Broken> {
         let mut some = self.handle_stops()?;
-        for connection in &mut self.connections {
-            some |= connection.send()?;
-        }
+        some |= self.service.clients.send();
         if self.looks > LOOKS {
             // A thread that looks at clocks all the time waits.
             self.serve()?;
-            self.begin()?;
+            self.go_on(Some(self.now))?;
             while self.pass(self.now)? {}
         }
         if some || self.status.is_some() {
@@ -154,11 +145,10 @@ impl Clocked<'_> {
         if self.serve()? {
             return Ok(());
         }
-        self.begin()?;
         let ends = self.threads.values().filter_map(Thread::until);
-        let ends = ends.chain(self.timers.values().filter_map(|timer| timer.until));
-        let next = ends.chain(self.at_disk.iter().map(|(end, ..)| *end)).min();
-        match next {
+        let next = ends.chain(self.timers.values().filter_map(|timer| timer.until)).min();
+        self.go_on(next)?;
+        match next.into_iter().chain(self.ended.as_ref().map(|(end, _)| *end)).min() {
             Some(next) => {
                 self.now = self.now.max(next);
                 self.pass(next)?;
@@ -347,10 +337,9 @@ impl Clocked<'_> {
 
     /// Ends one thing that ends at `now`, or before; true if there was one.
     fn pass(&mut self, now: Time) -> Result<bool, Broken> {
-        if let Some((_, number, answer)) = self.at_disk.take_if(|(end, ..)| *end <= now) {
-            let connection = &mut self.connections[number];
-            connection.out.extend(answer);
-            connection.send()?;
+        if let Some((_, ended)) = self.ended.take_if(|(end, _)| *end <= now) {
+            self.service.clients.answer(ended);
+            self.service.clients.send();
             return Ok(true);
         }
         let due = |timer: &&mut Timer| timer.until.is_some_and(|until| until <= now);
@@ -380,64 +369,48 @@ impl Clocked<'_> {
 
     // ---- the disk ----------------------------------------------------------------------------------------
 
-    /// Takes what the client has sent; true if that was answered at once.
+    /// Takes what the client has sent; true if some of it was answered at once.
     fn serve(&mut self) -> Result<bool, Broken> {
-        loop {
-            match self.listener.accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(true)?;
-                    let mut out = Vec::new();
-                    let session = Session::new(self.export, &mut out);
-                    let (open, closed) = (true, false);
-                    self.connections.push(Connection { stream, session, out, open, closed });
-                }
-                Err(why) if why.kind() == ErrorKind::WouldBlock => break,
-                Err(why) => return Err(why.into()),
-            }
+        if self.service.simulator.is_stopped() {
+            return Err(Broken::Disk(super::Broken::Stopped));
         }
-        let mut some = false;
-        for (number, connection) in self.connections.iter_mut().enumerate() {
-            connection.receive()?;
-            loop {
-                match connection.session.step(&mut connection.out) {
-                    Step::Request(request) => self.queue.push_back((number, request)),
-                    Step::More => break,
-                    Step::Closed => {
-                        connection.open = false;
-                        break;
-                    }
-                }
-            }
-            some |= connection.send()?;
-            // A client that has said all waits for the end of the connection.
-            let waiting = self.queue.iter().any(|(of, _)| *of == number)
-                || self.at_disk.as_ref().is_some_and(|(_, of, _)| *of == number);
-            let ends = !connection.open && connection.out.is_empty() && !waiting;
-            if ends && !std::mem::replace(&mut connection.closed, true) {
-                let _ = connection.stream.shutdown(std::net::Shutdown::Both);
-                some = true;
-            }
-        }
-        Ok(some)
+        Ok(self.service.exchange())
     }
 
-    /// The disk begins with the next request, if it is at none.
-    fn begin(&mut self) -> Result<(), Broken> {
-        if self.at_disk.is_some() {
+    /// The disk begins with what it can take, and goes on to its next answer, or to `until`.
+    fn go_on(&mut self, until: Option<Time>) -> Result<(), Broken> {
+        let Service { clients, simulator, .. } = &mut *self.service;
+        if simulator.under_way() > 0 || clients.are_waiting() {
+            // Drives have turned, too, while nobody wanted anything.
+            self.disk_to(Some(self.now))?;
+        }
+        if self.ended.as_ref().is_some_and(|(end, _)| *end <= self.now) {
             return Ok(());
         }
-        let Some((number, request)) = self.queue.pop_front() else { return Ok(()) };
-        let before = {
-            let mut disk = lock(self.disk);
-            disk.pass(self.now.saturating_sub(self.disk_now))?;
-            disk.took
-        };
-        let result = carry_out(&request, self.disk)?;
-        self.disk_now = self.now + (lock(self.disk).took - before);
-        let mut answer = Vec::new();
-        let session = &mut self.connections[number].session;
-        session.answer(&request, result.as_deref().map_err(|error| *error), &mut answer);
-        self.at_disk = Some((self.disk_now, number, answer));
+        let Service { clients, simulator, .. } = &mut *self.service;
+        loop {
+            let before = simulator.under_way();
+            clients.begin(simulator)?;
+            if simulator.under_way() == before || !clients.exchange() {
+                break;
+            }
+        }
+        if simulator.under_way() > 0 {
+            self.disk_to(until)?;
+        }
+        Ok(())
+    }
+
+    /// The disk goes on to its next answer, or to a time.
+    fn disk_to(&mut self, until: Option<Time>) -> Result<(), Broken> {
+        let simulator = &mut self.service.simulator;
+        let now = START + simulator.now;
+        let most = until.map_or(Time::MAX, |until| until.saturating_sub(now));
+        if self.ended.is_none() && most > 0 {
+            simulator.go_on(most)?;
+            let ended = simulator.answer()?;
+            self.ended = ended.map(|ended| (START + simulator.now, ended));
+        }
         Ok(())
     }
 }

@@ -60,6 +60,23 @@ fn misuses_are_the_same_on_threads() {
 }
 
 #[test]
+fn threads_with_queue_pairs_of_their_own_have_right_data_and_one_hash() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled_by_gcc(folder.path(), &["tests/verbs/threads.c", "-pthread"]);
+    for words in [["2", "6", "64"], ["3", "3", "1003"]] {
+        let words = [&[program.to_str().unwrap()][..], &words].concat();
+        let run = forth(&["-n", "2"], &words);
+        for lid in [1, 2] {
+            let said = format!("LID {lid}: {} threads have played", words[1]);
+            assert!(run.stdout.contains(&said), "{run:?}");
+        }
+        for threads in ["1", "2"] {
+            assert_eq!(hash(&forth(&["-n", "2", "-t", threads], &words)), hash(&run), "{threads}");
+        }
+    }
+}
+
+#[test]
 fn the_example_writes() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled_by_gcc(folder.path(), &["examples/rdma/verbs_write.c"]);

@@ -1,7 +1,8 @@
 //! Reading ahead: of a client that reads in order, the initiator asks for more than it wants, and keeps it.
 
+use super::under_way::Request;
 use super::Storage;
-use block::{Ask, Operation};
+use block::Operation;
 use des::Duration;
 use std::ops::Range;
 
@@ -52,34 +53,41 @@ impl Ahead {
 }
 
 impl Storage<'_> {
-    /// Carries out a read in the order of the one before, if that is wanted, and asks for more than it wants.
-    /// True if it has.
-    pub(super) fn read_ahead(&self, ask: &Ask, data: &mut [u8]) -> Result<bool, String> {
-        let (agreed, bytes) = (self.agreed().0, ask.offset..ask.offset + ask.length);
-        if agreed.read_ahead == 0 {
-            return Ok(false);
+    /// Begins with the requests whose turn it is. A read that is there already needs no command, and one in
+    /// the order of the one before reads more than is wanted.
+    pub(super) fn begin_waiting(&self) {
+        let (agreed, under_way) = (self.agreed().0, &mut *self.under_way.borrow_mut());
+        if self.offline.get() {
+            return under_way.fail();
         }
-        let mut ahead = self.ahead.borrow_mut();
-        if ask.operation != Operation::Read {
-            ahead.written(&bytes);
-            return Ok(false);
+        while let Some(request) = under_way.begin_next() {
+            if agreed.read_ahead == 0 {
+                continue;
+            }
+            let (mut ahead, bytes) = (self.ahead.borrow_mut(), request.bytes());
+            if request.ask.operation != Operation::Read {
+                ahead.written(&bytes);
+                under_way.written(&bytes);
+            } else if ahead.read(bytes.start, &mut request.data) {
+                request.needs_none();
+                let times = Duration(self.disks.submit.0 + self.disks.complete.0);
+                self.library.cpu().spend(times);
+            } else {
+                request.ahead = ahead.more(&bytes, agreed.read_ahead, agreed.size);
+                request.data.resize((request.ask.length + request.ahead) as usize, 0);
+            }
         }
-        if ahead.read(ask.offset, data) {
-            let times = Duration(self.disks.submit.0 + self.disks.complete.0);
-            self.library.in_request(ask.operation, || self.library.cpu().spend(times));
-            return Ok(true);
+    }
+
+    /// Keeps what a request has read ahead, unless it was written since.
+    pub(super) fn keep_ahead(&self, request: &mut Request) {
+        let bytes = request.bytes();
+        if request.ahead > 0 && !request.failed {
+            let rest = request.data.split_off(request.ask.length as usize);
+            if !request.stale {
+                self.ahead.borrow_mut().keep(bytes.end - request.ahead, rest);
+            }
         }
-        let more = ahead.more(&bytes, agreed.read_ahead, agreed.size);
-        let whole = Ask { length: ask.length + more, ..*ask };
-        let mut read = vec![0; whole.length as usize];
-        let does = || self.carry_out(&whole, &mut read);
-        if self.library.in_request(ask.operation, does)? {
-            return Ok(false);
-        }
-        let rest = read.split_off(data.len());
-        data.copy_from_slice(&read);
-        ahead.keep(bytes.end, rest);
-        Ok(true)
     }
 }
 

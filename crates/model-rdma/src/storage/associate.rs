@@ -1,7 +1,7 @@
 //! Association of initiator and target over the administration network (marazakis2006 s2.5 has TCP): they
 //! agree on sizes, and tell each other where their buffers are.
 
-use super::{Storage, BYTES_MAX, DEPTH, SLOTS};
+use super::{Disks, Storage, BYTES_MAX, DEPTH, SLOTS};
 use crate::library::Buffer;
 use crate::memory::PAGE;
 use block::{Association, DiskKind, ASSOCIATION_BYTES, DISKS, PIECE, SECTOR};
@@ -19,10 +19,21 @@ impl<'a> Storage<'a> {
         }
     }
 
+    /// Bytes of a request at most: a page; neighbouring pages where drives have something to gain by it.
+    fn request_most(&self) -> u64 {
+        let Disks { request, merge, kind, .. } = self.disks;
+        let drives = self.rank == 0 || matches!(kind, DiskKind::Drives(_));
+        if drives {
+            request.max(merge)
+        } else {
+            request
+        }
+    }
+
     fn own(&self, size: u64) -> Association {
         Association {
             size,
-            request: self.disks.request,
+            request: self.request_most(),
             sector: SECTOR,
             read_ahead: self.disks.read_ahead,
             depth: DEPTH,

@@ -9,6 +9,8 @@ use machine::parameters::Parameters;
 pub(crate) struct Disks {
     /// Bytes of a request of the block layer at most.
     pub request: u64,
+    /// Bytes of neighbouring pages that are one request to a drive at most.
+    pub merge: u64,
     /// Bytes that the initiator reads ahead of a client that reads in order.
     pub read_ahead: u64,
     /// Time of the block layers: a request made, a request ended; and at the target.
@@ -49,6 +51,7 @@ impl Disks {
         };
         Disks {
             request: p.number("block.request"),
+            merge: p.number("block.merge"),
             read_ahead: p.number("block.read_ahead"),
             submit: p.duration("block.submit"),
             complete: p.duration("block.complete"),
@@ -69,8 +72,9 @@ impl Disks {
 
     /// A sentence about parameters that do not fit together.
     pub fn usage_error(&self) -> Option<String> {
-        if self.request % SECTOR != 0 || self.read_ahead % SECTOR != 0 {
-            let which = "block.request and block.read_ahead are";
+        let bytes = [self.request, self.merge, self.read_ahead];
+        if bytes.iter().any(|bytes| bytes % SECTOR != 0) {
+            let which = "block.request, block.merge and block.read_ahead are";
             return Some(format!("{which} whole sectors of {SECTOR} bytes"));
         }
         let DiskKind::Drives(drive) = self.kind else {

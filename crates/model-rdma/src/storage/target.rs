@@ -4,7 +4,6 @@ use super::{Come, Storage, COMMAND};
 use abi::MessageId;
 use block::{Array, Command, Completion, Operation, SECTOR};
 use des::{Duration, Time};
-use std::collections::VecDeque;
 
 impl Storage<'_> {
     pub(super) fn target(&self) -> Result<(), String> {
@@ -12,10 +11,11 @@ impl Storage<'_> {
         if self.disks.power_cut > Duration::ZERO {
             array.set_power_cut((self.launch + self.disks.power_cut).0);
         }
-        let mut begun: VecDeque<Begun> = VecDeque::new();
+        let mut begun: Vec<Begun> = Vec::new();
         loop {
-            // The disks work side by side; the initiator is answered in the order of its commands.
-            let first = begun.front().map_or(Time::NEVER, |first| first.done);
+            // The disks work side by side: the first that has done is answered first.
+            let next = (0..begun.len()).min_by_key(|place| begun[*place].done);
+            let first = next.map_or(Time::NEVER, |place| begun[place].done);
             let is_over = |at: Time| at <= self.library.cpu().now();
             let come = match is_over(first) {
                 true => Come::Nothing,
@@ -24,10 +24,9 @@ impl Storage<'_> {
             if let Come::Message(words, request) = come {
                 let words = std::array::from_fn(|place| words[place]);
                 let command = Command::parse(&words).ok_or("what is no command has come")?;
-                begun.push_back(self.begin(&mut array, command, request));
-            } else if begun.front().is_some_and(|first| is_over(first.done)) {
-                let first = begun.pop_front().expect("there is one");
-                if self.answer(&first) {
+                begun.push(self.begin(&mut array, command, request));
+            } else if let Some(place) = next.filter(|_| is_over(first)) {
+                if self.answer(&begun.remove(place)) {
                     // The initiator may not get that.
                     while !self.serve_notice()? {}
                     return Ok(());
@@ -41,7 +40,7 @@ impl Storage<'_> {
 
     /// The disks begin with what a command wants.
     fn begin(&self, array: &mut Array, command: Command, request: Option<MessageId>) -> Begun {
-        let Command { operation, slot, sector, sectors, sum } = command;
+        let Command { operation, slot, sector, sectors, sum, fua } = command;
         let now = self.library.cpu().now();
         let mut begun = Begun { command, request, done: now, failed: false, data: Vec::new() };
         let bytes = (sectors * SECTOR) as usize;
@@ -55,14 +54,14 @@ impl Storage<'_> {
                 let mut data = vec![0; bytes];
                 self.get(self.buffer(slot), &mut data);
                 match self.sum(&data) == sum {
-                    true => array.write(now.0, sector, &data),
+                    true => array.write(now.0, sector, &data, fua),
                     // They were spoilt on their way.
                     false => block::Done { at: now.0, failed: true },
                 }
             }
-            Operation::Zero => array.zero(now.0, sector, sectors),
+            Operation::Zero => array.zero(now.0, sector, sectors, fua),
             Operation::Flush => array.flush(now.0),
-            Operation::End | Operation::Pass => block::Done { at: now.0, failed: false },
+            Operation::End | Operation::Pass | Operation::Wait => block::Done { at: now.0, failed: false },
         };
         Begun { done: Time(done.at), failed: done.failed, ..begun }
     }

@@ -1,6 +1,6 @@
 //! `sunstar disk --clocked`: a client whose clocks tell simulated time.
 
-use super::{command, ended, has, served, Ended};
+use super::{command, ended, has, served, served_with, Ended};
 use crate::runner::compiled_by_gcc;
 use std::path::Path;
 
@@ -79,6 +79,42 @@ fn nbdcopy_copies_in_simulated_time() {
     assert_eq!(again.stderr, run.stderr, "all times");
 }
 
+#[test]
+fn eight_drives_work_side_by_side() {
+    if !has("fio") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let machine = folder.path().join("drives.toml");
+    let text = "name = \"drives\"\ndoc = \"forth with drives\"\nbase = \"forth\"\n[disk.kind]\n\
+                value = \"drives\"\ndoc = \"drives\"\nsource = \"mine\"\n";
+    std::fs::write(&machine, text).unwrap();
+    let rate = |depth: u32| {
+        let output = folder.path().join("report");
+        let client = format!(
+            "fio --name=job --ioengine=nbd --uri=\"$uri\" --rw=randread --bs=4k --size=60m \
+             --number_ios=400 --iodepth={depth} --thread --clocksource=clock_gettime \
+             --output-format=json --output={}",
+            output.display()
+        );
+        let options = ["--clocked", "-m", machine.to_str().unwrap()];
+        let run = served_with("67108864", folder.path(), &options, &client);
+        assert_eq!(run.code, 0, "{run:?}");
+        let report = std::fs::read_to_string(output).unwrap();
+        let report = &report[report.find('{').unwrap()..];
+        let report: serde_json::Value = serde_json::from_str(report).unwrap();
+        report["jobs"][0]["read"]["iops"].as_f64().unwrap()
+    };
+    let (one, sixteen) = (rate(1), rate(16));
+    assert!(sixteen > 4.0 * one, "{sixteen} and {one} a second");
+    // Neighbouring pages are one request to a drive: a track has 67.6 MB/s, and eight have more.
+    let mut sunstar = command();
+    sunstar.args(["run", "-q", "-m"]).arg(&machine).args(["-n", "2", "builtin:disk-read"]);
+    let said = ended(sunstar.args(["1048576", "16"])).stdout;
+    let rate = said.split(" ns, ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!(rate.parse::<f64>().unwrap() > 200.0, "{said}");
+}
+
 /// A report of fio about random reads of 4 KB.
 fn fio(folder: &Path, more: &str) -> serde_json::Value {
     let client = format!(
@@ -107,11 +143,11 @@ fn fio_tells_the_latency_of_the_simulated_disk_twice_the_same() {
     let own = own.split("a request ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     let own: f64 = own.parse().unwrap();
     assert!((mean / own - 1.0).abs() < 0.02, "fio: {mean} ns, our own workload: {own} ns");
-    // One request is carried out after the other: with four under way each waits for three.
-    let report = fio(folder.path(), "--iodepth=4");
-    assert_eq!(fio(folder.path(), "--iodepth=4"), report);
-    let four = report["jobs"][0]["read"]["lat_ns"]["mean"].as_f64().unwrap();
-    assert!((3.7..4.1).contains(&(four / mean)), "{four} and {mean} ns");
+    // With sixteen under way there are 2.5 times as many in a time.
+    let report = fio(folder.path(), "--iodepth=16");
+    assert_eq!(fio(folder.path(), "--iodepth=16"), report);
+    let of_16 = report["jobs"][0]["read"]["lat_ns"]["mean"].as_f64().unwrap();
+    assert!((2.5..5.0).contains(&(16.0 * mean / of_16)), "{of_16} and {mean} ns");
     // With a rate it sleeps in between.
     let report = fio(folder.path(), "--rate_iops=2000");
     let rate = report["jobs"][0]["read"]["iops"].as_f64().unwrap();

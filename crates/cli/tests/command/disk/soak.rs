@@ -1,7 +1,7 @@
 //! Random requests with faults: none is lost, none is wrong.
 
 use super::losses::{counter, run, SOON};
-use super::{random_log, Ask, Operation};
+use super::{random_log, side_by_side, Ask, Operation};
 use crate::seeds::chosen;
 
 /// Requests that the block layer makes of one, of so many bytes each: reads and writes are cut.
@@ -19,9 +19,17 @@ fn soak(asks: u64, seed: u64, faults: &[&str]) -> (u64, u64) {
     let (log, reads) = random_log(seed, asks, 8192);
     let seeded = seed.to_string();
     // Requests of a sector: many are under way at a time.
-    let own = ["--seed", &seeded, "--set", "block.request=512 B"];
+    let one = ["--set", "block.request=512 B", "--set", "block.merge=512 B"];
+    let own = [&["--seed", &seeded][..], &one].concat();
     let options = [&own[..], &SOON, faults].concat();
-    let (answers, report) = run(&log, &options);
+    // Half of them are under way side by side. What is tried again may come behind what was asked for later.
+    let sums = faults.contains(&"block.sums=on");
+    let log = match (seed + seed / 10) % 2 == 0 && !sums {
+        true => side_by_side(&log, 24, seed),
+        false => log,
+    };
+    let (mut answers, report) = run(&log, &options);
+    answers.sort_by_key(|(ask, ..)| ask.number);
     let [losses, _] = counter(&report, "host.card_restarts");
     assert_eq!(answers.len() as u64, asks, "nothing is lost (seed {seed})");
     assert!(answers.iter().all(|(_, answer, _)| !answer.failed), "seed {seed}, {options:?}");

@@ -1,12 +1,10 @@
-//! A clocked client as it is known: its threads and its connections.
+//! A clocked client's threads, as far as they are known.
 
 use super::calls::{Register, Time};
 use super::tracee::Tid;
-use nbd::Session;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
-use std::os::unix::net::UnixStream;
 
 /// State of a thread, as far as it is known.
 pub(super) enum State {
@@ -55,52 +53,5 @@ impl Thread {
         let length = self.schedstat.read_at(&mut bytes, 0).ok()?;
         let text = std::str::from_utf8(&bytes[..length]).ok()?;
         text.split_whitespace().nth(2)?.parse().ok()
-    }
-}
-
-/// Connection of the client.
-pub(super) struct Connection {
-    pub stream: UnixStream,
-    pub session: Session,
-    pub out: Vec<u8>,
-    /// The client may send more; and the connection has been closed here.
-    pub open: bool,
-    pub closed: bool,
-}
-
-impl Connection {
-    /// Sends what it can; true if something was sent.
-    pub fn send(&mut self) -> io::Result<bool> {
-        let mut some = false;
-        while !self.out.is_empty() {
-            match self.stream.write(&self.out) {
-                Ok(count) => {
-                    self.out.drain(..count);
-                    some = true;
-                }
-                Err(why) if why.kind() == ErrorKind::WouldBlock => break,
-                Err(why) if why.kind() == ErrorKind::BrokenPipe => {
-                    self.open = false;
-                    self.out.clear();
-                }
-                Err(why) => return Err(why),
-            }
-        }
-        Ok(some)
-    }
-
-    /// Receives what has come.
-    pub fn receive(&mut self) -> io::Result<()> {
-        let mut bytes = vec![0; 1 << 16];
-        while self.open {
-            match self.stream.read(&mut bytes) {
-                Ok(0) => self.open = false,
-                Ok(count) => self.session.receive(&bytes[..count]),
-                Err(why) if why.kind() == ErrorKind::WouldBlock => break,
-                Err(why) if why.kind() == ErrorKind::ConnectionReset => self.open = false,
-                Err(why) => return Err(why),
-            }
-        }
-        Ok(())
     }
 }
