@@ -28,6 +28,11 @@
 #include <time.h>
 #include <unistd.h>
 
+// The bench's system call: what this program does is free (linux/kernel/sunstar.c). It depends on the bench's
+// folder, on paths, and on what is kept.
+#define SUNSTAR_CALL 0x53554e
+#define SUNSTAR_FREE 2
+
 // In the upper bytes of what the bench is told: an end of the program, whose wait status stands below.
 #define ENDED (UINT64_C(0x454e4400) << 32)
 // All is ready for the program.
@@ -265,22 +270,20 @@ static int serve(int at, pid_t child, int out)
 }
 
 // Leaves a file for the bench; what does not exist is left out.
-static void keep(const char *path, unsigned number)
+static void keep(const char *path, unsigned number, const struct timespec *now)
 {
     static char text[1 << 16];
     char name[64];
-    struct timespec now;
     int from = open(path, O_RDONLY | O_CLOEXEC);
 
     if (from < 0)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     ssize_t length = read(from, text, sizeof text);
     close(from);
     snprintf(name, sizeof name, "/run/sunstar/kept.%u", number);
     int to = open(name, O_WRONLY | O_CREAT | O_SYNC | O_CLOEXEC, 0644);
     if (length < 0 || to < 0 ||
-        dprintf(to, "%lld\n", now.tv_sec * 1000000000LL + now.tv_nsec) < 0 ||
+        dprintf(to, "%lld\n", now->tv_sec * 1000000000LL + now->tv_nsec) < 0 ||
         write(to, text, length) != length)
         fail(path);
     close(to);
@@ -293,6 +296,7 @@ int main(void)
 
     if (!folder)
         return 1;
+    syscall(SUNSTAR_CALL, SUNSTAR_FREE, 1);
     layer();
     // The bench's folder itself, not the private layer over it.
     mkdir("/run/sunstar", 0755);
@@ -352,6 +356,7 @@ int main(void)
         if (chdir(home) && chdir("/"))
             _exit(127);
         environ = variables;
+        syscall(SUNSTAR_CALL, SUNSTAR_FREE, 0);
         execvp(arguments[0], arguments);
         fprintf(stderr, "sunstar: %s: %s\n", arguments[0], strerror(errno));
         _exit(errno == ENOENT ? 127 : 126);
@@ -362,7 +367,10 @@ int main(void)
     else
         while (wait(&status) != child)
             ;
+    // The program's end is the guest's, whatever is kept of it.
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
     for (unsigned i = 0; kept[i]; i++)
-        keep(kept[i], i);
+        keep(kept[i], i, &now);
     tell(ENDED | (uint32_t)status);
 }

@@ -8,6 +8,15 @@
  * Where time may pass, what has come together is waited for (`pay`): before a process goes on, before the
  * processor sleeps, before each access to a device, and when the clock is read.
  *
+ * Lengths that are the computer's, and not the program's, cost nothing: arguments and environment of a
+ * program that is executed (their copy costs as much as that of a page), paths of folders and of links.
+ *
+ * Observers take no time: system calls with the number SUNSTAR_CALL are for the bench alone.
+ *     SUNSTAR_LOG(text, bytes)    adds to `log` in the bench's folder of this guest, which a judged run has
+ *     SUNSTAR_FREE(1)             all that the first program does from now on is free, but readings of clocks
+ *     SUNSTAR_FREE(0)             not any more, in a process that it has forked
+ * The guest's programs do the same system calls whether anybody observes or not.
+ *
  * The time-stamp counter that processes see counts nanoseconds since the boot; reading it takes as long as
  * reading the clock.
  */
@@ -21,12 +30,17 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/sunstar.h>
+#include <asm/unistd.h>
+#include <os.h>
 #include <sysdep/ptrace.h>
+#include <sysdep/syscalls.h>
 
+/* The C library's; the kernel is a program of it. */
+extern char *getenv(const char *name);
 extern pte_t *virt_to_pte(struct mm_struct *mm, unsigned long addr);
 
-static unsigned int syscall, interrupt, context_switch, packet, copied_kb, clock = 1;
-module_param(syscall, uint, 0444);
+static unsigned int system_call, interrupt, context_switch, packet, copied_kb, clock = 1;
+module_param_named(syscall, system_call, uint, 0444);
 module_param(interrupt, uint, 0444);
 module_param(context_switch, uint, 0444);
 module_param(packet, uint, 0444);
@@ -35,15 +49,30 @@ module_param(clock, uint, 0444);
 
 static unsigned long long debt_ps;
 
+/* Numbers of the bench's calls: as in linux/libdp/log.c and linux/init/init.c. */
+#define SUNSTAR_CALL 0x53554e
+#define SUNSTAR_LOG 1
+#define SUNSTAR_FREE 2
+
+/* What the current process does that is free (task_struct's sunstar_free). */
+enum { NOTHING_FREE, COPIES_FREE, ALL_FREE };
+
+/* What a program is told when it is executed is taken to be as long as that. */
+#define EXECUTED_BYTES 4096
+
 void sunstar_charge(enum sunstar_primitive primitive)
 {
-	const unsigned int costs[] = { syscall, interrupt, context_switch, packet };
+	const unsigned int costs[] = { system_call, interrupt, context_switch, packet };
 
+	if (primitive == SUNSTAR_SYSCALL && current->sunstar_free == ALL_FREE)
+		return;
 	debt_ps += costs[primitive] * 1000ull;
 }
 
 void sunstar_copied(unsigned long bytes)
 {
+	if (current->sunstar_free != NOTHING_FREE)
+		return;
 	debt_ps += bytes * copied_kb * 1000 / 1024;
 }
 
@@ -66,6 +95,85 @@ unsigned long sunstar_clock(void)
 	debt_ps -= ns * 1000ull;
 	/* A clock that stands still would keep loops that wait by it from ever ending. */
 	return ns + max(clock, 1u);
+}
+
+/* Adds what an observer in a process tells to the file that the bench has made for it. */
+static long add_to_log(unsigned long text, unsigned long bytes)
+{
+	static char chunk[PAGE_SIZE];
+	static int file = -1;
+	const char *folder = getenv("SUNSTAR_FOLDER");
+	unsigned long done, n;
+
+	if (file < 0 && folder) {
+		snprintf(chunk, sizeof(chunk), "%s/log", folder);
+		file = os_open_file(chunk, of_append(of_write(OPENFLAGS())), 0);
+	}
+	if (file < 0)
+		return -ENOSYS;
+	for (done = 0; done < bytes; done += n) {
+		n = min(bytes - done, sizeof(chunk));
+		if (!sunstar_user(chunk, text + done, n, false))
+			return -EFAULT;
+		if (os_write_file(file, chunk, n) != n)
+			return -EIO;
+	}
+	return bytes;
+}
+
+static long call_of_bench(unsigned long what, unsigned long word, unsigned long bytes)
+{
+	switch (what) {
+	case SUNSTAR_LOG:
+		return add_to_log(word, bytes);
+	case SUNSTAR_FREE:
+		if (word && !is_global_init(current))
+			return -EPERM;
+		current->sunstar_free = word ? ALL_FREE : NOTHING_FREE;
+		return 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+static bool names_paths(long number)
+{
+	switch (number) {
+	case __NR_execve:
+	case __NR_execveat:
+	case __NR_getcwd:
+	case __NR_readlink:
+	case __NR_readlinkat:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool sunstar_syscall(struct pt_regs *regs)
+{
+	long number = UPT_SYSCALL_NR(&regs->regs);
+
+	if (number == SUNSTAR_CALL) {
+		long result = call_of_bench(UPT_SYSCALL_ARG1(&regs->regs),
+					    UPT_SYSCALL_ARG2(&regs->regs),
+					    UPT_SYSCALL_ARG3(&regs->regs));
+
+		PT_REGS_SET_SYSCALL_RETURN(regs, result);
+		return true;
+	}
+	sunstar_charge(SUNSTAR_SYSCALL);
+	if (number == __NR_execve || number == __NR_execveat)
+		sunstar_copied(EXECUTED_BYTES);
+	if (names_paths(number) && current->sunstar_free == NOTHING_FREE)
+		current->sunstar_free = COPIES_FREE;
+	return false;
+}
+
+void sunstar_syscall_done(void)
+{
+	if (current->sunstar_free == COPIES_FREE)
+		current->sunstar_free = NOTHING_FREE;
 }
 
 /* The fault of an instruction that may not be executed (Intel's manual, volume 3, table 6-1). */
@@ -140,8 +248,6 @@ bool sunstar_counter(struct uml_pt_regs *regs)
 	return true;
 }
 
-/* The C library's; the kernel is a program of it. */
-extern char *getenv(const char *name);
 
 long sunstar_random(void *buf, unsigned long len)
 {

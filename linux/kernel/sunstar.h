@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct pt_regs;
 struct uml_pt_regs;
 
 enum sunstar_primitive { SUNSTAR_SYSCALL, SUNSTAR_INTERRUPT, SUNSTAR_SWITCH, SUNSTAR_PACKET };
@@ -11,6 +12,10 @@ enum sunstar_primitive { SUNSTAR_SYSCALL, SUNSTAR_INTERRUPT, SUNSTAR_SWITCH, SUN
 /* Adds what a primitive costs to what is to be waited for. */
 void sunstar_charge(enum sunstar_primitive primitive);
 void sunstar_copied(unsigned long bytes);
+/* A system call begins: what is free in it, and its own cost. Whether it was one for the bench alone, and is
+ * done. */
+bool sunstar_syscall(struct pt_regs *regs);
+void sunstar_syscall_done(void);
 /* Waits for it. Whether there was anything. */
 bool sunstar_pay(void);
 /* How long a reading of the clock takes, with all that is to be waited for; the caller lets it pass. */

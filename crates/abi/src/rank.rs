@@ -282,6 +282,8 @@ pub mod channel {
     pub const DEEDS: usize = 304;
     /// Bytes of `deeds`.
     pub const DEEDS_SIZE: usize = 192;
+    /// Seed of the random numbers that the system gives the rank.
+    pub const SEED: usize = 496;
     /// Description of a fault if state says FAULTED: words that end with a zero (library writes).
     pub const FAULT: usize = 512;
     /// Bytes of `fault`.
@@ -373,6 +375,8 @@ pub struct Channel {
     pub lease: u64,
     /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes).
     pub repeat_cost: u64,
+    /// Seed of the random numbers that the system gives the rank.
+    pub seed: u64,
     /// Address in the process of what stands in carried (library writes).
     pub carried_at: u64,
     /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
@@ -416,6 +420,7 @@ impl Default for Channel {
             runs: 0,
             lease: 0,
             repeat_cost: 0,
+            seed: 0,
             carried_at: 0,
             carried_bytes: 0,
             payload: [0; 64],
@@ -458,6 +463,7 @@ impl Channel {
         ("runs", 280, 4),
         ("lease", 288, 8),
         ("repeat_cost", 296, 8),
+        ("seed", 496, 8),
         ("carried_at", 1024, 8),
         ("carried_bytes", 1032, 4),
     ];
@@ -498,6 +504,7 @@ impl Channel {
             runs: u32::from_le_bytes([bytes[280], bytes[281], bytes[282], bytes[283]]),
             lease: u64::from_le_bytes([bytes[288], bytes[289], bytes[290], bytes[291], bytes[292], bytes[293], bytes[294], bytes[295]]),
             repeat_cost: u64::from_le_bytes([bytes[296], bytes[297], bytes[298], bytes[299], bytes[300], bytes[301], bytes[302], bytes[303]]),
+            seed: u64::from_le_bytes([bytes[496], bytes[497], bytes[498], bytes[499], bytes[500], bytes[501], bytes[502], bytes[503]]),
             carried_at: u64::from_le_bytes([bytes[1024], bytes[1025], bytes[1026], bytes[1027], bytes[1028], bytes[1029], bytes[1030], bytes[1031]]),
             carried_bytes: u32::from_le_bytes([bytes[1032], bytes[1033], bytes[1034], bytes[1035]]),
             payload: std::array::from_fn(|i| bytes[4032..4096][i]),
@@ -552,6 +559,7 @@ impl Channel {
         bytes[280..284].copy_from_slice(&self.runs.to_le_bytes());
         bytes[288..296].copy_from_slice(&self.lease.to_le_bytes());
         bytes[296..304].copy_from_slice(&self.repeat_cost.to_le_bytes());
+        bytes[496..504].copy_from_slice(&self.seed.to_le_bytes());
         bytes[1024..1032].copy_from_slice(&self.carried_at.to_le_bytes());
         bytes[1032..1036].copy_from_slice(&self.carried_bytes.to_le_bytes());
         bytes[4032..4096].copy_from_slice(&self.payload);

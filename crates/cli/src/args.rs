@@ -27,7 +27,7 @@ pub use explain::ExplainOptions;
 pub use guest::GuestOptions;
 pub use names::with_verb;
 pub use parts::Part;
-pub use processes::{AllProcesses, Date, Processes};
+pub use processes::{variables, AllProcesses, Date, Processes};
 pub use report::ReportOptions;
 pub use spelling::plain;
 pub use sweep::{DiffOptions, SweepOptions};

@@ -8,6 +8,7 @@ use crate::{firmware, machines, run};
 use guest::{Costs, Ending, Guest, Kernel, Setup, Task};
 use machine::console;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
@@ -45,12 +46,13 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
         begins: BEGINS,
         device: false,
         arguments: options.command.clone(),
-        variables: std::env::vars_os().collect(),
+        variables: args::variables(&given(options))?,
         folder,
         input,
         setup: Setup::default(),
     };
-    let mut guest = Guest::start(&kernel, &task).map_err(UsageError)?;
+    let begun = Guest::start(&kernel, &task);
+    let mut guest = begun.map_err(|why| UsageError(format!("the guest cannot begin: {why}")))?;
     let mut unwritten = None;
     let (ending, _) = guest::alone(&mut guest, |_, guest| {
         unwritten = unwritten.take().or_else(|| pass_on(guest).err());
@@ -67,6 +69,12 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
             LOST
         }
     })
+}
+
+/// Variables that the program is given: those of the options, and the kind of terminal, if there is one.
+fn given(options: &GuestOptions) -> Vec<OsString> {
+    let terminal = std::io::stdin().is_terminal().then(|| OsString::from("TERM"));
+    terminal.into_iter().chain(options.env.iter().cloned()).collect()
 }
 
 /// Program of a node if there is none, and of the nodes beside it.
@@ -103,6 +111,9 @@ fn on_machine(root: &Root, machine: &str, options: &GuestOptions) -> Result<u8, 
             words.push(":".into());
         }
         words.extend(["-n".into(), ranks.to_string().into()]);
+        if own {
+            given(options).into_iter().for_each(|variable| words.extend(["-x".into(), variable]));
+        }
         match (own, program) {
             (false, _) => words.extend(WAITS.map(Into::into)),
             (true, []) => words.push(SHELL.into()),

@@ -1,12 +1,23 @@
-//! Ctrl-C, termination and hang-up: all ranks are killed, the run ends at once and reports, and nothing is
-//! left behind.
+//! Ctrl-C, termination and hang-up, for all commands: nothing is left behind, whenever they come.
+//!
+//! ```text
+//!  signal ─┬─ no run under way: this process becomes the cleaner
+//!          └─ a run: its ranks are killed, it ends at once and reports; or, if it does not, the cleaner
+//! ```
+//!
+//! The cleaner is this program once more, by `execve`: the system ends all threads by that, so nothing new
+//! can begin, and the children remain ours. It ends them and all that descends from them, and removes
+//! temporary folders that nobody owns any more, which ours are by then ([`scratch`]). So no command has to
+//! know what it has made.
 
+use crate::keyboard;
 use crate::usage_error::UsageError;
 use des::Stop;
 use machine::console;
+use std::ffi::CStr;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -29,11 +40,83 @@ const GRACE: Duration = Duration::from_secs(20);
 /// and then its group.
 const SIGNALS_MAX: usize = 3;
 
+/// Signals that ask for the end, and their numbers as text.
+const SIGNALS: [(libc::c_int, &CStr); 3] =
+    [(libc::SIGHUP, c"1"), (libc::SIGINT, c"2"), (libc::SIGTERM, c"15")];
+
+/// Name by which the cleaner is called.
+const CLEANER: &CStr = c"sunstar: cleaning up";
+/// Word for a cleaner that has nothing to say.
+const QUIET: &CStr = c"quiet";
+/// Time that what this process has started has to end by itself: compilers remove their own temporary files.
+const PATIENCE: Duration = Duration::from_millis(1000);
+
+extern "C" {
+    static environ: *const *const libc::c_char;
+}
+
+/// Becomes the cleaner. It makes only calls that a handler of signals may make.
+fn become_cleaner(signal: libc::c_int, quiet: bool) -> ! {
+    ENDING.store(true, Ordering::Release);
+    keyboard::restore();
+    let number = SIGNALS.iter().find(|(own, _)| *own == signal).map_or(c"1", |(_, text)| text);
+    let end = std::ptr::null();
+    let word = if quiet { QUIET.as_ptr() } else { end };
+    let words = [CLEANER.as_ptr(), number.as_ptr(), word, end];
+    // SAFETY: words and environment are lists that end with a null pointer. No other thread changes the
+    // environment.
+    unsafe {
+        libc::execve(c"/proc/self/exe".as_ptr(), words.as_ptr(), environ);
+        libc::_exit(128 + signal)
+    }
+}
+
+/// Does what the cleaner does, if this process is one.
+pub fn clean_up_if_asked() {
+    let mut words = std::env::args_os();
+    if words.next().is_none_or(|name| name.as_bytes() != CLEANER.to_bytes()) {
+        return;
+    }
+    let signal = words.next().and_then(|word| word.to_str()?.parse::<i32>().ok()).unwrap_or(0);
+    if words.next().is_none() {
+        console::say("interrupted");
+    }
+    rank::end_descendants(PATIENCE);
+    scratch::in_memory().iter().for_each(|parent| scratch::remove_abandoned(parent));
+    std::process::exit(128 + signal)
+}
+
+/// Handles signals from now on; the first call of every command.
+pub fn begin() {
+    rank::adopt_orphans();
+    for (signal, _) in SIGNALS {
+        if is_ignored(signal) {
+            continue;
+        }
+        let handler = on_signal as extern "C" fn(libc::c_int);
+        // SAFETY: the handler makes only calls that it may make; executed programs get the default action
+        // back. A signal waits while another is handled, and the terminal may be set from the background
+        // meanwhile.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESTART;
+            for (other, _) in SIGNALS {
+                libc::sigaddset(&raw mut action.sa_mask, other);
+            }
+            libc::sigaddset(&raw mut action.sa_mask, libc::SIGTTOU);
+            // Where the system refuses it the signal ends this process by itself.
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
 extern "C" fn on_signal(signal: libc::c_int) {
     SIGNAL.store(signal, Ordering::Relaxed);
     // Before anybody can see a rank die of the same signal, which comes to the whole group.
-    if let Some(stop) = STOP.get() {
-        stop.request();
+    match STOP.get() {
+        Some(stop) => stop.request(),
+        None => become_cleaner(signal, false),
     }
     // SAFETY: write is async-signal-safe, and the byte outlives the call. If the pipe is full a signal is
     // already on its way, so the result does not matter.
@@ -48,9 +131,11 @@ pub fn exit_status() -> Option<i32> {
     }
 }
 
+/// True once "interrupted" is printed.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
 /// Prints "interrupted", once.
 fn tell() {
-    static TOLD: AtomicBool = AtomicBool::new(false);
     if !TOLD.swap(true, Ordering::Relaxed) {
         console::say("interrupted");
     }
@@ -72,13 +157,10 @@ pub struct Reins {
     pub begun: Arc<AtomicBool>,
     /// True once nothing is simulated any more: files are then written completely, however long it takes.
     pub writing: Arc<AtomicBool>,
-    /// Folder to be removed, once there is one.
-    pub folder: Arc<OnceLock<PathBuf>>,
 }
 
-/// Installs the handler of signals, once in a process. A signal kills all ranks and asks the run to end. If
-/// the run has not begun, or takes too long to end, or if more signals come, its folder is removed and the
-/// process ends at once.
+/// Lets signals end a run, one in a process. A signal kills all ranks and asks the run to end. If the run has
+/// not begun, or takes too long to end, or if more signals come, the process ends at once.
 pub fn watch_signals(run: Reins) -> Result<(), UsageError> {
     let failed =
         |verb| UsageError(format!("cannot {verb} signals: {}", std::io::Error::last_os_error()));
@@ -90,22 +172,12 @@ pub fn watch_signals(run: Reins) -> Result<(), UsageError> {
     // SAFETY: the descriptor was just made and nothing else owns it.
     let read_end = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(ends[0]) });
     WAKE.store(ends[1], Ordering::Relaxed);
-    STOP.get_or_init(|| run.stop.clone());
-    rank::adopt_orphans();
+    let stop = run.stop.clone();
     std::thread::Builder::new()
         .name("interrupt".into())
         .spawn(move || watch(read_end, &run))
         .map_err(|_| failed("watch"))?;
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        let handler = on_signal as extern "C" fn(libc::c_int);
-        // SAFETY: the handler stores a number and writes to a pipe; executed programs get the default action
-        // back.
-        let handled = is_ignored(signal)
-            || unsafe { libc::signal(signal, handler as libc::sighandler_t) } != libc::SIG_ERR;
-        if !handled {
-            return Err(failed("handle"));
-        }
-    }
+    STOP.get_or_init(|| stop);
     Ok(())
 }
 
@@ -162,16 +234,10 @@ fn watch(mut pipe: std::fs::File, run: &Reins) {
     }
     ENDING.store(true, Ordering::Release);
     rank::kill_all();
-    rank::end_orphans();
-    if let Some(folder) = run.folder.get() {
-        // Nothing can be done about a folder that cannot be removed.
-        std::fs::remove_dir_all(folder).ok();
-    }
     if !OVER.load(Ordering::Relaxed) {
         tell();
     }
-    // SAFETY: _exit ends the process; destructors of other threads must not run under their feet.
-    unsafe { libc::_exit(exit_status().unwrap_or(1)) }
+    become_cleaner(SIGNAL.load(Ordering::Relaxed), true)
 }
 
 /// Waits until the pipe can be read; false after `patience`.

@@ -4,6 +4,7 @@ use crate::usage_error::UsageError;
 use machine::programs::guests::{Input, Typist};
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,7 +49,19 @@ fn size() -> (u16, u16) {
 }
 
 /// The terminal, raw: each key comes at once, and has no meaning here. It is as before when this goes.
-pub struct Raw(libc::termios);
+pub struct Raw;
+
+/// State of the terminal before it was raw; null if it is not.
+static BEFORE: AtomicPtr<libc::termios> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Makes the terminal what it was before it was raw, if it is. A handler of signals may call this.
+pub fn restore() {
+    let before = BEFORE.load(Ordering::Acquire);
+    if !before.is_null() {
+        // SAFETY: the value is one that the terminal had, and is never freed.
+        unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, before) };
+    }
+}
 
 impl Raw {
     fn set() -> io::Result<Raw> {
@@ -61,18 +74,19 @@ impl Raw {
             }
             let mut raw = before;
             libc::cfmakeraw(&mut raw);
+            BEFORE.store(Box::leak(Box::new(before)), Ordering::Release);
             if libc::tcsetattr(input, libc::TCSADRAIN, &raw) < 0 {
                 return Err(io::Error::last_os_error());
             }
-            Ok(Raw(before))
+            Ok(Raw)
         }
     }
 }
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // SAFETY: the value is one that the terminal had.
-        unsafe { libc::tcsetattr(io::stdin().as_raw_fd(), libc::TCSADRAIN, &self.0) };
+        restore();
+        BEFORE.store(std::ptr::null_mut(), Ordering::Release);
     }
 }
 

@@ -29,6 +29,7 @@ mod report;
 mod root;
 mod run;
 mod scratch;
+mod stack;
 mod streams;
 mod summary;
 mod sweep;
@@ -45,7 +46,13 @@ use usage_error::UsageError;
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    interrupt::clean_up_if_asked();
+    interrupt::begin();
     interrupt::let_writes_fail();
+    if let Err(why) = stack::check() {
+        console::say(&why.to_string());
+        return ExitCode::from(EXIT_USAGE);
+    }
     let words = args::plain(args::with_verb(std::env::args_os())).map(|plain| {
         if !plain.ignored.is_empty() {
             let options = plain.ignored.join(", ");

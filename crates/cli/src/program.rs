@@ -5,6 +5,7 @@ use crate::compiler::{self, Interface, Language};
 use crate::guest;
 use crate::root::Root;
 use crate::usage_error::UsageError;
+use machine::console;
 use machine::models::Model;
 use machine::programs::guests::{Guests, Input};
 use machine::{Executable, Program};
@@ -151,6 +152,13 @@ fn executable(
         return Ok((located(Path::new(python))?, Some(path.into())));
     }
     inspected.map_err(|why| UsageError(why.to_string()))?;
+    if rank::is_static(&path) {
+        console::say(&format!(
+            "{}: linked statically, so its clocks, time-stamp counter and random numbers are this \
+             computer's; what it starts has the run's",
+            path.display()
+        ));
+    }
     Ok((path, None))
 }
 

@@ -18,11 +18,10 @@ use crate::bench::queues::{has_units, UNITS};
 use crate::report::{check_page, Depths};
 use crate::root::Root;
 use crate::run::{self, Observers};
-use crate::scratch::Scratch;
 use crate::streams::Output;
 use crate::terminal::{self, Terminal};
 use crate::usage_error::UsageError;
-use crate::{child, interrupt, machines};
+use crate::{child, interrupt, machines, scratch};
 use figures::Figures;
 use machine::console;
 use machine::instruments::timeline::Watcher;
@@ -139,7 +138,7 @@ fn aside(
 ) -> Result<Result<Figures, u8>, UsageError> {
     let words = words(options, setting);
     let failed = |why: &dyn std::fmt::Display| UsageError(format!("with {setting}: {why}"));
-    let folder = Scratch::new("").map_err(|why| failed(&why))?;
+    let folder = scratch::folder("").map_err(|why| failed(&why))?;
     let json = folder.path().join("run.json");
     let mut command = child::command();
     command.args(["run", "--quiet", "--json"]).arg(&json).args(&words);

@@ -2,6 +2,8 @@
 
 use crate::cache;
 use crate::usage_error::UsageError;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The folder with `machines/`, `include/` and `build/`: the repository's root or an installation's
@@ -57,7 +59,10 @@ impl Root {
     }
     /// Folder for what is compiled of the RTL.
     pub fn compiled(&self) -> PathBuf {
-        self.made("verilated")
+        let ours = self.made("verilated");
+        // What is loaded from there is executed: it must be this user's.
+        let kept = cache::folder().filter(|_| !is_own(&ours));
+        kept.map_or(ours, |kept| kept.join("verilated"))
     }
     /// Folder for the kernel of guests.
     pub fn guests(&self) -> PathBuf {
@@ -73,6 +78,19 @@ impl Root {
     pub fn library(&self) -> PathBuf {
         self.0.join("build/lib")
     }
+}
+
+/// True of a folder, or of the place where it would be made, that belongs to this user and can be written.
+fn is_own(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let found = folder.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
+    found.is_some_and(|(path, facts)| {
+        let path = CString::new(path.as_os_str().as_bytes());
+        // SAFETY: the first call touches no memory, and the other reads a text that ends with a zero byte.
+        path.is_ok_and(|path| unsafe {
+            facts.uid() == libc::geteuid() && libc::access(path.as_ptr(), libc::W_OK) == 0
+        })
+    })
 }
 
 fn is_root(folder: &Path) -> bool {

@@ -5,12 +5,11 @@ use crate::interrupt::{self, Reins};
 use crate::outputs::{self, Named};
 use crate::progress::Line;
 use crate::root::Root;
-use crate::scratch::Scratch;
 use crate::streams::Output;
 use crate::summary::{Extent, Facts, Refusals};
 use crate::terminal::Terminal;
 use crate::usage_error::UsageError;
-use crate::{firmware, keyboard, machines, program, summary, terminal};
+use crate::{firmware, keyboard, machines, program, scratch, summary, terminal};
 use machine::console;
 use machine::firmware::profile::{Function, Profile, Summary};
 use machine::firmware::symbols::Symbols;
@@ -96,8 +95,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     }
     let reins = Reins::default();
     interrupt::watch_signals(reins.clone())?;
-    let folder = Scratch::new("")?;
-    reins.folder.get_or_init(|| folder.path().to_owned());
+    let folder = scratch::folder("")?;
     let notes = Arc::<Notes>::default();
     let (surroundings, labels) = surroundings(options, &notes)?;
     let parts = options.parts();
@@ -206,10 +204,10 @@ fn surroundings(
                 folder.display()
             )));
         }
-        let (date, notes) = (options.all.date.0, notes.clone());
+        let (date, seed, notes) = (options.all.date.0, options.seed, notes.clone());
         let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
         let network = network.clone();
-        Ok(Surroundings { env, folder, date, output, server, crowd, network, notes })
+        Ok(Surroundings { env, folder, date, seed, output, server, crowd, network, notes })
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))

@@ -61,6 +61,14 @@ struct Job {
     possible: bool,
 }
 
+/// Reason for which a sweep does not go on.
+enum Broken {
+    /// A mistake: the same command would meet it again.
+    Mistake(UsageError),
+    /// A result cannot be written, though runs are done.
+    Unwritten(UsageError),
+}
+
 /// Present state of the sweep.
 struct State {
     /// Rows of finished points, by point.
@@ -72,7 +80,7 @@ struct State {
     done: usize,
     estimate: Estimate,
     written: Instant,
-    broken: Option<UsageError>,
+    broken: Option<Broken>,
 }
 
 struct Sweep<'a> {
@@ -98,7 +106,6 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, UsageError> {
     let reins = Reins::default();
     interrupt::watch_signals(reins.clone())?;
     let mut prepared = Prepared::new(root)?;
-    reins.folder.get_or_init(|| prepared.folder().to_owned());
     let (jobs, ranks) = jobs(root, options, &plan, &mut prepared)?;
     check_table(&options.out, &prepared.inputs())?;
     let records = Records::beside(&options.out)?;
@@ -303,25 +310,26 @@ impl Sweep<'_> {
     fn work(&self, slot: usize, next: &AtomicUsize) {
         loop {
             let Some(job) = self.jobs.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-            if let Err(usage_error) = self.run(slot, job) {
-                self.state().broken.get_or_insert(usage_error);
+            if let Err(broken) = self.run(slot, job) {
+                self.state().broken.get_or_insert(broken);
                 next.store(self.jobs.len(), Ordering::Relaxed);
                 return;
             }
         }
     }
 
-    fn run(&self, slot: usize, job: &Job) -> Result<(), UsageError> {
+    fn run(&self, slot: usize, job: &Job) -> Result<(), Broken> {
+        let mistake = |why: String| Broken::Mistake(UsageError(why));
         let point = self.plan.point(self.options, job.points[0]);
         let record = execute::run(&self.prepared, self.options, &point, slot, &self.children);
         let mut record =
-            record.map_err(|why| UsageError(format!("cannot start sunstar for a point: {why}")))?;
+            record.map_err(|why| mistake(format!("cannot start sunstar for a point: {why}")))?;
         if self.stop.requested() {
             return Ok(());
         }
         if let Some(program) = self.prepared.changed(&point) {
             let program = program.display();
-            return Err(UsageError(format!(
+            return Err(mistake(format!(
                 "{program} was changed while the sweep ran; the same command runs what is open"
             )));
         }
@@ -330,13 +338,14 @@ impl Sweep<'_> {
         record.point = values.collect::<Map<String, Value>>();
         record.identity = job.identity.clone();
         if record.is_final(job.possible) {
-            self.records.keep(&job.id, &record)?;
+            self.records.keep(&job.id, &record).map_err(Broken::Unwritten)?;
         }
         let mut state = self.state();
         self.enter(&mut state, job, &record);
         self.bar.inc(job.points.len() as u64);
         if state.written.elapsed() >= TABLE_PERIOD {
-            self.columns.write(self.plan, &state.rows, &self.options.out)?;
+            let written = self.columns.write(self.plan, &state.rows, &self.options.out);
+            written.map_err(Broken::Unwritten)?;
             state.written = Instant::now();
         }
         Ok(())
@@ -345,9 +354,13 @@ impl Sweep<'_> {
     /// Writes the table, prints the errors, and returns the exit status.
     fn end(self, found: usize) -> Result<u8, UsageError> {
         let state = self.state.into_inner().expect("no thread panics with the lock");
-        self.columns.write(self.plan, &state.rows, &self.options.out)?;
-        if let Some(usage_error) = state.broken {
-            return Err(usage_error);
+        let written = self.columns.write(self.plan, &state.rows, &self.options.out);
+        match (state.broken, written) {
+            (Some(Broken::Mistake(why)), _) => return Err(why),
+            (Some(Broken::Unwritten(why)), _) | (None, Err(why)) => {
+                return Ok(run::unless_written(0, Err(why)));
+            }
+            (None, Ok(())) => {}
         }
         let (points, done, failed) = (self.plan.len(), state.done, state.failed.len());
         let table = self.options.out.display();

@@ -19,6 +19,8 @@
 mod act;
 mod alone;
 mod clock;
+mod confinement;
+mod environment;
 mod guest;
 mod input;
 mod kernel;

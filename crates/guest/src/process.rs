@@ -1,6 +1,8 @@
 //! A guest's process: its start, its environment, and its end.
 
-use crate::{sys, Input, Kernel};
+use crate::confinement::Confinement;
+use crate::{environment, sys, Input, Kernel};
+use scratch::Scratch;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -10,7 +12,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use tempfile::TempDir;
 
 /// The device's number among those of virtio, which has none for PCI: as in the kernel's configuration.
 const DEVICE: u32 = 1234;
@@ -56,7 +57,7 @@ pub struct Task {
     pub device: bool,
     /// The program, and its arguments.
     pub arguments: Vec<OsString>,
-    /// Its environment: name and value.
+    /// Variables that its program is given: name and value; of two of a name the last one holds.
     pub variables: Vec<(OsString, OsString)>,
     /// Its working folder.
     pub folder: PathBuf,
@@ -75,8 +76,8 @@ pub struct Setup {
     pub files: Vec<(PathBuf, String)>,
     /// Files of the guest that are kept when its program has ended.
     pub kept: Vec<PathBuf>,
-    /// Variable of the program's environment that names a file of its own, which is kept, too.
-    pub log: Option<&'static str>,
+    /// True if what libraries tell observers by the kernel's own system call is kept.
+    pub log: bool,
 }
 
 /// Files that a guest has left.
@@ -89,51 +90,20 @@ pub struct Kept {
     pub files: Vec<Option<(u64, Vec<u8>)>>,
 }
 
-/// The bench's folder, as the guest sees it.
-const FOLDER: &str = "/run/sunstar";
-
-/// A variable for programs that have not set it. Their loader looks for libraries in folders for this
-/// computer's kind of processor, and each folder that is not there is a system call: so that runs are equal
-/// on all computers, it is to know no newer kind than x86-64-v2.
-const COMMON_PROCESSOR: (&str, &str) =
-    ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512CD,-AVX512F");
-
-/// Prefix of the names of guests' folders; the number of the process that made the folder follows.
-const PREFIX: &str = "sunstar-guest-";
-
-/// Beginning of the names of a process's folders. Guests find the name in what their kernel was told,
-/// and their memory depends on its length: it is as long in each run.
-fn prefix(process: u32) -> String {
-    format!("{PREFIX}{process:010}-")
-}
-
-/// A folder for one guest: in memory if possible, because each write of its program blocks the simulator.
-fn folder() -> io::Result<TempDir> {
-    let memory = Path::new("/dev/shm");
-    remove_abandoned(memory);
-    let prefix = prefix(std::process::id());
-    let mut builder = tempfile::Builder::new();
-    let builder = builder.prefix(&prefix);
-    builder.tempdir_in(memory).or_else(|_| builder.tempdir())
-}
-
-/// Removes folders whose makers were killed.
-fn remove_abandoned(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-        let maker = rest.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if maker.is_some_and(|maker| !Path::new(&format!("/proc/{maker}")).exists()) {
-            // Nothing can be done about one that cannot be removed.
-            fs::remove_dir_all(entry.path()).ok();
+/// Advice about a process that the system refuses.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            "; the system allows no more processes (ulimit -u, or pids.max of the control group)"
         }
+        _ => "",
     }
 }
 
 /// A guest's process, with its folder.
 pub(crate) struct Process {
     child: Child,
-    folder: TempDir,
+    folder: Scratch,
     clock: UnixListener,
     device: Option<UnixListener>,
     /// Output files of the program; their positions are behind the bytes already read.
@@ -146,12 +116,14 @@ pub(crate) struct Process {
 
 impl Process {
     pub fn start(kernel: &Kernel, task: &Task) -> Result<Process, String> {
-        let folder = folder().map_err(|e| format!("there is no room for a guest's folder: {e}"))?;
+        // In memory if possible: each write of its program blocks the simulator.
+        let folder = Scratch::new("guest-", &scratch::in_memory())
+            .map_err(|e| format!("there is no room for a guest's folder: {e}"))?;
         Process::start_in(folder, kernel, task)
-            .map_err(|e| format!("a guest cannot be started: {e}"))
+            .map_err(|e| format!("its process is refused: {e}{}", advice(&e)))
     }
 
-    fn start_in(folder: TempDir, kernel: &Kernel, task: &Task) -> io::Result<Process> {
+    fn start_in(folder: Scratch, kernel: &Kernel, task: &Task) -> io::Result<Process> {
         let at = folder.path();
         let clock = UnixListener::bind(at.join("clock"))?;
         let device = task.device.then(|| UnixListener::bind(at.join("device"))).transpose()?;
@@ -164,7 +136,7 @@ impl Process {
             File::open(at.join(name))
         };
         let outputs = [output("stdout")?, output("stderr")?];
-        if task.setup.log.is_some() {
+        if task.setup.log {
             File::create(at.join("log"))?;
         }
         let console = File::create(at.join("console"))?;
@@ -173,6 +145,9 @@ impl Process {
             .args(task.options(kernel, at))
             .env_clear()
             .env("SUNSTAR_SEED", task.seed.to_string())
+            // Where it may write (linux/kernel/read_only.h); its memory is a file there, too.
+            .env("SUNSTAR_FOLDER", at)
+            .env("TMPDIR", at)
             // The kernel keeps its processor's registers; wider ones than it knows of are not for its C
             // library.
             .env("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX512F")
@@ -181,8 +156,15 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(console.try_clone()?)
             .stderr(console);
-        // SAFETY: between fork and exec, only calls of the system that take numbers.
-        unsafe { command.pre_exec(sys::fixed_addresses) };
+        let confinement = Confinement::to(at)?;
+        // SAFETY: between fork and exec, only calls of the system that take numbers, or memory of this
+        // process.
+        unsafe {
+            command.pre_exec(move || {
+                sys::fixed_addresses()?;
+                confinement.enter()
+            })
+        };
         let child = command.spawn()?;
         Ok(Process { child, clock, device, outputs, folder, typed: 0, kept: task.setup.kept.len() })
     }
@@ -308,12 +290,9 @@ impl Task {
         put(columns.to_string().as_ref());
         put(self.arguments.len().to_string().as_ref());
         self.arguments.iter().for_each(|argument| put(argument));
-        let log = self.setup.log.map(|name| (name.into(), format!("{FOLDER}/log").into()));
-        let (tunables, common) = COMMON_PROCESSOR;
-        let tuned = self.variables.iter().any(|(name, _)| name == tunables);
-        let common = (!tuned).then(|| (tunables.into(), common.into()));
-        put((self.variables.len() + log.iter().len() + common.iter().len()).to_string().as_ref());
-        for (name, value) in self.variables.iter().chain(&log).chain(&common) {
+        let variables = environment::of_program(&self.variables);
+        put(variables.len().to_string().as_ref());
+        for (name, value) in &variables {
             let mut both = name.clone();
             both.push("=");
             both.push(value);
@@ -368,19 +347,5 @@ impl Task {
             options.push(device);
         }
         options
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_have_names_of_one_length() {
-        assert_eq!(prefix(1).len(), prefix(u32::MAX).len());
-        let name = |folder: TempDir| folder.path().file_name().map(OsStr::len);
-        let own = folder().map(name).expect("a folder");
-        // The library adds six letters.
-        assert_eq!(own, Some(prefix(1).len() + 6));
     }
 }

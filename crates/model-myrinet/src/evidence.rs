@@ -247,8 +247,6 @@ fn parse(bytes: &[u8]) -> Option<Kind> {
 
 /// File of a guest that tells what became of packets.
 pub(super) const COUNTS: &str = "/proc/net/dp";
-/// Variable that names libdp's log to a program.
-pub(super) const LOG: &str = "DP_LOG";
 
 /// Adds what node `nid` has told at its end.
 fn told(record: &mut Record, nid: u32, kept: &KeptByRank) {

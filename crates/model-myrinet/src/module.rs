@@ -26,13 +26,17 @@ impl Module {
     /// For node `nid`. A judge keeps what the module has counted, and what libdp has logged.
     pub fn setup(&self, guests: &Guests, fabric: &Fabric, (nid, judged): (u32, bool)) -> Setup {
         let kept = if judged { vec![evidence::COUNTS.into()] } else { Vec::new() };
-        let log = judged.then_some(evidence::LOG);
         if self.name.is_empty() {
-            return Setup { kept, log, ..Setup::default() };
+            return Setup { kept, log: judged, ..Setup::default() };
         }
         let options = format!("nid={nid} check={}", self.check);
         let modules = vec![(guests.kernel.module(self.name), options)];
-        Setup { modules, files: vec![(ROUTES.into(), table(&fabric.routes(nid)))], kept, log }
+        Setup {
+            modules,
+            files: vec![(ROUTES.into(), table(&fabric.routes(nid)))],
+            kept,
+            log: judged,
+        }
     }
 }
 

@@ -5,6 +5,7 @@
  * The channel is offered by a descriptor and a variable of the environment that names it. Both are passed
  * on until there is a rank; what a rank starts gets neither. */
 #define _GNU_SOURCE
+#include "random.h"
 #include "rank.h"
 
 #include <errno.h>
@@ -244,15 +245,24 @@ static void attach(void)
         become_rank();
 }
 
-/* Runs before the program's own constructors in most cases; who comes earlier attaches by its first call. */
-__attribute__((constructor(101))) static void attach_early(void)
+/* Runs before all other constructors, as the library is linked with -z initfirst: also before that of the C
+ * library, which tells itself of the environment. So the counter is simulated, and random numbers are the
+ * run's, before any library looks at them; the loader has read the real counter before. */
+__attribute__((constructor(101))) static void attach_early(int count, char **words, char **variables)
 {
+    (void)count, (void)words;
+    if (!environ)
+        environ = variables;
     rank_attach();
     if (part == STRANGER)
         return;
     rank_memory_begin();
-    if (!channel->template)
+    if (!channel->template) {
+        if (part == FIRST)
+            rank_counter_begin();
+        rank_random_begin();
         return;
+    }
     unsetenv(VARIABLE);
     rank_template(channel, file);
     file = -1;
@@ -260,6 +270,7 @@ __attribute__((constructor(101))) static void attach_early(void)
     channel->first = (uint32_t)getpid();
     become_owner(channel);
     rank_counter_begin();
+    rank_random_begin();
 }
 
 struct rank_channel *rank_attach(void)

@@ -144,8 +144,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     }
     const int error = errno;
     struct rank_channel *channel = rank_attach();
-    if (!channel || !rank_is_rank()) {
-        permit(true); /* a child that the rank has forked: it reads the workstation's */
+    if (!channel) {
+        permit(true); /* a forked child: it reads the workstation's */
     } else {
         const bool systems = is_systems((uintptr_t)registers[REG_RIP]);
         const uint64_t cycles = systems ? workstations() : simulated(channel);

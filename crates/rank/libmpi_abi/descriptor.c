@@ -1,5 +1,6 @@
 /* Descriptors of simulated sockets: closing and copying them, asking them, and waiting for several. */
 #define _GNU_SOURCE
+#include "random.h"
 #include "socket.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@ static void drop(int file)
 
 EXPORT int close(int file)
 {
+    if (rank_is_random(file))
+        rank_random_closed(file);
     if (rank_socket_of(file))
         drop(file);
     return ORIGINAL(close)(file);
@@ -37,6 +40,8 @@ EXPORT int close(int file)
 /* The new descriptor is the old one's socket. */
 static int twin(int file, int old)
 {
+    if (file != old && rank_is_random(file))
+        rank_random_closed(file);
     if (file >= 0 && file != old && rank_socket_of(file))
         drop(file);
     if (file >= 0 && file < RANK_SOCKET_FILES && rank_socket_of(old))

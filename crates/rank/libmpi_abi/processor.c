@@ -1,6 +1,7 @@
 /* The processor of the simulated host, as the system's files tell of it: a program that reads the time-stamp
  * counter looks there how fast it counts. What is left out is not simulated. */
 #define _GNU_SOURCE
+#include "random.h"
 #include "rank.h"
 
 #include <dlfcn.h>
@@ -101,8 +102,12 @@ static bool reads(int flags)
     EXPORT int name(__VA_ARGS__, ...)                                                              \
     {                                                                                              \
         const mode_t mode = MODE(flags);                                                           \
-        const int file = reads(flags) ? facts(path) : -1;                                          \
-        return file >= 0 ? file : ORIGINAL(name)(at path, flags, mode);                            \
+        int file = reads(flags) ? facts(path) : -1;                                                \
+        if (file < 0) {                                                                            \
+            file = ORIGINAL(name)(at path, flags, mode);                                           \
+            rank_random_opened(path, file);                                                        \
+        }                                                                                          \
+        return file;                                                                               \
     }
 #define NOWHERE
 #define AT folder,
@@ -117,8 +122,12 @@ OPENS(openat64, AT, path, flags, int folder, const char *path, int flags)
     int name(const char *path, int flags);                                                         \
     EXPORT int name(const char *path, int flags)                                                   \
     {                                                                                              \
-        const int file = reads(flags) ? facts(path) : -1;                                          \
-        return file >= 0 ? file : ORIGINAL(name)(path, flags);                                     \
+        int file = reads(flags) ? facts(path) : -1;                                                \
+        if (file < 0) {                                                                            \
+            file = ORIGINAL(name)(path, flags);                                                    \
+            rank_random_opened(path, file);                                                        \
+        }                                                                                          \
+        return file;                                                                               \
     }
 CHECKED(__open_2)
 CHECKED(__open64_2)
@@ -126,7 +135,11 @@ CHECKED(__open64_2)
 #define OPENS_STREAM(name)                                                                         \
     EXPORT FILE *name(const char *restrict path, const char *restrict mode)                        \
     {                                                                                              \
-        const int file = mode && mode[0] == 'r' && !strchr(mode, '+') ? facts(path) : -1;          \
+        const bool only_read = mode && mode[0] == 'r' && !strchr(mode, '+');                       \
+        FILE *random = only_read ? rank_random_stream(path, mode) : NULL;                          \
+        if (random)                                                                                \
+            return random;                                                                         \
+        const int file = only_read ? facts(path) : -1;                                             \
         return file >= 0 ? fdopen(file, mode) : ORIGINAL(name)(path, mode);                        \
     }
 OPENS_STREAM(fopen)

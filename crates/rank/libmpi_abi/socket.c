@@ -3,6 +3,7 @@
  * else that a program does with descriptors (flags, options, closing on exec) is the system's
  * (docs/decisions/0061). */
 #define _GNU_SOURCE
+#include "random.h"
 #include "socket.h"
 #include "clock.h"
 
@@ -328,6 +329,8 @@ EXPORT ssize_t recvfrom(int file, void *restrict data, size_t bytes, int flags,
 
 EXPORT ssize_t read(int file, void *data, size_t bytes)
 {
+    if (rank_is_random(file))
+        return rank_random_read(file, data, bytes);
     return rank_socket_of(file) ? receive(file, data, bytes, 0) : ORIGINAL(read)(file, data, bytes);
 }
 

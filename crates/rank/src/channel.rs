@@ -93,6 +93,7 @@ impl Channel {
         channel.word(at::SIZE).store(options.size, Ordering::Relaxed);
         channel.long(at::COMPUTE).store(options.compute.millionths(), Ordering::Relaxed);
         channel.long(at::DATE).store(options.surroundings.date, Ordering::Relaxed);
+        channel.long(at::SEED).store(options.surroundings.seed, Ordering::Relaxed);
         channel.long(at::CLOCK_COST).store(options.clock_read.0, Ordering::Relaxed);
         channel.word(at::NODE).store(options.place.node, Ordering::Relaxed);
         channel.long(at::FREQUENCY).store(options.frequency, Ordering::Relaxed);

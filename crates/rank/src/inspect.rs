@@ -91,6 +91,12 @@ fn kind_of(data: &[u8]) -> Result<ProgramKind, String> {
     }
 }
 
+/// True of a program that is linked statically: it loads no library, and so none of ours.
+pub fn is_static(path: &Path) -> bool {
+    let data = std::fs::read(path).unwrap_or_default();
+    links(&data).is_ok_and(|links| links.loader.is_none())
+}
+
 /// True if nothing is loaded before the program begins but the compiler's own libraries and ours, of which it
 /// needs that of MPI.
 pub(crate) fn loads_nothing_else(path: &Path) -> bool {

@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub folder: Option<PathBuf>,
     /// Seconds since 1970 at which their calendar begins: at the start of the machine.
     pub date: u64,
+    /// Seed of the random numbers that the system gives them.
+    pub seed: u64,
     /// Destination of their output.
     pub output: Output,
     /// They serve the other ranks: SIGTERM ends them when all others have ended.

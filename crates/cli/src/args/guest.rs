@@ -35,6 +35,10 @@ pub struct GuestOptions {
     /// which makes runs differ
     #[arg(long, value_name = "now|DATE", default_value_t)]
     pub date: Date,
+    /// Variable for the program's environment, which has none of the command's: NAME=VALUE, or NAME for one
+    /// with the command's value; may be repeated
+    #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]")]
+    pub env: Vec<OsString>,
     /// Program and its arguments, looked for on PATH as a shell does; with --machine, NODE stands before it
     #[arg(value_name = "PROGRAM", required_unless_present = "prepare", num_args = 1..)]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 /// Options of the processes of one program.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processes {
-    /// Variable for the environment of this program's ranks, which have those of the command, too:
-    /// NAME=VALUE; may be repeated (-env NAME VALUE does the same)
+    /// Variable for the environment of this program's ranks: NAME=VALUE, or NAME for one with the command's
+    /// value; may be repeated (-env NAME VALUE does the same). Ranks have the command's variables, too, but
+    /// Linux guests only those that are given
     #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]")]
     pub env: Vec<OsString>,
     /// Folder in which this program's ranks begin

@@ -6,7 +6,7 @@ use crate::child;
 use crate::interrupt;
 use crate::report::quoted;
 use crate::root::Root;
-use crate::scratch::Scratch;
+use crate::scratch;
 use crate::summary::{grouped, time_of};
 use indicatif::{ProgressBar, ProgressStyle};
 use machine::console;
@@ -380,7 +380,7 @@ fn run(root: &Root, job: &Job) -> Result<Measured, Broken> {
         text: format!("{said}sunstar: this failed: sunstar {}\n", words.join(" ")),
         code,
     };
-    let folder = Scratch::new("").map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
+    let folder = scratch::folder("").map_err(|why| broken(&format!("sunstar: {why}\n"), 1))?;
     let json = folder.path().join("run.json");
     let mut command = child::command();
     command.args(&words[..1]).arg("--json").arg(&json).args(&words[1..]);

@@ -6,7 +6,7 @@ use crate::args::{MachineOptions, SweepOptions};
 use crate::firmware::variant_if_any;
 use crate::outputs::{self, Named};
 use crate::root::Root;
-use crate::scratch::Scratch;
+use crate::scratch::{self, Scratch};
 use crate::usage_error::UsageError;
 use crate::{firmware, machines, program, run};
 use machine::parameters::Parameters;
@@ -46,7 +46,7 @@ pub struct Prepared {
 impl Prepared {
     /// Prepares the parts that all points share.
     pub fn new(root: &Root) -> Result<Prepared, UsageError> {
-        let folder = Scratch::new("sweep-")?;
+        let folder = scratch::folder("sweep-")?;
         let copy = folder.path().join("root");
         let header = root.include().join("mpi.h");
         copy_file(&header, &copy.join("include/mpi.h"))?;

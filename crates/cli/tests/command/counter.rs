@@ -61,3 +61,45 @@ fn sanitizers_and_debuggers_read_it_too() {
     let run = started(&["-q", "-n", "2"], Path::new("gdb"), &words);
     assert_eq!(run.went_well().stdout.matches("right").count(), 2, "{run:?}");
 }
+
+/// Before anything calls MPI, in a constructor and behind it, in a program that is not linked to it and in
+/// one that is.
+#[test]
+fn the_counter_is_simulated_before_the_first_constructor() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("libcalibrates.so");
+    let source = "tests/cli/calibrates.c";
+    let mut gcc = std::process::Command::new("gcc");
+    gcc.current_dir(crate::runner::root()).args([
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-DLIBRARY",
+        source,
+        "-o",
+    ]);
+    ended(gcc.arg(&library)).went_well();
+    let program = |name: &str, mut compiler: std::process::Command| {
+        let program = folder.path().join(name);
+        compiler.current_dir(crate::runner::root()).args([
+            "-O1",
+            source,
+            "-Wl,-rpath,$ORIGIN",
+            "-o",
+        ]);
+        ended(compiler.arg(&program).arg(&library)).went_well();
+        program
+    };
+    let mut cc = command();
+    cc.arg("cc");
+    for program in [program("foreign", std::process::Command::new("gcc")), program("linked", cc)] {
+        let runs = [(); 3].map(|()| started(&["-q", "-n", "4"], &program, &[]));
+        // A millisecond, and two readings of 50 ns in each turn.
+        for run in &runs {
+            let lines: Vec<&str> = run.stdout.lines().collect();
+            assert_eq!((run.code, lines.len()), (0, 4), "{run:?}");
+            assert!(lines.iter().all(|line| line.starts_with("10000 10000 ")), "{run:?}");
+            assert_eq!(run.stdout, runs[0].stdout);
+        }
+    }
+}

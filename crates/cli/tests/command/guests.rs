@@ -1,6 +1,9 @@
 //! Linux guests: a program alone, and as hosts of machines. Tests that need the guests' kernel are skipped
 //! without it.
 
+mod alike;
+mod files;
+
 use crate::runner::{command, ended, root, sunstar, Ended};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -41,8 +44,15 @@ fn loaders_know_the_same_processor_on_all_computers() {
     let loader = sunstar(["guest", "sh", "-c", searched]);
     let kinds = loader.stdout.lines().map(|line| line.split_whitespace().next().unwrap());
     assert_eq!(kinds.collect::<Vec<_>>(), ["x86-64-v2", "x86_64", "tls", "x86_64"], "{loader:?}");
-    let own = ["guest", "sh", "-c", "echo $GLIBC_TUNABLES"];
-    let told = ended(command().env("GLIBC_TUNABLES", "glibc.malloc.perturb=1").args(own));
+    let own = [
+        "guest",
+        "-x",
+        "GLIBC_TUNABLES=glibc.malloc.perturb=1",
+        "sh",
+        "-c",
+        "echo $GLIBC_TUNABLES",
+    ];
+    let told = sunstar(own);
     assert_eq!(told.went_well().stdout, "glibc.malloc.perturb=1\n");
 }
 

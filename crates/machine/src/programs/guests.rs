@@ -98,17 +98,18 @@ pub fn costs(p: &Parameters) -> Costs {
     }
 }
 
-/// Environment of a rank's program, which has `own` variables. If there is an MPI library for guests, it is
-/// found before others, and learns from PMI's names which rank it is.
+/// Variables for a rank's program, which is given `own`, and none of the command's. If there is an MPI
+/// library for guests, it is found before others, and learns from PMI's names which rank it is.
 fn variables(
     bench: &Bench<'_>,
     guests: &Guests,
     rank: u32,
     own: &[(OsString, OsString)],
 ) -> Vec<(OsString, OsString)> {
-    let all = std::env::vars_os().chain(own.iter().cloned());
-    let Some(folder) = bench.options.parameters.model().guest_mpi else { return all.collect() };
-    let (paths, mut all): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name == LIBRARIES);
+    let own = own.to_vec();
+    let Some(folder) = bench.options.parameters.model().guest_mpi else { return own };
+    let (paths, mut all): (Vec<_>, Vec<_>) =
+        own.into_iter().partition(|(name, _)| name == LIBRARIES);
     let mut path = bench.options.library.join(folder).into_os_string();
     for (_, given) in paths {
         path.push(":");
@@ -230,6 +231,7 @@ impl Software for GuestRank {
         let guest = match Guest::start(&self.kernel, &self.task) {
             Ok(guest) => guest,
             Err(why) => {
+                let why = format!("cannot begin: {why}");
                 *state.ending.borrow_mut() = Some((Time::ZERO, Ending::Lost(why)));
                 return;
             }
@@ -254,7 +256,8 @@ impl Software for GuestRank {
         });
     }
     fn late(&self) -> Option<String> {
-        (!self.state.ready.get()).then(|| "the guest was".into())
+        // One that has ended says why by itself.
+        (!self.state.ready.get() && !self.all_ended()).then(|| "the guest was".into())
     }
     fn ranks(&self) -> Vec<u32> {
         vec![self.rank]

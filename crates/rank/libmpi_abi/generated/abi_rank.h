@@ -157,7 +157,8 @@ struct rank_channel {
     uint64_t lease; /* Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes). */
     uint64_t repeat_cost; /* Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes). */
     uint32_t deeds[48]; /* Deeds of the library by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes). */
-    uint8_t unused_496[16];
+    uint64_t seed; /* Seed of the random numbers that the system gives the rank. */
+    uint8_t unused_504[8];
     uint8_t fault[512]; /* Description of a fault if state says FAULTED: words that end with a zero (library writes). */
     uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
@@ -201,6 +202,7 @@ _Static_assert(offsetof(struct rank_channel, runs) == 280, "channel.runs");
 _Static_assert(offsetof(struct rank_channel, lease) == 288, "channel.lease");
 _Static_assert(offsetof(struct rank_channel, repeat_cost) == 296, "channel.repeat_cost");
 _Static_assert(offsetof(struct rank_channel, deeds) == 304, "channel.deeds");
+_Static_assert(offsetof(struct rank_channel, seed) == 496, "channel.seed");
 _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 _Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carried_at");
 _Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");
