@@ -208,8 +208,8 @@ fn surroundings(
         }
         let (date, notes) = (options.all.date.0, notes.clone());
         let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
-        let network = network.clone();
-        Ok(Surroundings { env, folder, date, output, server, crowd, network, notes })
+        let (network, errors) = (network.clone(), part.processes.initial_errhandler.into());
+        Ok(Surroundings { env, folder, date, output, server, errors, crowd, network, notes })
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))

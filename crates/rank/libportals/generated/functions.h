@@ -3,7 +3,7 @@
 #define SUNSTAR_PORTALS_FUNCTIONS_H
 
 /* The simulator's and the MPI library's number of all data in abi/. */
-#define PORTALS_FINGERPRINT 0x1B1B6D33u
+#define PORTALS_FINGERPRINT 0x692C1104u
 
 enum portals_function {
     FN_PtlInit = 0,
