@@ -64,6 +64,8 @@ pub mod state {
     pub const PORTALS: u32 = 8;
     /// The program has asked for devices with verbs.
     pub const VERBS: u32 = 16;
+    /// The program may look at the result of a call before it sets an error handler (mpiexec -initial-errhandler; the simulator writes it before there is a process).
+    pub const ERRORS_RETURN: u32 = 32;
     /// The library ends the process because of what stands in fault.
     pub const FAULTED: u32 = 4;
 }

@@ -54,8 +54,8 @@ fn flags(
     language: Language,
     compiler: &OsStr,
 ) -> Result<[Vec<OsString>; 2], UsageError> {
-    let mut before = vec!["-I".into(), root.include().into_os_string()];
-    let mut behind = vec!["-L".into(), root.library().into_os_string()];
+    let mut before = vec![joined("-I", &root.include())];
+    let mut behind = vec![joined("-L", &root.library())];
     if language == Language::Fortran {
         let modules = Modules::find(root, compiler)?;
         before.extend(modules.options());
@@ -70,6 +70,14 @@ fn flags(
     // The compiler would take a comma for the end of the path.
     behind.extend((!root.library().as_os_str().as_encoded_bytes().contains(&b',')).then_some(path));
     Ok([before, behind])
+}
+
+/// An option and its folder in one word, as MPICH's and Open MPI's compilers show them: build systems look
+/// for words that begin so.
+pub(crate) fn joined(option: &str, folder: &Path) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(folder);
+    word
 }
 
 /// `gcc -I... ARGUMENTS -L... -lmpi_abi`.

@@ -1,6 +1,7 @@
 //! The modules `mpi` and `mpi_f08`, compiled by the compiler that will use them: a compiler does not read
 //! modules of another one, or of another version of itself.
 
+use crate::compiler::joined;
 use crate::root::Root;
 use crate::usage_error::UsageError;
 use std::ffi::{OsStr, OsString};
@@ -35,7 +36,7 @@ impl Modules {
 
     /// Options before the program's own.
     pub fn options(&self) -> Vec<OsString> {
-        let mut options = vec!["-I".into(), self.folder.clone().into()];
+        let mut options = vec![joined("-I", &self.folder)];
         if self.folder.join(KNOWS_MISMATCH).exists() {
             options.push(MISMATCH.into());
         }
@@ -44,8 +45,8 @@ impl Modules {
 
     /// Options of the linker behind them.
     pub fn libraries(&self) -> Vec<OsString> {
-        let folder = self.folder.clone().into();
-        vec!["-L".into(), folder, "-lmpi_modules".into(), "-lmpi_fortran".into()]
+        let folder = joined("-L", &self.folder);
+        vec![folder, "-lmpi_modules".into(), "-lmpi_fortran".into()]
     }
 }
 

@@ -206,8 +206,8 @@ fn surroundings(
         }
         let (date, seed, notes) = (options.all.date.0, options.seed, notes.clone());
         let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
-        let network = network.clone();
-        Ok(Surroundings { env, folder, date, seed, output, server, crowd, network, notes })
+        let (network, errors) = (network.clone(), part.processes.initial_errhandler.into());
+        Ok(Surroundings { env, folder, date, seed, output, server, errors, crowd, network, notes })
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))

@@ -219,6 +219,12 @@ impl Ranks {
         self.left.get() == 0
     }
 
+    /// Counters of the kernel's Portals for the report, if the node has it: by name.
+    pub fn counters(&self) -> Option<(String, u64)> {
+        let counters = self.kernel.get()?.counters();
+        Some(("kernel.queue_events".into(), counters.queue_events))
+    }
+
     /// The ranks of this node, in the order of its cores.
     pub fn numbers(&self) -> Vec<u32> {
         self.slots.iter().map(|slot| slot.rank).collect()

@@ -55,6 +55,29 @@ pub enum OnError {
     Call(u64),
 }
 
+/// Error handler of a program before it sets one (MPI 5.0 s11.5,
+/// `mpiexec -initial-errhandler`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InitialErrors {
+    /// The run ends: MPI_ERRORS_ARE_FATAL.
+    #[default]
+    Fatal,
+    /// The same: MPI_ERRORS_ABORT.
+    Abort,
+    /// The call returns the error class: MPI_ERRORS_RETURN.
+    Return,
+}
+
+impl From<InitialErrors> for OnError {
+    fn from(errors: InitialErrors) -> OnError {
+        match errors {
+            InitialErrors::Fatal => OnError::Fatal,
+            InitialErrors::Abort => OnError::Abort,
+            InitialErrors::Return => OnError::Return,
+        }
+    }
+}
+
 impl OnError {
     /// True if the run ends.
     pub fn is_fatal(self) -> bool {

@@ -48,7 +48,7 @@ pub use call::{Mpi, Outcome};
 pub use callback::{Callback, Program, Ran, Returned, CALLBACK_ARGUMENTS};
 pub use collective::{Algorithm, Algorithms};
 pub use comm::topology::balance;
-pub use comm::{CommId, OnError};
+pub use comm::{CommId, InitialErrors, OnError};
 pub use error::{Error, Result};
 pub use local::{Local, World};
 pub use observe::{Observer, Sent, Witness};

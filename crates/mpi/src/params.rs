@@ -31,8 +31,12 @@ pub struct Params {
     pub unexpected_blocks: u32,
     /// Bytes of such a block.
     pub unexpected_block_size: u64,
-    /// Events that the queue for unexpected messages holds.
+    /// Events that the queue for unexpected messages holds; 0: it grows.
     pub unexpected_events: u32,
+    /// Events that a queue for unexpected messages that grows holds at first.
+    pub unexpected_queue: u32,
+    /// Events by which it grows whenever it is full.
+    pub unexpected_growth: u32,
     /// Events that a queue for expected messages and for sends holds; more queues are made as
     /// needed.
     pub events: u32,
@@ -60,6 +64,13 @@ impl Params {
             return Some(format!(
                 "mpi.copy_buffers is {copy_buffers}, each of which may leave an event, but their \
                  queue has room for {room} (mpi.events = {events})"
+            ));
+        }
+        let least = 16;
+        if (1..least).contains(&self.unexpected_events) {
+            return Some(format!(
+                "mpi.unexpected_events is {}: {least} is the least, and 0 means a queue that grows",
+                self.unexpected_events
             ));
         }
         let (blocks, size) = (self.unexpected_blocks, self.unexpected_block_size);

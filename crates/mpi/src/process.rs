@@ -5,7 +5,7 @@ use crate::callback::{Callbacks, Program};
 use crate::collective::algorithm::Algorithms;
 use crate::collective::execute::Executor;
 use crate::collective::plan::{Collectives, Plan};
-use crate::comm::{Comm, CommId};
+use crate::comm::{Comm, CommId, InitialErrors};
 use crate::error::Result;
 use crate::local::{Local, World};
 use crate::objects::Objects;
@@ -109,6 +109,14 @@ impl Process {
     /// The program whose calls come from now on.
     pub fn set_program(&mut self, program: Rc<dyn Program>) {
         self.callbacks.program = Some(program);
+    }
+
+    /// Sets the error handler of MPI_COMM_WORLD and MPI_COMM_SELF, before the program makes a call.
+    pub fn set_initial_errors(&mut self, errors: InitialErrors) {
+        for id in [CommId::WORLD, CommId::SELF] {
+            let comm = self.p2p.comms.get_mut(id).expect("it is there from the beginning");
+            comm.on_error = errors.into();
+        }
     }
 
     // Public state.

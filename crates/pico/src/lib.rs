@@ -51,6 +51,8 @@ fn settings() -> mpi::Settings {
         unexpected_blocks: 0,
         unexpected_block_size: 0,
         unexpected_events: 0,
+        unexpected_queue: 0,
+        unexpected_growth: 0,
         events: 0,
         alltoall_short: EAGER as u64,
         allgather_short: EAGER as u64,

@@ -397,7 +397,16 @@ impl Ni {
 
     /// PtlEQAlloc: room for at least `count` events.
     pub fn eq_alloc(&self, count: u32) -> Result<EqHandle, Error> {
-        self.object(ObjectCall::EqAlloc { count }, |interface| interface.eq_alloc(count))
+        let call = ObjectCall::EqAlloc { count, growth: 0 };
+        self.object(call, |interface| interface.eq_alloc(count))
+    }
+
+    /// An event queue that holds `count` events at first and grows by `growth` events in the process's memory
+    /// whenever it is full, so that it loses none. Portals 3.3 has no such queue; it would be an option of
+    /// PtlEQAlloc. Whoever posts the event makes the room and takes the time for it.
+    pub fn eq_alloc_growing(&self, count: u32, growth: u32) -> Result<EqHandle, Error> {
+        let call = ObjectCall::EqAlloc { count, growth };
+        self.object(call, |interface| interface.eq_alloc_growing(count, growth))
     }
 
     /// Has messages for this process refused while `eq` has no room, where the kernel recovers

@@ -8,6 +8,25 @@
 #include <string.h>
 #include <unistd.h>
 
+/* --- null pointers --- */
+
+/* A result has no place, or what is asked about is not there: the simulator says so, and the program's error
+ * handler decides. */
+static int placeless(enum rank_function function, unsigned count, const uint64_t *arguments)
+{
+    return rank_call_any_time(function, count, arguments);
+}
+
+/* The same for a function whose results are in all of its arguments. */
+#define PLACES(function, ...)                                                                      \
+    do {                                                                                           \
+        const uint64_t places[] = {__VA_ARGS__};                                                   \
+        const unsigned count = sizeof places / sizeof *places;                                     \
+        for (unsigned i = 0; i < count; i++)                                                       \
+            if (places[i] == 0)                                                                    \
+                return placeless(FN_##function, count, places);                                    \
+    } while (0)
+
 /* --- beginning and end --- */
 
 /* The thread that has begun MPI. */
@@ -41,6 +60,7 @@ RANK_WEAK(int, MPI_Is_thread_main, (int *flag))
 {
     if (!rank_state_has(RANK_STATE_INITIALIZED))
         rank_fail("%s was called before MPI_Init", "MPI_Is_thread_main");
+    PLACES(MPI_Is_thread_main, POINTER(flag));
     *flag = pthread_equal(pthread_self(), main_thread) != 0;
     return MPI_SUCCESS;
 }
@@ -55,12 +75,14 @@ RANK_WEAK(int, MPI_Finalize, (void))
 
 RANK_WEAK(int, MPI_Initialized, (int *flag))
 {
+    PLACES(MPI_Initialized, POINTER(flag));
     *flag = rank_state_has(RANK_STATE_INITIALIZED);
     return MPI_SUCCESS;
 }
 
 RANK_WEAK(int, MPI_Finalized, (int *flag))
 {
+    PLACES(MPI_Finalized, POINTER(flag));
     *flag = rank_state_has(RANK_STATE_FINALIZED);
     return MPI_SUCCESS;
 }
@@ -78,6 +100,7 @@ RANK_WEAK(int, MPI_Abort, (MPI_Comm comm, int errorcode))
 
 RANK_WEAK(int, MPI_Get_version, (int *version, int *subversion))
 {
+    PLACES(MPI_Get_version, POINTER(version), POINTER(subversion));
     *version = MPI_VERSION;
     *subversion = MPI_SUBVERSION;
     return MPI_SUCCESS;
@@ -85,6 +108,7 @@ RANK_WEAK(int, MPI_Get_version, (int *version, int *subversion))
 
 RANK_WEAK(int, MPI_Abi_get_version, (int *abi_major, int *abi_minor))
 {
+    PLACES(MPI_Abi_get_version, POINTER(abi_major), POINTER(abi_minor));
     *abi_major = MPI_ABI_VERSION;
     *abi_minor = MPI_ABI_SUBVERSION;
     return MPI_SUCCESS;
@@ -92,6 +116,7 @@ RANK_WEAK(int, MPI_Abi_get_version, (int *abi_major, int *abi_minor))
 
 RANK_WEAK(int, MPI_Get_library_version, (char *version, int *resultlen))
 {
+    PLACES(MPI_Get_library_version, POINTER(version), POINTER(resultlen));
     *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Sunstar (MPI %d.%d ABI)", MPI_VERSION,
                           MPI_SUBVERSION);
     return MPI_SUCCESS;
@@ -119,6 +144,9 @@ RANK_WEAK(double, MPI_Wtick, (void))
 
 RANK_WEAK(int, MPI_Get_address, (const void *location, MPI_Aint *address))
 {
+    const uint64_t args[] = {POINTER(location), POINTER(address)};
+    if (!address)
+        return placeless(FN_MPI_Get_address, 2, args);
     *address = (MPI_Aint)location;
     return MPI_SUCCESS;
 }
@@ -137,7 +165,7 @@ RANK_WEAK(MPI_Aint, MPI_Aint_diff, (MPI_Aint addr1, MPI_Aint addr2))
 
 RANK_WEAK(int, MPI_Alloc_mem, (MPI_Aint size, MPI_Info info, void *baseptr))
 {
-    void *memory = size < 0 ? NULL : malloc(size == 0 ? 1 : (size_t)size);
+    void *memory = size < 0 || !baseptr ? NULL : malloc(size == 0 ? 1 : (size_t)size);
     if (!memory) {
         const uint64_t args[] = {INTEGER(size), POINTER(info), POINTER(baseptr)};
         return rank_call(FN_MPI_Alloc_mem, 3, args); /* the error handler decides */
@@ -193,11 +221,15 @@ RANK_WEAK(MPI_Request, MPI_Request_fromint, (int request))
 #define STATUS_FIELD(field, argument, member)                                                      \
     RANK_WEAK(int, MPI_Status_get_##field, (const MPI_Status *status, int *argument))              \
     {                                                                                              \
+        PLACES(MPI_Status_get_##field, POINTER(status), POINTER(argument));                        \
         *argument = status->member;                                                                \
         return MPI_SUCCESS;                                                                        \
     }                                                                                              \
     RANK_WEAK(int, MPI_Status_set_##field, (MPI_Status * status, int argument))                    \
     {                                                                                              \
+        const uint64_t args[] = {POINTER(status), INTEGER(argument)};                              \
+        if (!status)                                                                               \
+            return placeless(FN_MPI_Status_set_##field, 2, args);                                  \
         status->member = argument;                                                                 \
         return MPI_SUCCESS;                                                                        \
     }

@@ -141,8 +141,8 @@ static bool overlap(struct range range, uint64_t at, size_t bytes)
     return at < range.end && range.begin < at + bytes;
 }
 
-/* A program that takes rights from such memory is no longer trusted with any. */
-__attribute__((visibility("default"))) int mprotect(void *start, size_t bytes, int protection)
+/* A program that takes rights from such memory, or the memory itself, is no longer trusted with any. */
+static void change(const void *start, size_t bytes, int protection)
 {
     const uint64_t at = POINTER(start), end = POINTER(__libc_stack_end);
     const struct range heap = {heap_begin, POINTER(sbrk(0))}, whole_stack = {end - STACK_MAX, end};
@@ -150,5 +150,28 @@ __attribute__((visibility("default"))) int mprotect(void *start, size_t bytes, i
     if ((protection & all) != all &&
         (overlap(data, at, bytes) || overlap(heap, at, bytes) || overlap(whole_stack, at, bytes)))
         trusted = false;
+}
+
+__attribute__((visibility("default"))) int mprotect(void *start, size_t bytes, int protection)
+{
+    change(start, bytes, protection);
     return (int)syscall(SYS_mprotect, start, bytes, protection);
+}
+
+/* Only a mapping at a fixed address can lie over such memory. */
+__attribute__((visibility("default"))) void *mmap(void *start, size_t bytes, int protection,
+                                                  int flags, int file, off_t offset)
+{
+    if (flags & MAP_FIXED)
+        change(start, bytes, protection);
+    return (void *)syscall(SYS_mmap, start, bytes, protection, flags, file, offset);
+}
+
+__attribute__((visibility("default"), alias("mmap"))) void *mmap64(void *, size_t, int, int, int,
+                                                                  off64_t);
+
+__attribute__((visibility("default"))) int munmap(void *start, size_t bytes)
+{
+    change(start, bytes, PROT_NONE);
+    return (int)syscall(SYS_munmap, start, bytes);
 }

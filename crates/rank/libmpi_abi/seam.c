@@ -346,7 +346,7 @@ int rank_call_with(enum rank_function function, unsigned count, const uint64_t *
     struct rank_channel *c = enter(function, rank_facts[function].any_time, HERE);
     if (function == FN_MPI_Comm_set_errhandler)
         errors_return = true;
-    const uint64_t request = flag && bytes == sizeof request ? *(const uint64_t *)read : 0;
+    const uint64_t request = flag && read && bytes == sizeof request ? *(const uint64_t *)read : 0;
     put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
     rank_memory_carry(c, read, bytes);
     const int code = await_answer(c);
@@ -371,7 +371,7 @@ bool rank_post_carrying(enum rank_function function, unsigned count, const uint6
                         size_t bytes)
 {
     struct rank_channel *c = enter(function, false, HERE);
-    const bool posted = !errors_return;
+    const bool posted = !errors_return && !(c->state & RANK_STATE_ERRORS_RETURN);
     if (posted) {
         /* The simulator has done with a record's payload before it takes the next record, and the
          * process runs on only when all are taken. */

@@ -4,7 +4,7 @@ use crate::lease::{Deeds, Lease};
 use crate::spawn::SpawnOptions;
 use crate::{memory_file, surroundings};
 use abi::mpi::{ARGUMENTS_MAX, FINGERPRINT};
-use abi::rank::{self as layout, channel as at, record, turn};
+use abi::rank::{self as layout, channel as at, record, state, turn};
 use mpi::CALLBACK_ARGUMENTS;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -98,6 +98,9 @@ impl Channel {
         channel.word(at::NODE).store(options.place.node, Ordering::Relaxed);
         channel.long(at::FREQUENCY).store(options.frequency, Ordering::Relaxed);
         channel.word(at::CORES).store(options.place.locals, Ordering::Relaxed);
+        if options.surroundings.errors == mpi::InitialErrors::Return {
+            channel.word(at::STATE).store(state::ERRORS_RETURN, Ordering::Relaxed);
+        }
         channel.set_time(options.now.0);
         Ok(channel)
     }

@@ -39,6 +39,7 @@ mod surroundings;
 mod template;
 mod verbs;
 mod watcher;
+mod write_only;
 
 pub use agent::{agent, Costs, Observer, Runner};
 pub use ahead::ahead_of_mpi;
@@ -53,7 +54,7 @@ pub use inspect::{inspect, is_static, InspectError, ProgramKind};
 pub use lease::{Deeds, Lease};
 pub use limits::{allow_mappings, allow_ranks};
 pub use memory::ProcessMemory;
-pub use mpi::Callback;
+pub use mpi::{Callback, InitialErrors};
 pub use orphans::{adopt_orphans, end_descendants, end_orphans};
 pub use output::{Labels, Output};
 pub use permitted::permitted;

@@ -3,6 +3,7 @@
 use crate::ending::Ending;
 use crate::life::Life;
 use crate::moved::worthwhile;
+use crate::write_only;
 use bus::BusError;
 use host::AddressSpace;
 use std::sync::Arc;
@@ -193,7 +194,14 @@ impl AddressSpace for ProcessMemory {
             };
             match usize::try_from(moved) {
                 Ok(0) | Err(_) if !opened && self.open(va + done as u64, rest) => opened = true,
-                Ok(0) | Err(_) => return Err(error(self.why(NOT_MAPPED))),
+                Ok(0) | Err(_) => {
+                    let why = self.why(NOT_MAPPED);
+                    let (pid, at) = (self.life.rank_pid(), va + done as u64);
+                    return match why == NOT_MAPPED && write_only::read(pid, at, &mut buf[done..]) {
+                        true => Ok(()),
+                        false => Err(error(why)),
+                    };
+                }
                 Ok(moved) => done += moved,
             }
         }

@@ -146,6 +146,11 @@ impl Process {
         crowd::terminate(&self.life).then(|| self.wait())
     }
 
+    /// Error handler before the program sets one.
+    pub fn initial_errors(&self) -> mpi::InitialErrors {
+        self.surroundings.errors
+    }
+
     /// It needs no server any more: it has ended, or has reached MPI_Finalize.
     pub(crate) fn retire(&mut self, now: Time) {
         if !std::mem::replace(&mut self.retired, true) && !self.surroundings.server {

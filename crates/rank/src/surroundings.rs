@@ -25,6 +25,8 @@ pub struct Surroundings {
     pub output: Output,
     /// They serve the other ranks: SIGTERM ends them when all others have ended.
     pub server: bool,
+    /// Error handler before they set one.
+    pub errors: mpi::InitialErrors,
     /// The other ranks, the same for all programs of a run.
     pub crowd: Arc<Crowd>,
     /// Network of their sockets, the same for all programs of a run.

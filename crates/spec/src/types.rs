@@ -399,6 +399,8 @@ pub enum Call {
     },
     EqAlloc {
         count: u32,
+        /// It grows when it is full; else it loses the oldest event.
+        grows: bool,
     },
     EqFree {
         eq: u32,

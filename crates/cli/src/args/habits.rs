@@ -19,7 +19,7 @@ enum Meaning {
 use Meaning::{Flag, Nothing, Pair, Valued};
 
 /// By their names without dashes.
-const HABITS: [(&str, Meaning); 68] = [
+const HABITS: [(&str, Meaning); 69] = [
     ("np", Valued("-n")),
     ("c", Valued("-n")),
     ("ntasks", Valued("-n")),
@@ -33,6 +33,7 @@ const HABITS: [(&str, Meaning); 68] = [
     ("wdir", Valued("--wdir")),
     ("wd", Valued("--wdir")),
     ("chdir", Valued("--wdir")),
+    ("initial-errhandler", Valued("--initial-errhandler")),
     ("prepend-rank", Flag("--label")),
     ("tag-output", Flag("--label")),
     ("outfile-pattern", Valued("--output")),

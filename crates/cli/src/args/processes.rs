@@ -2,7 +2,7 @@
 
 use super::RunOptions;
 use crate::usage_error::UsageError;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -21,6 +21,34 @@ pub struct Processes {
     /// MPI_Finalize; a server that handles it then calls MPI_Finalize, too
     #[arg(long)]
     pub server: bool,
+    /// Error handler that this program has before it sets one (-initial-errhandler of MPI's mpiexec)
+    #[arg(long, value_name = "HANDLER", value_enum, ignore_case = true, default_value_t)]
+    pub initial_errhandler: InitialErrhandler,
+}
+
+/// A predefined error handler of MPI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum InitialErrhandler {
+    /// The run ends with a sentence
+    #[default]
+    #[value(name = "mpi_errors_are_fatal")]
+    Fatal,
+    /// The same
+    #[value(name = "mpi_errors_abort")]
+    Abort,
+    /// The call returns an error code
+    #[value(name = "mpi_errors_return")]
+    Return,
+}
+
+impl From<InitialErrhandler> for rank::InitialErrors {
+    fn from(handler: InitialErrhandler) -> rank::InitialErrors {
+        match handler {
+            InitialErrhandler::Fatal => rank::InitialErrors::Fatal,
+            InitialErrhandler::Abort => rank::InitialErrors::Abort,
+            InitialErrhandler::Return => rank::InitialErrors::Return,
+        }
+    }
 }
 
 /// The same for all programs of a run.

@@ -104,10 +104,19 @@ fn what_a_compiler_would_do_is_shown() {
             .to_owned()
     };
     let include = root().join("include");
-    let include = format!("-I {}", include.display());
+    let include = format!("-I{}", include.display());
+    // Build systems split the line at blanks, and take the words that begin with -I, -L and -l.
+    for name in ["mpicc", "mpicxx", "mpifort"] {
+        let line = show(name, &["-show", "x.o"]);
+        let words: Vec<&str> = line.split(' ').collect();
+        for option in ["-I", "-L", "-l"] {
+            assert!(words.iter().any(|word| word.starts_with(option)), "{line}");
+            assert!(!words.contains(&option), "{line}");
+        }
+    }
     for word in ["-show", "--showme", "-showme"] {
         let line = show("mpicc", &[word, "-O2", "a.c"]);
-        assert!(line.starts_with(&format!("gcc {include} -O2 a.c -L ")), "{line}");
+        assert!(line.starts_with(&format!("gcc {include} -O2 a.c -L/")), "{line}");
         assert!(line.contains("-lmpi_abi"), "{line}");
     }
     // Asked about itself, the compiler links nothing.
@@ -120,7 +129,7 @@ fn what_a_compiler_would_do_is_shown() {
     assert_eq!(show("mpicc", &["-compile_info"]), format!("gcc {include}"));
     assert_eq!(show("mpicc", &["-showme:compile"]), include);
     let link = show("mpicc", &["-showme:link"]);
-    assert!(link.starts_with("-L ") && link.contains("-lmpi_abi"), "{link}");
+    assert!(link.starts_with("-L/") && link.contains("-lmpi_abi"), "{link}");
     assert_eq!(show("mpicc", &["-link_info"]), format!("gcc {link}"));
     for name in ["mpifort", "mpif90", "mpif77"] {
         let line = show(name, &["-show", "a.f90"]);

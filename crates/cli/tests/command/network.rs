@@ -1,6 +1,7 @@
 //! Results of runs with the network under load and with faults (tests/network).
 
-use crate::runner::{run, Ended};
+use crate::accelerated::counter;
+use crate::runner::{json, run, Ended};
 
 /// Runs on four nodes in a row.
 fn row(line: &str) -> Ended {
@@ -57,14 +58,32 @@ fn threads_change_nothing_about_a_jam_or_a_fault() {
     assert_eq!(hash(1), hash(2));
 }
 
+/// A node keeps up with one sender of its own kind. With one that enters its kernel faster the firmware still
+/// does, but the program does not, and leaves the messages to wait.
+const FAST: &str = "--set host.kernel_entry=150ns";
+
+/// MPI's queue for unexpected messages grows, and the time and the room for it are counted; a program that
+/// never fills it sees neither.
+#[test]
+fn a_one_way_stream_of_any_length_ends_well() {
+    let grown = |line: &str| {
+        let run = json(&format!("-q -n 2 {line}"));
+        counter(&run, "kernel.queue_events")
+    };
+    let flood = "tests/network/flood.c";
+    assert!(grown(&format!("{FAST} {flood}")) >= 1024);
+    assert_eq!(grown(&format!("{FAST} {flood} 200")), 0);
+    assert!(grown(&format!("{FAST} --set mpi.unexpected_queue=16 {flood} 200")) >= 1024);
+    run(&format!("-q -n 2 --set mpi.unexpected_events=3 {flood} 1"))
+        .said(2, &["mpi.unexpected_events is 3", "0 means a queue that grows"]);
+}
+
 /// Workloads that exhaust or break something, with the ends of their runs as golden sentences.
 #[test]
 fn what_the_firmware_cannot_survive_is_told() {
     let flood = "tests/network/flood.c";
-    // A node keeps up with one sender of its own kind. With one that enters its kernel faster the
-    // firmware still does, but the program does not, and leaves the messages to wait.
-    let fast = "--set host.kernel_entry=150ns";
-    run(&format!("-n 2 {fast} {flood}")).said(1, &["rank 1", "more unexpected messages"]);
+    let few = format!("-n 2 {FAST} --set mpi.unexpected_events=8192 {flood}");
+    run(&few).said(1, &["rank 1", "more unexpected messages", "mpi.unexpected_events = 8192"]);
     run(&format!("-n 3 {flood}")).said(
         1,
         &[

@@ -313,7 +313,8 @@ const OF_MACHINES: &[FaultKind] = &[
         scope: Scope::Nodes,
         what: "Everything that software does on the host takes so many times as long.",
         expected: "Time; and where senders are faster than such a receiver, exhausted pools, as \
-                   with pool.rx_pendings, and more unexpected messages than MPI has room for.",
+                   with pool.rx_pendings, and, where mpi.unexpected_events limits them, more \
+                   unexpected messages than that.",
         counter: "",
         endings: &["no receive pending is free", "more unexpected messages"],
         misleads: false,

@@ -111,7 +111,7 @@ pub fn call_of(call: ObjectCall, regions: &[portals::IoVec]) -> Call {
             unlink_md: yes(unlink_md),
             test: test.raw(),
         },
-        ObjectCall::EqAlloc { count } => Call::EqAlloc { count },
+        ObjectCall::EqAlloc { count, growth } => Call::EqAlloc { count, grows: growth > 0 },
         ObjectCall::EqFree { eq } => Call::EqFree { eq: eq.raw() },
         ObjectCall::Status { register } => {
             use portals::StatusRegister as Status;

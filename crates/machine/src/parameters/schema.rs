@@ -143,7 +143,9 @@ pub const COMMON: &[Row] = &[
     count("mpi.copy_buffers", "1", "65536"),
     count("mpi.unexpected_blocks", "2", "1024"),
     bytes("mpi.unexpected_block_size", "2 MiB", "1 GiB"),
-    count("mpi.unexpected_events", "16", "1048576"),
+    count("mpi.unexpected_events", "0", "1048576"),
+    count("mpi.unexpected_queue", "16", "1048576"),
+    count("mpi.unexpected_growth", "16", "1048576"),
     count("mpi.events", "64", "1048576"),
     bytes("mpi.alltoall_short", "0 B", "1 MiB"),
     bytes("mpi.allgather_short", "0 B", "1 GiB"),
@@ -163,6 +165,7 @@ pub const COMMON: &[Row] = &[
     time("portals.translate", "0 ns", "1 ms"),
     time("portals.list_entry", "0 ns", "1 ms"),
     time("portals.event_post", "0 ns", "1 ms"),
+    time("portals.queue_event", "0 ns", "1 ms"),
     time("portals.event_get", "0 ns", "1 ms"),
 ];
 

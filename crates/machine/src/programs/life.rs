@@ -78,6 +78,7 @@ impl Life<'_> {
         let (software, rank) = (self.software, self.slot.rank);
         let process = software.start.process(rank, self.slot.core, self.cpu.now())?;
         self.slot.memory.set(process.memory());
+        mpi.process().set_initial_errors(process.initial_errors());
         let party = rank::Party { rank, map: software.programs.clone() };
         let (waiting, space) = (mpi.waiting(), mpi.process().space());
         let bridge = self.kernel.map(|kernel| {

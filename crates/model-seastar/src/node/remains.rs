@@ -111,6 +111,7 @@ impl Node {
             counters.insert("kernel.repeated".into(), counts.repeated);
             counters.insert("kernel.turned_away".into(), counts.turned_away);
         }
+        counters.extend(self.ranks.counters());
         if let Some(rings) = &self.ports.rings {
             counters.insert("nic.atomics".into(), rings.atomics());
             counters.insert("nic.posts_refused".into(), rings.posts_refused());

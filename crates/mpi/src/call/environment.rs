@@ -64,6 +64,10 @@ pub(super) fn is_thread_main(mpi: &mut Process, args: &[u64]) -> Answer {
 
 /// The program's library does this itself, and asks only when it has failed.
 pub(super) fn alloc_mem(_: &mut Process, args: &[u64]) -> Answer {
+    if args[2] == 0 {
+        let text = "the address of the memory is a null pointer";
+        return Err(Error::new(constant::ERR_ARG, text));
+    }
     let text = format!("there is no memory for {} bytes", args[0] as i64);
     Err(Error::new(constant::ERR_NO_MEM, text))
 }

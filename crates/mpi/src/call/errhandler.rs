@@ -7,6 +7,7 @@ use crate::comm::{CommId, OnError};
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::side::errhandlers::Kept;
 use crate::slots::ERRHANDLERS;
 
 impl Process {
@@ -18,34 +19,39 @@ impl Process {
     }
 }
 
-/// The class or code that was added last goes first, and its text before it, as the standard asks.
+/// `errorcode`, a code of the program's own that is no class.
 pub(super) fn remove_error_code(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (code, last) = (int(args[0]), mpi.side.errhandlers.last());
-    if mpi.side.errhandlers.text(code).is_some_and(|text| !text.is_empty()) {
-        let text = format!("error code {code} still has a text (MPI_Remove_error_string)");
-        return Err(Error::new(constant::ERR_OTHER, text));
-    }
-    if code != last || mpi.side.errhandlers.codes.pop().is_none() {
-        let text = format!("error code {code} is not the one that was added last ({last})");
-        return Err(Error::new(constant::ERR_OTHER, text));
-    }
-    Ok(())
+    remove(mpi, int(args[0]), false)
+}
+
+/// `errorclass`, a class of the program's own.
+pub(super) fn remove_error_class(mpi: &mut Process, args: &[u64]) -> Answer {
+    remove(mpi, int(args[0]), true)
+}
+
+fn remove(mpi: &mut Process, code: i32, is_class: bool) -> Answer {
+    let what = if is_class { "class" } else { "code" };
+    mpi.side.errhandlers.remove(code, is_class).map_err(|kept| {
+        let why = match kept {
+            Kept::Unknown => return unknown(what, code),
+            Kept::HasText => "still has a text (MPI_Remove_error_string)".into(),
+            Kept::HasCode(other) => format!("still has code {other} (MPI_Remove_error_code)"),
+        };
+        Error::new(constant::ERR_OTHER, format!("error {what} {code} {why}"))
+    })
+}
+
+fn unknown(what: &str, code: i32) -> Error {
+    let text = format!("the program has not added error {what} {code}, or has removed it");
+    Error::new(constant::ERR_ARG, text)
 }
 
 /// `errorcode`: its string becomes empty.
 pub(super) fn remove_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
     let code = int(args[0]);
-    let index = code.checked_sub(constant::ERR_LASTCODE + 1).map(|index| index as usize);
-    match index.and_then(|index| mpi.side.errhandlers.codes.get_mut(index)) {
-        Some(code) => {
-            code.text.clear();
-            Ok(())
-        }
-        None => {
-            let text = format!("the program has not added error code {code}");
-            Err(Error::new(constant::ERR_OTHER, text))
-        }
-    }
+    let text = mpi.side.errhandlers.text_mut(code);
+    text.ok_or_else(|| unknown("code", code))?.clear();
+    Ok(())
 }
 
 fn on_error(mpi: &Process, handle: u64) -> Result<OnError> {
@@ -124,13 +130,8 @@ pub(super) fn add_error_code(mpi: &mut Process, args: &[u64]) -> Answer {
 /// `code, string`.
 pub(super) fn add_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
     let text = mpi.get_string(args[1], constant::MAX_ERROR_STRING, "the string")?;
-    let index = int(args[0]).wrapping_sub(constant::ERR_LASTCODE + 1);
-    let codes = &mut mpi.side.errhandlers.codes;
-    let code = usize::try_from(index).ok().and_then(|index| codes.get_mut(index));
-    let code = code.ok_or_else(|| {
-        let text = format!("error code {} was not added by the program", int(args[0]));
-        Error::new(constant::ERR_ARG, text)
-    })?;
-    code.text = text;
+    let code = int(args[0]);
+    let place = mpi.side.errhandlers.text_mut(code);
+    *place.ok_or_else(|| unknown("code", code))? = text;
     Ok(())
 }

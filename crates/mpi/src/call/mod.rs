@@ -107,15 +107,26 @@ impl Process {
         if function == Function::Abort {
             return Outcome::Abort(args[1] as i32);
         }
-        let Some(handler) = handler(function) else { return Outcome::Unimplemented };
+        let handler = handler(function);
+        if handler.is_none() && !function.is_local() {
+            return Outcome::Unimplemented;
+        }
         self.side.blame = Process::SELF;
         self.enter(function.name());
-        let answer = match self.callbacks.reduces() && !may_reduce(function) {
-            true => Err(Error::new(
+        let answer = match handler {
+            // What the program's library does by itself comes here for this alone.
+            None => {
+                Err(Error::new(constant::ERR_ARG, "the address of an argument is a null pointer"))
+            }
+            Some(_) if self.callbacks.reduces() && !may_reduce(function) => Err(Error::new(
                 constant::ERR_OTHER,
                 "called by the function of a reduction, which may not communicate",
             )),
-            false => self.obey(function, handler, args),
+            Some(_) if function.makes_request() && args.last() == Some(&0) => Err(Error::new(
+                constant::ERR_REQUEST,
+                "the address of the request is a null pointer",
+            )),
+            Some(handler) => self.obey(function, handler, args),
         };
         self.leave();
         let outcome = match answer {
@@ -169,10 +180,11 @@ impl Process {
             return Outcome::Fatal(format!("rank {rank}: {}: {}", function.name(), error.text));
         }
         let class = error.class;
-        if function.is_posted() {
+        let handle = args.last().copied().unwrap_or_default();
+        if function.is_posted() && handle != 0 {
             // The program has the handle already and will wait for it.
             let request = self.p2p.failed_request(comm, error);
-            self.side.handles.insert(args[args.len() - 1], request);
+            self.side.handles.insert(handle, request);
         } else if let OnError::Call(errhandler) = on_error {
             self.call_errhandler(errhandler, comm, class);
         }

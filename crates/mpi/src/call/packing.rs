@@ -36,11 +36,15 @@ pub(super) fn unpack<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer 
     mpi.put_numbers::<W>(args[2], "the position", &[(position + items.bytes()) as i64])
 }
 
-/// `incount, datatype, comm, size`.
+/// `incount, datatype, comm, size`: a size, not a message; `MPI_UNDEFINED` if its type cannot hold it.
 pub(super) fn pack_size<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
     mpi.comm_of(args[2])?;
-    let bytes = mpi.items(0, args[0], args[1])?.bytes();
-    mpi.put_numbers::<W>(args[3], "the size", &[bytes as i64])
+    let items = mpi.room(0, args[0], args[1])?;
+    let bytes = items.count.checked_mul(items.datatype.size);
+    let most = i64::MAX as u64 >> (64 - 8 * W);
+    let size =
+        bytes.filter(|&bytes| bytes <= most).map_or(i64::from(constant::UNDEFINED), |b| b as i64);
+    mpi.put_numbers::<W>(args[3], "the size", &[size])
 }
 
 fn elements(mpi: &Process, args: &[u64]) -> Result<Option<u64>> {

@@ -85,6 +85,37 @@ fn lost_messages_are_a_fault_and_not_a_riddle() {
     );
 }
 
+/// Rank 0 sends 2,000 messages without payload while rank 1 computes: 4,000 events, where its queue holds 1,024
+/// at first.
+fn flood(rank: &mut Rank) {
+    let (va, late) = (rank.alloc(8), des::Duration::from_us(40_000));
+    if rank.rank == 1 {
+        let now = rank.now();
+        rank.until(now + late);
+    }
+    for id in 0..2000 {
+        match rank.rank {
+            0 => rank.process().send(va, 0, 1, id, WORLD).unwrap(),
+            _ => drop(rank.process().recv(va, 0, 0, id, WORLD).unwrap()),
+        }
+    }
+    rank.process().finalize().unwrap();
+}
+
+#[test]
+fn the_queue_of_unexpected_messages_grows() {
+    Setting::new(2).finish(flood);
+}
+
+#[test]
+fn a_limit_of_unexpected_messages_ends_the_program_that_exceeds_it() {
+    let mut setting = Setting::new(2);
+    setting.settings.params.unexpected_events = 1024;
+    let full = "rank 1: more unexpected messages than its event queue holds \
+                (mpi.unexpected_events = 1024)";
+    assert_eq!(setting.run(flood)[1], End::Fault(full.into()));
+}
+
 /// A rank that only sends hears nothing of unexpected messages. (Such parameters are a mistake, which is
 /// not checked here.)
 #[test]

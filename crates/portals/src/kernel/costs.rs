@@ -19,6 +19,8 @@ pub struct Costs {
     pub list_entry: Duration,
     /// A Portals event written to a process's event queue.
     pub event_post: Duration,
+    /// Room for one more event in a queue that grows: memory cleared.
+    pub queue_event: Duration,
     /// A process's look into one of its event queues.
     pub event_get: Duration,
 }

@@ -67,6 +67,8 @@ pub struct Counters {
     pub undeliverable: u64,
     /// Match entries looked at.
     pub list_entries: u64,
+    /// Events by which event queues grew that were full.
+    pub queue_events: u64,
     /// Messages between processes of this node, copied by the kernel.
     pub local: u64,
     /// Events that libraries of accelerated processes took from their rings.
@@ -337,6 +339,11 @@ impl Kernel {
     pub(crate) fn charge_events(&self, cpu: &Cpu, slot: Slot, work: Work, id: MessageId) {
         if work.events == 0 {
             return;
+        }
+        if work.grown > 0 {
+            let costs = &self.config.costs;
+            self.count(|counters| counters.queue_events += u64::from(work.grown));
+            cpu.spend(costs.object + costs.queue_event * u64::from(work.grown));
         }
         cpu.spend(self.config.costs.event_post * u64::from(work.events));
         for kind in work.posted() {

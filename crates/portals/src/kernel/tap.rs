@@ -69,6 +69,8 @@ pub enum ObjectCall {
     },
     EqAlloc {
         count: u32,
+        /// Events by which it grows when it is full; 0: it loses the oldest.
+        growth: u32,
     },
     EqFree {
         eq: EqHandle,

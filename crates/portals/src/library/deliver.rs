@@ -437,7 +437,7 @@ impl Interface {
 
     fn post(&mut self, eq: Option<EqHandle>, event: Event, work: &mut Work) {
         if let Some(queue) = eq.and_then(|eq| self.eqs.get_mut(eq.raw())) {
-            queue.post(event);
+            work.grown += queue.post(event);
             work.post(event.kind);
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct EventQueue {
     holds_back: bool,
     /// Messages are refused while it is full, if the kernel can.
     pub(crate) refuses: bool,
+    /// Events by which it grows when it is full, instead of losing one; 0: it does not grow.
+    growth: u32,
 }
 
 impl EventQueue {
@@ -47,7 +49,13 @@ impl EventQueue {
             hidden: 0,
             holds_back,
             refuses: false,
+            growth: 0,
         }
+    }
+
+    /// The same, but it grows by `growth` events when it is full.
+    pub(crate) fn growing(self, growth: u32) -> EventQueue {
+        EventQueue { growth, ..self }
     }
 
     /// Sequence number that the next event will have.
@@ -55,10 +63,14 @@ impl EventQueue {
         self.written + 1
     }
 
-    /// Writes an event; an old one is lost if the ring is full.
-    pub(crate) fn post(&mut self, mut event: Event) {
+    /// Writes an event; an old one is lost if the ring is full and does not grow. Returns the events by which
+    /// it grew.
+    pub(crate) fn post(&mut self, mut event: Event) -> u32 {
         event.sequence = self.next_sequence();
-        if self.ring.len() == self.slots {
+        let full = self.ring.len() == self.slots;
+        let grown = if full { self.growth } else { 0 };
+        self.slots += grown as usize;
+        if full && grown == 0 {
             self.ring.pop_front();
             self.dropped = !is_mutant(Mutant::DropsInSilence);
         }
@@ -67,6 +79,7 @@ impl EventQueue {
         if self.holds_back {
             self.hidden = self.ring.len().min(self.hidden + 1);
         }
+        grown
     }
 
     /// True if something is posted and cannot be read yet.
@@ -100,7 +113,7 @@ impl EventQueue {
 
     /// True if there is no room for the events of one more message.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.refuses && self.free() < EVENTS_OF_MESSAGE
+        self.refuses && self.growth == 0 && self.free() < EVENTS_OF_MESSAGE
     }
 
     /// True if half of it is empty.
@@ -166,10 +179,22 @@ mod tests {
         let mut queue = EventQueue::new(2, true);
         queue.post(event(1));
         queue.publish();
-        (2..5).for_each(|mark| queue.post(event(mark)));
+        (2..5).for_each(|mark| assert_eq!(queue.post(event(mark)), 0));
         assert!(get(&mut queue).is_none());
         queue.publish();
         assert_eq!(get(&mut queue), Some((3, true)));
         assert_eq!(get(&mut queue), Some((4, false)));
+    }
+
+    #[test]
+    fn a_queue_that_grows_loses_nothing_and_says_by_how_much_it_grew() {
+        let mut queue = EventQueue::new(2, false).growing(3);
+        queue.refuses = true;
+        let grown: Vec<u32> = (1..=6).map(|mark| queue.post(event(mark))).collect();
+        assert_eq!(grown, [0, 0, 3, 0, 0, 3]);
+        assert_eq!(queue.fill(), (8, 6));
+        assert!(!queue.is_crowded());
+        let read: Vec<_> = std::iter::from_fn(|| get(&mut queue)).collect();
+        assert_eq!(read, (1..=6).map(|mark| (mark, false)).collect::<Vec<_>>());
     }
 }

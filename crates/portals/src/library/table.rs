@@ -409,7 +409,18 @@ impl Interface {
         if count > 1 << 20 {
             return Err(Error::NoSpace);
         }
-        let queue = EventQueue::new(count, self.holds_back);
+        self.eq_insert(EventQueue::new(count, self.holds_back))
+    }
+
+    /// Makes an event queue that holds `count` events at first, and grows by `growth` whenever it is full.
+    pub fn eq_alloc_growing(&mut self, count: u32, growth: u32) -> Result<EqHandle, Error> {
+        if count.max(growth) > 1 << 20 {
+            return Err(Error::NoSpace);
+        }
+        self.eq_insert(EventQueue::new(count, self.holds_back).growing(growth))
+    }
+
+    fn eq_insert(&mut self, queue: EventQueue) -> Result<EqHandle, Error> {
         Ok(EqHandle::from_raw(self.eqs.insert(queue).ok_or(Error::NoSpace)?))
     }
 

@@ -334,6 +334,8 @@ pub struct Work {
     pub entries: u32,
     /// Events written to event queues.
     pub events: u32,
+    /// Events by which queues grew for them.
+    pub grown: u32,
     /// Their kinds: bit n stands for the n-th `EventKind`.
     posted: u16,
 }
@@ -353,6 +355,7 @@ impl std::ops::AddAssign for Work {
     fn add_assign(&mut self, other: Work) {
         self.entries += other.entries;
         self.events += other.events;
+        self.grown += other.grown;
         self.posted |= other.posted;
     }
 }

@@ -162,7 +162,7 @@ impl Runner {
         match step {
             Step::EqAlloc { eq, count, error } => {
                 let made = self.interface.eq_alloc(*count);
-                let made = self.called(ObjectCall::EqAlloc { count: *count }, &[], made);
+                let made = self.called(ObjectCall::EqAlloc { count: *count, growth: 0 }, &[], made);
                 if let Some(handle) = judge(made, error) {
                     self.eqs.insert(eq.clone(), handle);
                 }

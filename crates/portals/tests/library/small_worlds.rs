@@ -95,7 +95,7 @@ impl World {
         let mut interface = Interface::new(Identity { id, uid: 0, jid: 0 }, limits);
         let mut spec = spec::Process::new(words::id(id), 0, 0, words::limits_of(limits));
         let eq = interface.eq_alloc(64).unwrap();
-        let call = spec::Call::EqAlloc { count: 64 };
+        let call = spec::Call::EqAlloc { count: 64, grows: false };
         spec.called(&call, Ok(&spec::Value::Handle(eq.raw()))).unwrap();
         World {
             interface,

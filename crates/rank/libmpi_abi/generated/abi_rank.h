@@ -48,6 +48,7 @@
 #define RANK_STATE_FINALIZED RANK_U(2) /* MPI_Finalize has returned. */
 #define RANK_STATE_PORTALS RANK_U(8) /* PtlInit has returned. */
 #define RANK_STATE_VERBS RANK_U(16) /* The program has asked for devices with verbs. */
+#define RANK_STATE_ERRORS_RETURN RANK_U(32) /* The program may look at the result of a call before it sets an error handler (mpiexec -initial-errhandler; the simulator writes it before there is a process). */
 #define RANK_STATE_FAULTED RANK_U(4) /* The library ends the process because of what stands in fault. */
 
 /* Side that may go on. Source: own design. */

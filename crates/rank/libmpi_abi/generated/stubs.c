@@ -740,19 +740,21 @@ RANK_WEAK(int, MPI_Allgather_c, (const void *sendbuf, MPI_Count sendcount, MPI_D
 
 RANK_WEAK(int, MPI_Allgather_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Allgather_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Allgather_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Allgather_init_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -770,19 +772,21 @@ RANK_WEAK(int, MPI_Allgatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_
 
 RANK_WEAK(int, MPI_Allgatherv_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Allgatherv_init, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Allgatherv_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Allgatherv_init_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -800,19 +804,21 @@ RANK_WEAK(int, MPI_Allreduce_c, (const void *sendbuf, void *recvbuf, MPI_Count c
 
 RANK_WEAK(int, MPI_Allreduce_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Allreduce_init, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Allreduce_init_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Allreduce_init_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -830,19 +836,21 @@ RANK_WEAK(int, MPI_Alltoall_c, (const void *sendbuf, MPI_Count sendcount, MPI_Da
 
 RANK_WEAK(int, MPI_Alltoall_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Alltoall_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Alltoall_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Alltoall_init_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -860,19 +868,21 @@ RANK_WEAK(int, MPI_Alltoallv_c, (const void *sendbuf, const MPI_Count sendcounts
 
 RANK_WEAK(int, MPI_Alltoallv_init, (const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Alltoallv_init, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Alltoallv_init_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Alltoallv_init_c, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -890,19 +900,21 @@ RANK_WEAK(int, MPI_Alltoallw_c, (const void *sendbuf, const MPI_Count sendcounts
 
 RANK_WEAK(int, MPI_Alltoallw_init, (const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Alltoallw_init, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Alltoallw_init_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Alltoallw_init_c, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -932,10 +944,11 @@ RANK_WEAK(int, MPI_Barrier, (MPI_Comm comm))
 
 RANK_WEAK(int, MPI_Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Barrier_init, 3, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -953,19 +966,21 @@ RANK_WEAK(int, MPI_Bcast_c, (void *buffer, MPI_Count count, MPI_Datatype datatyp
 
 RANK_WEAK(int, MPI_Bcast_init, (void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buffer), INTEGER(count), POINTER(datatype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Bcast_init, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Bcast_init_c, (void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buffer), INTEGER(count), POINTER(datatype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Bcast_init_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -983,19 +998,21 @@ RANK_WEAK(int, MPI_Bsend_c, (const void *buf, MPI_Count count, MPI_Datatype data
 
 RANK_WEAK(int, MPI_Bsend_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Bsend_init, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Bsend_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Bsend_init_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -1030,10 +1047,11 @@ RANK_WEAK(int, MPI_Buffer_flush, (void))
 
 RANK_WEAK(int, MPI_Buffer_iflush, (MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {handle};
     const int code = rank_call(FN_MPI_Buffer_iflush, 1, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -1255,28 +1273,31 @@ RANK_WEAK(int, MPI_Comm_group, (MPI_Comm comm, MPI_Group *group))
 
 RANK_WEAK(int, MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(comm), POINTER(newcomm), handle};
     const int code = rank_call(FN_MPI_Comm_idup, 3, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(comm), POINTER(info), POINTER(newcomm), handle};
     const int code = rank_call(FN_MPI_Comm_idup_with_info, 4, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Comm_iflush_buffer, (MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Comm_iflush_buffer, 2, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -1432,19 +1453,21 @@ RANK_WEAK(int, MPI_Exscan_c, (const void *sendbuf, void *recvbuf, MPI_Count coun
 
 RANK_WEAK(int, MPI_Exscan_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Exscan_init, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Exscan_init_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Exscan_init_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -1552,181 +1575,201 @@ RANK_WEAK(int, MPI_File_get_view, (MPI_File fh, MPI_Offset *disp, MPI_Datatype *
 
 RANK_WEAK(int, MPI_File_iread, (MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_c, (MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_c, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_all, (MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_all, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_all_c, (MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_all_c, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_at, (MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_at, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_at_c, (MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_at_c, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_at_all, (MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_at_all, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_at_all_c, (MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_at_all_c, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_shared, (MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_shared, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iread_shared_c, (MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iread_shared_c, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_c, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_all, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_all, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_all_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_all_c, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_at, (MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_at, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_at_c, (MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_at_c, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_at_all, (MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_at_all, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_at_all_c, (MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), INTEGER(offset), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_at_all_c, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_shared, (MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_shared, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_File_iwrite_shared_c, (MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(fh), POINTER(buf), INTEGER(count), POINTER(datatype), handle};
     const int code = rank_call(FN_MPI_File_iwrite_shared_c, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -2056,19 +2099,21 @@ RANK_WEAK(int, MPI_Gather_c, (const void *sendbuf, MPI_Count sendcount, MPI_Data
 
 RANK_WEAK(int, MPI_Gather_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Gather_init, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Gather_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Gather_init_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -2086,19 +2131,21 @@ RANK_WEAK(int, MPI_Gatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Dat
 
 RANK_WEAK(int, MPI_Gatherv_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Gatherv_init, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Gatherv_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Gatherv_init_c, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -2212,10 +2259,11 @@ RANK_WEAK(int, MPI_Grequest_complete, (MPI_Request request))
 
 RANK_WEAK(int, MPI_Grequest_start, (MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(query_fn), POINTER(free_fn), POINTER(cancel_fn), POINTER(extra_state), handle};
     const int code = rank_call(FN_MPI_Grequest_start, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -2299,206 +2347,231 @@ RANK_WEAK(int, MPI_Group_union, (MPI_Group group1, MPI_Group group2, MPI_Group *
 
 RANK_WEAK(int, MPI_Iallgather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iallgather, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iallgather_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iallgather_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iallgatherv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iallgatherv, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iallgatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iallgatherv_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iallreduce, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iallreduce, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iallreduce_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iallreduce_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ialltoall, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ialltoall, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ialltoall_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ialltoall_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ialltoallv, (const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ialltoallv, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ialltoallv_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ialltoallv_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ialltoallw, (const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ialltoallw, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ialltoallw_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ialltoallw_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ibarrier, (MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ibarrier, 2, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ibcast, (void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buffer), INTEGER(count), POINTER(datatype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ibcast, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ibcast_c, (void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buffer), INTEGER(count), POINTER(datatype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ibcast_c, 6, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ibsend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Ibsend, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Ibsend, 7, args);
 }
 
 RANK_WEAK(int, MPI_Ibsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Ibsend_c, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Ibsend_c, 7, args);
 }
 
 RANK_WEAK(int, MPI_Iexscan, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iexscan, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iexscan_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iexscan_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Igather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Igather, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Igather_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Igather_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Igatherv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Igatherv, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Igatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Igatherv_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -2510,109 +2583,121 @@ RANK_WEAK(int, MPI_Improbe, (int source, int tag, MPI_Comm comm, int *flag, MPI_
 
 RANK_WEAK(int, MPI_Imrecv, (void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(message), handle};
     const int code = rank_call(FN_MPI_Imrecv, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Imrecv_c, (void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), POINTER(message), handle};
     const int code = rank_call(FN_MPI_Imrecv_c, 5, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_allgather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_allgather, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_allgather_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_allgather_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_allgatherv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_allgatherv, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_allgatherv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_allgatherv_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_alltoall, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_alltoall, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_alltoall_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_alltoall_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_alltoallv, (const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_alltoallv, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_alltoallv_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_alltoallv_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_alltoallw, (const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_alltoallw, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ineighbor_alltoallw_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ineighbor_alltoallw_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -2708,208 +2793,240 @@ RANK_WEAK(int, MPI_Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_S
 
 RANK_WEAK(int, MPI_Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(source), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Irecv, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Irecv, 7, args);
 }
 
 RANK_WEAK(int, MPI_Irecv_c, (void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(source), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Irecv_c, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Irecv_c, 7, args);
 }
 
 RANK_WEAK(int, MPI_Ireduce, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ireduce, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ireduce_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ireduce_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ireduce_scatter, (const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), POINTER(recvcounts), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ireduce_scatter, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ireduce_scatter_c, (const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), POINTER(recvcounts), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ireduce_scatter_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ireduce_scatter_block, (const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(recvcount), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ireduce_scatter_block, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ireduce_scatter_block_c, (const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(recvcount), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ireduce_scatter_block_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Irsend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Irsend, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Irsend, 7, args);
 }
 
 RANK_WEAK(int, MPI_Irsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Irsend_c, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Irsend_c, 7, args);
 }
 
 RANK_WEAK(int, MPI_Iscan, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iscan, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iscan_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iscan_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iscatter, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iscatter, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iscatter_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iscatter_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iscatterv, (const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(displs), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iscatterv, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Iscatterv_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(displs), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Iscatterv_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Isend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Isend, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Isend, 7, args);
 }
 
 RANK_WEAK(int, MPI_Isend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Isend_c, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Isend_c, 7, args);
 }
 
 RANK_WEAK(int, MPI_Isendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), INTEGER(dest), INTEGER(sendtag), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(source), INTEGER(recvtag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Isendrecv, 12, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Isendrecv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), INTEGER(dest), INTEGER(sendtag), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(source), INTEGER(recvtag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Isendrecv_c, 12, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Isendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(sendtag), INTEGER(source), INTEGER(recvtag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Isendrecv_replace, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Isendrecv_replace_c, (void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(sendtag), INTEGER(source), INTEGER(recvtag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Isendrecv_replace_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Issend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Issend, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Issend, 7, args);
 }
 
 RANK_WEAK(int, MPI_Issend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
+    if (!request)
+        return rank_call(FN_MPI_Issend_c, 7, args);
     *request = (MPI_Request)handle;
     return rank_post(FN_MPI_Issend_c, 7, args);
 }
@@ -2964,19 +3081,21 @@ RANK_WEAK(int, MPI_Neighbor_allgather_c, (const void *sendbuf, MPI_Count sendcou
 
 RANK_WEAK(int, MPI_Neighbor_allgather_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_allgather_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Neighbor_allgather_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_allgather_init_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -2994,19 +3113,21 @@ RANK_WEAK(int, MPI_Neighbor_allgatherv_c, (const void *sendbuf, MPI_Count sendco
 
 RANK_WEAK(int, MPI_Neighbor_allgatherv_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_allgatherv_init, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Neighbor_allgatherv_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(displs), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_allgatherv_init_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3024,19 +3145,21 @@ RANK_WEAK(int, MPI_Neighbor_alltoall_c, (const void *sendbuf, MPI_Count sendcoun
 
 RANK_WEAK(int, MPI_Neighbor_alltoall_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_alltoall_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Neighbor_alltoall_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_alltoall_init_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3054,19 +3177,21 @@ RANK_WEAK(int, MPI_Neighbor_alltoallv_c, (const void *sendbuf, const MPI_Count s
 
 RANK_WEAK(int, MPI_Neighbor_alltoallv_init, (const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_alltoallv_init, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Neighbor_alltoallv_init_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtype), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtype), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_alltoallv_init_c, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3084,19 +3209,21 @@ RANK_WEAK(int, MPI_Neighbor_alltoallw_c, (const void *sendbuf, const MPI_Count s
 
 RANK_WEAK(int, MPI_Neighbor_alltoallw_init, (const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_alltoallw_init, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Neighbor_alltoallw_init_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(sdispls), POINTER(sendtypes), POINTER(recvbuf), POINTER(recvcounts), POINTER(rdispls), POINTER(recvtypes), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Neighbor_alltoallw_init_c, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3210,10 +3337,11 @@ RANK_WEAK(int, MPI_Pready_range, (int partition_low, int partition_high, MPI_Req
 
 RANK_WEAK(int, MPI_Precv_init, (void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(partitions), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Precv_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3225,10 +3353,11 @@ RANK_WEAK(int, MPI_Probe, (int source, int tag, MPI_Comm comm, MPI_Status *statu
 
 RANK_WEAK(int, MPI_Psend_init, (const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(partitions), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Psend_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3258,19 +3387,21 @@ RANK_WEAK(int, MPI_Query_thread, (int *provided))
 
 RANK_WEAK(int, MPI_Raccumulate, (const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(op), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Raccumulate, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Raccumulate_c, (const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(op), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Raccumulate_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3288,19 +3419,21 @@ RANK_WEAK(int, MPI_Recv_c, (void *buf, MPI_Count count, MPI_Datatype datatype, i
 
 RANK_WEAK(int, MPI_Recv_init, (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(source), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Recv_init, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Recv_init_c, (void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(source), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Recv_init_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3318,19 +3451,21 @@ RANK_WEAK(int, MPI_Reduce_c, (const void *sendbuf, void *recvbuf, MPI_Count coun
 
 RANK_WEAK(int, MPI_Reduce_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Reduce_init, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Reduce_init_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Reduce_init_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3372,37 +3507,41 @@ RANK_WEAK(int, MPI_Reduce_scatter_block_c, (const void *sendbuf, void *recvbuf, 
 
 RANK_WEAK(int, MPI_Reduce_scatter_block_init, (const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(recvcount), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Reduce_scatter_block_init, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Reduce_scatter_block_init_c, (const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(recvcount), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Reduce_scatter_block_init_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Reduce_scatter_init, (const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), POINTER(recvcounts), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Reduce_scatter_init, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Reduce_scatter_init_c, (const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), POINTER(recvcounts), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Reduce_scatter_init_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3468,55 +3607,61 @@ RANK_WEAK(int, MPI_Request_get_status_some, (int incount, const MPI_Request arra
 
 RANK_WEAK(int, MPI_Rget, (void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Rget, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Rget_c, (void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Rget_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Rget_accumulate, (const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), POINTER(result_addr), INTEGER(result_count), POINTER(result_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(op), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Rget_accumulate, 13, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Rget_accumulate_c, (const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), POINTER(result_addr), INTEGER(result_count), POINTER(result_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(op), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Rget_accumulate_c, 13, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Rput, (const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Rput, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Rput_c, (const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(origin_addr), INTEGER(origin_count), POINTER(origin_datatype), INTEGER(target_rank), INTEGER(target_disp), INTEGER(target_count), POINTER(target_datatype), POINTER(win), handle};
     const int code = rank_call(FN_MPI_Rput_c, 9, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3534,19 +3679,21 @@ RANK_WEAK(int, MPI_Rsend_c, (const void *buf, MPI_Count count, MPI_Datatype data
 
 RANK_WEAK(int, MPI_Rsend_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Rsend_init, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Rsend_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Rsend_init_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3564,19 +3711,21 @@ RANK_WEAK(int, MPI_Scan_c, (const void *sendbuf, void *recvbuf, MPI_Count count,
 
 RANK_WEAK(int, MPI_Scan_init, (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Scan_init, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Scan_init_c, (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(recvbuf), INTEGER(count), POINTER(datatype), POINTER(op), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Scan_init_c, 8, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3594,19 +3743,21 @@ RANK_WEAK(int, MPI_Scatter_c, (const void *sendbuf, MPI_Count sendcount, MPI_Dat
 
 RANK_WEAK(int, MPI_Scatter_init, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Scatter_init, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Scatter_init_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), INTEGER(sendcount), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Scatter_init_c, 10, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3624,19 +3775,21 @@ RANK_WEAK(int, MPI_Scatterv_c, (const void *sendbuf, const MPI_Count sendcounts[
 
 RANK_WEAK(int, MPI_Scatterv_init, (const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(displs), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Scatterv_init, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Scatterv_init_c, (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(sendbuf), POINTER(sendcounts), POINTER(displs), POINTER(sendtype), POINTER(recvbuf), INTEGER(recvcount), POINTER(recvtype), INTEGER(root), POINTER(comm), POINTER(info), handle};
     const int code = rank_call(FN_MPI_Scatterv_init_c, 11, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3654,19 +3807,21 @@ RANK_WEAK(int, MPI_Send_c, (const void *buf, MPI_Count count, MPI_Datatype datat
 
 RANK_WEAK(int, MPI_Send_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Send_init, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Send_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Send_init_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3774,10 +3929,11 @@ RANK_WEAK(int, MPI_Session_get_pset_info, (MPI_Session session, const char *pset
 
 RANK_WEAK(int, MPI_Session_iflush_buffer, (MPI_Session session, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(session), handle};
     const int code = rank_call(FN_MPI_Session_iflush_buffer, 2, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
@@ -3807,19 +3963,21 @@ RANK_WEAK(int, MPI_Ssend_c, (const void *buf, MPI_Count count, MPI_Datatype data
 
 RANK_WEAK(int, MPI_Ssend_init, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ssend_init, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 
 RANK_WEAK(int, MPI_Ssend_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 {
-    const uint64_t handle = rank_new_request();
+    const uint64_t handle = request ? rank_new_request() : 0;
     const uint64_t args[] = {POINTER(buf), INTEGER(count), POINTER(datatype), INTEGER(dest), INTEGER(tag), POINTER(comm), handle};
     const int code = rank_call(FN_MPI_Ssend_init_c, 7, args);
-    *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
+    if (request)
+        *request = code == MPI_SUCCESS ? (MPI_Request)handle : MPI_REQUEST_NULL;
     return code;
 }
 

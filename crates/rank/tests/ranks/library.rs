@@ -82,7 +82,7 @@ const OTHERS: [(&str, &str); 8] = [
         "the card's memory region, and its request queue (forth.h)",
         "forth_fence forth_open forth_register forth_unregister forth_where sunstar_nic_map",
     ),
-    ("the node, and its memory", "gethostname mprotect uname"),
+    ("the node, and its memory", "gethostname mmap mmap64 mprotect munmap uname"),
     (
         "the seam to the other libraries of a rank",
         "sunstar_compute_seconds sunstar_rank_attach sunstar_rank_call_portals \

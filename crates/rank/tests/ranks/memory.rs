@@ -103,6 +103,39 @@ fn small_things_are_read_and_stored_without_the_kernel() {
     .unwrap();
 }
 
+/// Memory for writing alone, as logs that are mapped; and memory for nothing.
+const WRITE_ONLY: &str = "
+    MPI_Init(0, 0);
+    int *page = mmap(0, 8192, PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    page[5] = 77;
+    mprotect((char *)page + 4096, 4096, PROT_NONE);
+    MPI_Ssend(page + 5, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    if (page[6] != 78) return 1;
+    MPI_Finalize();";
+
+#[test]
+fn what_the_processor_can_read_is_read_though_only_writing_is_allowed() {
+    let program = Program::new("#include <sys/mman.h>\n", WRITE_ONLY);
+    let mut process = program.spawn();
+    let memory = process.memory();
+    let mut sent = false;
+    let status = play(&mut process, |_, function, args, _| {
+        if function == Function::Ssend {
+            sent = true;
+            let va = args[0];
+            assert_eq!(word(&memory, va).unwrap(), 77);
+            memory.write(va + 4, &78u32.to_le_bytes()).unwrap();
+            let mut pieces = [0; 8];
+            memory.read_pieces(&[(va, 4), (va + 100, 4)], &mut pieces).unwrap();
+            assert_eq!(pieces[..4], 77u32.to_le_bytes());
+            let page = va & !0xfff;
+            assert!(word(&memory, page + 4096).is_err() && word(&memory, page + 4094).is_err());
+        }
+        0
+    });
+    assert!(sent && status.code == Some(0), "{status:?}");
+}
+
 /// Sends the first `n` bytes, and gets as many at a place of every alignment.
 const ANY_LENGTH: &str = "
     unsigned char text[80];
@@ -240,6 +273,37 @@ fn bad_memory_is_told_by_the_write_and_harms_nobody() {
         0
     });
     assert_eq!((refused, status.code), (6, Some(0)));
+}
+
+/// The program's data are no longer what they were when it started.
+#[test]
+fn mappings_over_the_programs_data_are_seen() {
+    for change in [
+        "mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)",
+        "munmap(page, 4096)",
+    ] {
+        let program = Program::new(
+            "#include <sys/mman.h>\nstatic char room[3 * 4096];",
+            &format!(
+                "char *page = (char *)(((unsigned long)room + 4095) & ~4095ul);
+                 MPI_Init(0, 0);
+                 MPI_Send(page, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+                 {change};
+                 MPI_Send(page, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+                 MPI_Finalize();"
+            ),
+        );
+        let mut process = program.spawn();
+        let memory = process.memory();
+        let mut written = Vec::new();
+        let status = play(&mut process, |_, function, args, _| {
+            if function == Function::Send {
+                written.push(memory.write(args[0], &[0; 16]).is_ok());
+            }
+            0
+        });
+        assert_eq!((written, status.code), (vec![true, false], Some(0)), "{change}");
+    }
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Process {
                 wrong(!self.is_quiet(*test), "PTL_MD_NO_UPDATE");
                 wrong(many_mes || many_mds, "PTL_NO_SPACE");
             }
-            Call::EqAlloc { count } => {
+            Call::EqAlloc { count, .. } => {
                 let many = self.eqs.len() >= limits.max_eqs as usize;
                 wrong(many || *count > EVENTS_MAX, "PTL_NO_SPACE");
             }
@@ -191,9 +191,12 @@ impl Process {
                 self.new_entry(*me, portal, at, *criteria, *unlink_me)?;
                 self.new_memory(*handle, md, *unlink_md, Some(*me))?;
             }
-            (Call::EqAlloc { count }, Value::Handle(eq)) => {
+            (Call::EqAlloc { count, grows }, Value::Handle(eq)) => {
                 self.is_new(*eq, 2)?;
-                let slots = (*count).max(1).next_power_of_two() as usize;
+                let slots = match grows {
+                    true => usize::MAX,
+                    false => (*count).max(1).next_power_of_two() as usize,
+                };
                 let (waiting, dropped) = (VecDeque::new(), false);
                 self.eqs.insert(*eq, Queue { waiting, slots, written: 0, dropped });
             }

@@ -142,7 +142,7 @@ impl World {
             max_getput_md: 64,
         };
         let mut spec = Process::new(OWN, 0, 0, limits);
-        let call = Call::EqAlloc { count: 64 };
+        let call = Call::EqAlloc { count: 64, grows: false };
         spec.called(&call, Ok(&Value::Handle(QUEUE))).expect("it is the first");
         World {
             spec,

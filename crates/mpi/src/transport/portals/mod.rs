@@ -107,7 +107,11 @@ impl Portals {
         assert_eq!(map.len(), world.size as usize, "every rank has a place");
         assert!(params.unexpected_block_size > params.eager_limit, "a block holds a message");
         let faulty = |what, error| -> ! { local.cpu.fault(format!("{what}: {error}")) };
-        let unexpected_queue = match ni.eq_alloc(params.unexpected_events) {
+        let made = match params.unexpected_events {
+            0 => ni.eq_alloc_growing(params.unexpected_queue, params.unexpected_growth),
+            most => ni.eq_alloc(most),
+        };
+        let unexpected_queue = match made {
             Ok(eq) => eq,
             Err(error) => faulty("PtlEQAlloc", error),
         };

@@ -184,7 +184,9 @@ pub fn settings() -> Settings {
         copy_buffers: 4,
         unexpected_blocks: 3,
         unexpected_block_size: 16 << 10,
-        unexpected_events: 1024,
+        unexpected_events: 0,
+        unexpected_queue: 1024,
+        unexpected_growth: 64,
         events: 64,
         alltoall_short: 128,
         allgather_short: 1024,
@@ -201,6 +203,7 @@ fn config() -> Config {
         translate: ns(50),
         list_entry: ns(15),
         event_post: ns(30),
+        queue_event: ns(40),
         event_get: ns(20),
     };
     let system = portals::System::CATAMOUNT;

@@ -315,6 +315,7 @@ const LIBRARY: portals::Config = portals::Config {
         translate: Duration::from_ns(20),
         list_entry: Duration::from_ns(15),
         event_post: Duration::from_ns(50),
+        queue_event: Duration::from_ns(40),
         event_get: Duration::from_ns(20),
     },
     system: portals::System::CATAMOUNT,
