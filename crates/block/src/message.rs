@@ -146,8 +146,14 @@ mod tests {
 
     #[test]
     fn every_turned_bit_of_a_message_is_seen() {
-        let command =
-            Command { operation: Operation::Write, slot: 3, sector: 77, sectors: 8, sum: 9, fua: true };
+        let command = Command {
+            operation: Operation::Write,
+            slot: 3,
+            sector: 77,
+            sectors: 8,
+            sum: 9,
+            fua: true,
+        };
         let completion = Completion { slot: 3, failed: false, sum: 9 };
         for words in [&command.emit(4)[..], &completion.emit(4)] {
             assert!(is_whole(words));

@@ -81,7 +81,9 @@ pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), Usa
 pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageError> {
     let firmware = required(parameters, "this")?;
     if let Some(built) = firmware.built {
-        return Ok(root.path().join("build/firmware").join(built(parameters)));
+        let name = built(parameters);
+        rebuild(root, firmware, name)?;
+        return Ok(root.path().join("build/firmware").join(name));
     }
     models::seastar::firmware::image::can_build(parameters).map_err(UsageError)?;
     let options = build_options(parameters);
@@ -182,19 +184,63 @@ fn build(
     variant: &Path,
     options: &[(&str, String)],
 ) -> Result<(), UsageError> {
-    let _lock = match locked(built) {
-        Ok(lock) => lock,
-        // Somebody else's copy, or one that is read only: it is as it is.
-        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
-        Err(why) if why.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(()),
-        Err(why) => return Err(UsageError::with_file("write in", built, why)),
-    };
+    let Some(_lock) = locked_if_ours(built)? else { return Ok(()) };
     if is_current(sources, variant) {
         return Ok(());
     }
     let mut command = make(sources);
     command.arg("image").arg(format!("BUILD={}", built.display()));
     command.args(options.iter().map(|(name, value)| format!("{name}={value}")));
+    made_well(command, || format!("the firmware does not build with {}", options_text(options)))
+}
+
+/// Builds a firmware's images anew if any of its sources is younger than one of them.
+fn rebuild(root: &Root, firmware: &Firmware, name: &str) -> Result<(), UsageError> {
+    let sources = root.path().join(firmware.sources);
+    if !sources.join("Makefile").is_file() {
+        return Ok(());
+    }
+    // The Makefile is given the first folder of the name.
+    let built = root.path().join("build/firmware").join(name.split('/').next().unwrap_or(name));
+    let folder = root.path().join("build/firmware").join(name);
+    let made = firmware.images.iter().map(|image| modified(&folder.join(image)).ok());
+    let made = made.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().min());
+    let folders = [sources.clone()].into_iter();
+    let folders = folders.chain(firmware.shared.iter().map(|folder| root.path().join(folder)));
+    let changed: io::Result<Vec<Vec<_>>> =
+        folders.map(|folder| times_of_sources(&folder)).collect();
+    let changed = changed.map_err(|why| UsageError::with_file("read", &sources, why))?;
+    if made.is_some_and(|made| changed.into_iter().flatten().all(|time| time < made)) {
+        return Ok(());
+    }
+    let Some(_lock) = locked_if_ours(&built)? else { return Ok(()) };
+    let mut command = make(&sources);
+    command.arg(format!("BUILD={}", built.display()));
+    // The LANai's linker is built by cargo, which may be where the Makefile of the repository has found it.
+    if let Ok(toolchain) = std::fs::read_to_string(root.path().join("build/toolchain")) {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", toolchain.trim_end()));
+    }
+    made_well(command, || format!("the firmware in {} does not build", firmware.sources))
+}
+
+/// Time of the last change of a file.
+fn modified(file: &Path) -> io::Result<SystemTime> {
+    std::fs::metadata(file)?.modified()
+}
+
+/// The lock of a folder of images; none for somebody else's copy, or one that is read only: it is as it is.
+fn locked_if_ours(built: &Path) -> Result<Option<File>, UsageError> {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    match locked(built) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(why) if [PermissionDenied, ReadOnlyFilesystem].contains(&why.kind()) => Ok(None),
+        Err(why) => Err(UsageError::with_file("write in", built, why)),
+    }
+}
+
+/// Runs `make`, whose messages are shown only if it fails; `what` has failed then.
+fn made_well(mut command: Command, what: impl Fn() -> String) -> Result<(), UsageError> {
     let output = command
         .output()
         .map_err(|why| UsageError(format!("cannot start make for firmware: {why}")))?;
@@ -202,10 +248,7 @@ fn build(
         return Ok(());
     }
     console::pass_on(&String::from_utf8_lossy(&output.stderr));
-    Err(UsageError(format!(
-        "the firmware does not build with {}; the messages above are the compiler's",
-        options_text(options)
-    )))
+    Err(UsageError(format!("{}; the messages above are the compiler's", what())))
 }
 
 /// `make` in a folder, whoever has started us.
@@ -237,7 +280,7 @@ fn times_of_sources(sources: &Path) -> io::Result<Vec<SystemTime>> {
         if path.is_dir() && !path.ends_with("tests") {
             times.extend(self::times(&path)?);
         } else if path.is_file() && !is_text {
-            times.push(std::fs::metadata(path)?.modified()?);
+            times.push(modified(&path)?);
         }
     }
     Ok(times)
@@ -251,7 +294,7 @@ pub fn times(folder: &Path) -> io::Result<Vec<SystemTime>> {
         match entry.file_type()?.is_dir() {
             true => times.extend(self::times(&entry.path())?),
             // What a link leads to is what counts.
-            false => times.push(std::fs::metadata(entry.path())?.modified()?),
+            false => times.push(modified(&entry.path())?),
         }
     }
     Ok(times)

@@ -4,9 +4,10 @@
 use crate::compiler::joined;
 use crate::root::Root;
 use crate::usage_error::UsageError;
+use files::Cache;
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Sources of the modules, in include/.
@@ -27,10 +28,8 @@ impl Modules {
     /// Finds the modules of this compiler, or compiles them.
     pub fn find(root: &Root, compiler: &OsStr) -> Result<Modules, UsageError> {
         let sources = MODULES.map(|name| root.include().join(name).with_extension("f90"));
-        let folder = cache().join(key(compiler, &sources)?);
-        if !folder.is_dir() {
-            make(compiler, &sources, &folder)?;
-        }
+        let (cache, key) = (cache()?, key(compiler, &sources)?);
+        let folder = cache.find(&key).map_or_else(|| make(compiler, &sources, &cache, &key), Ok)?;
         Ok(Modules { folder })
     }
 
@@ -62,10 +61,13 @@ pub fn check(arguments: &[OsString]) -> Result<(), UsageError> {
     }
 }
 
-/// Folder of compiled modules.
-fn cache() -> PathBuf {
+/// Compiled modules of earlier calls: they become part of programs.
+fn cache() -> Result<Cache, UsageError> {
     let folder = crate::cache::folder().filter(|folder| std::fs::create_dir_all(folder).is_ok());
-    folder.unwrap_or_else(|| std::env::temp_dir().join("sunstar")).join("fortran")
+    // SAFETY: the call takes nothing and touches no memory.
+    let user = unsafe { libc::geteuid() };
+    let apart = || std::env::temp_dir().join(format!("sunstar-{user}"));
+    Cache::open(&folder.unwrap_or_else(apart).join("fortran")).map_err(UsageError)
 }
 
 /// Key that changes with the compiler and with the modules.
@@ -90,10 +92,15 @@ fn key(compiler: &OsStr, sources: &[PathBuf]) -> Result<String, UsageError> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Compiles the modules beside `folder`, which then appears complete, even if other commands do the same.
-fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), UsageError> {
-    let parent = folder.parent().unwrap_or(folder);
-    std::fs::create_dir_all(parent).map_err(|why| UsageError::with_file("make", parent, why))?;
+/// Compiles the modules in a folder of their own, which then appears complete, even if other commands do the
+/// same.
+fn make(
+    compiler: &OsStr,
+    sources: &[PathBuf],
+    cache: &Cache,
+    key: &str,
+) -> Result<PathBuf, UsageError> {
+    let parent = cache.folder();
     let new = tempfile::Builder::new()
         .prefix("new-")
         .tempdir_in(parent)
@@ -122,12 +129,5 @@ fn make(compiler: &OsStr, sources: &[PathBuf], folder: &Path) -> Result<(), Usag
         return Err(UsageError("cannot make a library of the modules of MPI with ar".into()));
     }
     let made = new.keep();
-    if std::fs::rename(&made, folder).is_err() {
-        // Another command was faster, and has made the same.
-        let _ = std::fs::remove_dir_all(&made);
-    }
-    match folder.is_dir() {
-        true => Ok(()),
-        false => Err(UsageError(format!("cannot make {}", folder.display()))),
-    }
+    cache.keep(key, &made).map_err(|why| UsageError::with_file("make", &parent.join(key), why))
 }

@@ -23,7 +23,6 @@ mod digest;
 pub mod effort;
 pub mod faults;
 pub mod firmware;
-pub mod input;
 pub mod instruments;
 pub mod judge;
 pub mod models;
@@ -35,6 +34,7 @@ mod run;
 pub mod system;
 
 pub use digest::digest;
+pub use files::input;
 pub use models::{check, check_node, run};
 pub use programs::{Executable, Program};
 pub use run::{Inspector, Options, Outcome, Progress, Rtl, UsageError, Wave};

@@ -117,10 +117,12 @@ pub struct GuestMessages {
 /// The program on the processors of network interfaces.
 #[derive(Debug)]
 pub struct Firmware {
-    /// Folder of its sources.
+    /// Folder of its sources, with a Makefile.
     pub sources: &'static str,
-    /// Folder in `build/firmware` where `make parts` leaves the images for these parameters; none if images
-    /// are built when `firmware.*` parameters ask for them.
+    /// Other folders with sources of its.
+    pub shared: &'static [&'static str],
+    /// Folder in `build/firmware` where the Makefile leaves the images for these parameters, below the folder that
+    /// it is given; none if images are built when `firmware.*` parameters ask for them.
     pub built: Option<fn(&Parameters) -> &'static str>,
     /// Its ELF in that folder.
     pub elf: &'static str,

@@ -10,6 +10,7 @@ use std::path::Path;
 /// Firmware of the LANai.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/lanai",
+    shared: &[],
     built: Some(|parameters| match parameters.choice("card.module") {
         "bypass" => "lanai/bypass",
         _ => "lanai",

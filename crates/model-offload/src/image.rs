@@ -12,6 +12,7 @@ use std::path::Path;
 /// Firmware of the card's processor.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/offload",
+    shared: &["firmware/seastar/port/ppc440"],
     built: Some(built),
     elf: "offload.elf",
     images: &["offload.elf", "offload.img", "shim.img"],

@@ -49,6 +49,7 @@ pub static MODEL: Model = Model {
 /// Firmware of the SeaStar's processor.
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/seastar",
+    shared: &[],
     built: None,
     elf: "seastar.elf",
     images: &["seastar.elf", "seastar.img", "shim.img"],

@@ -31,7 +31,8 @@ pub struct Wrong {
     pub what: String,
 }
 
-/// Cycles for which a command waits, after which its unit is taken for one that never takes it.
+/// Cycles for which a command, or somebody who looks for a result, waits, after which its unit is taken for one
+/// that never takes it, or never answers.
 const PATIENCE: u64 = 1_000_000;
 
 /// Implementation of the matching.
@@ -61,6 +62,11 @@ pub(crate) struct Unit {
     pub delivered: u64,
     /// Results that were matches.
     pub successes: u64,
+    /// Results that are due, and the cycle in which it last got or gave something.
+    due: u64,
+    moved: u64,
+    /// It has not answered for too long.
+    silent: Option<Wrong>,
 }
 
 impl Unit {
@@ -68,7 +74,17 @@ impl Unit {
     pub fn new(config: Config, chip: Option<Box<dyn Chip>>, clock: Clock) -> Unit {
         let matcher =
             chip.map_or_else(|| Matcher::Model(Box::new(Alpu::new(config))), Matcher::Chip);
-        Unit { matcher, clock, cycle: 0, delivery: false, delivered: 0, successes: 0 }
+        Unit {
+            matcher,
+            clock,
+            cycle: 0,
+            delivery: false,
+            delivered: 0,
+            successes: 0,
+            due: 0,
+            moved: 0,
+            silent: None,
+        }
     }
 
     /// Brings it up to `now`.
@@ -95,7 +111,8 @@ impl Unit {
     #[inline]
     pub fn wrong(&self) -> Option<(Time, &Wrong)> {
         let Matcher::Chip(chip) = &self.matcher else { return None };
-        chip.wrong().map(|wrong| (self.clock.edge(wrong.cycle), wrong))
+        let wrong = chip.wrong().or(self.silent.as_ref());
+        wrong.map(|wrong| (self.clock.edge(wrong.cycle), wrong))
     }
 
     /// Delivers a copy, of the header of `message` if it is one. False if its FIFO is full.
@@ -109,6 +126,7 @@ impl Unit {
         }
         self.clock_in(&Inputs { header: Some(request), ..Inputs::default() });
         self.delivered += 1;
+        self.due += 1;
         true
     }
 
@@ -120,7 +138,10 @@ impl Unit {
             word.with_payload(payload as u32).0
         };
         match self.outputs().result {
-            None => 0,
+            None => {
+                self.awaits();
+                0
+            }
             Some(Response::StartAcknowledge { free }) => {
                 word(unit_result::START_ACKNOWLEDGE, free.into())
             }
@@ -129,12 +150,24 @@ impl Unit {
         }
     }
 
+    /// Somebody waits for a result. A chip that owes one, and has done nothing for long, will never have it.
+    fn awaits(&mut self) {
+        let late = self.due > 0 && self.cycle - self.moved > PATIENCE;
+        if late && self.silent.is_none() && matches!(self.matcher, Matcher::Chip(_)) {
+            let (cycle, due) = (self.cycle, self.due);
+            let what = format!("it owes {due} results, and has given none for {PATIENCE} cycles");
+            self.silent = Some(Wrong { cycle, what });
+        }
+    }
+
     /// Takes the oldest result away.
     pub fn pop(&mut self, now: Time) {
         self.advance(now);
-        if matches!(self.outputs().result, Some(Response::MatchSuccess { .. })) {
+        let result = self.outputs().result;
+        if matches!(result, Some(Response::MatchSuccess { .. })) {
             self.successes += 1;
         }
+        self.due = self.due.saturating_sub(result.is_some().into());
         self.clock_in(&Inputs { result_ready: true, ..Inputs::default() });
     }
 
@@ -152,6 +185,11 @@ impl Unit {
             self.cycle += 1;
         }
         self.clock_in(&Inputs { command: Some(command), ..Inputs::default() });
+        match command {
+            Command::StartInsert => self.due += 1,
+            Command::Reset => self.due = 0,
+            Command::Insert(_) | Command::StopInsert => {}
+        }
         Some(self.cycle - before)
     }
 
@@ -163,6 +201,7 @@ impl Unit {
             Matcher::Chip(chip) => chip.clock(inputs),
         }
         self.cycle += 1;
+        self.moved = self.cycle;
     }
 }
 

@@ -7,6 +7,7 @@
 #include "Vtop.h"
 #include "Vtop___024root.h"
 #include "Vtop__Syms.h"
+#include "guard.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
@@ -22,8 +23,8 @@ struct In {
 struct Out {
     uint64_t rsp_payload;
     uint8_t hdr_ready, cmd_ready, rsp_valid, rsp_kind;
-    // Outputs have followed inputs within a cycle; an assertion has failed.
-    uint8_t combinational, failed, unused[2];
+    // Outputs have followed inputs within a cycle; an assertion has failed; its code has died.
+    uint8_t combinational, failed, dead, unused;
 };
 
 // Edges without a handshake before the unit is looked at for the first time.
@@ -45,12 +46,21 @@ struct Unit {
     Unit() {
         context.fatalOnError(false);
         context.traceEverOn(VM_TRACE);
-        In reset{};
-        reset.reset = 1;
-        apply(reset);
-        rise();
-        rise();
-        read();
+        guarded([this] {
+            In reset{};
+            reset.reset = 1;
+            apply(reset);
+            rise();
+            rise();
+            read();
+        });
+    }
+
+    // Does something with the design, unless it has died.
+    template <typename Call> void guarded(Call call) {
+        if (!out.dead && !guard::alive(call)) {
+            out.dead = 1;
+        }
     }
 
     void apply(const In &in) {
@@ -101,14 +111,17 @@ struct Unit {
 ENTRY Unit *unit_new() { return new Unit; }
 
 ENTRY void unit_delete(Unit *unit) {
-    unit->top.final();
-    delete unit;
+    unit->guarded([unit] { unit->top.final(); });
+    // What has died may be in any state.
+    if (!unit->out.dead) {
+        delete unit;
+    }
 }
 
 ENTRY void unit_look(const Unit *unit, Out *out) { *out = unit->out; }
 
 ENTRY void unit_clock(Unit *unit, const In *in, Out *out) {
-    unit->cycle(*in);
+    unit->guarded([unit, in] { unit->cycle(*in); });
     unit->quiet = 0;
     unit->look = FIRST_LOOK;
     unit->rests = false;
@@ -119,19 +132,22 @@ ENTRY void unit_clock(Unit *unit, const In *in, Out *out) {
 // Returns whether that has been reached.
 ENTRY uint8_t unit_idle(Unit *unit, const In *in, uint64_t cycles, Out *out) {
     const void *state = unit->top.rootp->vlSymsp;
-    for (; cycles > 0 && !unit->rests; cycles--) {
-        bool looks = ++unit->quiet >= unit->look;
-        if (looks) {
-            memcpy(unit->before.data(), state, sizeof(Vtop__Syms));
+    unit->guarded([&] {
+        for (; cycles > 0 && !unit->rests; cycles--) {
+            bool looks = ++unit->quiet >= unit->look;
+            if (looks) {
+                memcpy(unit->before.data(), state, sizeof(Vtop__Syms));
+            }
+            unit->cycle(*in);
+            if (looks) {
+                unit->rests = memcmp(unit->before.data(), state, sizeof(Vtop__Syms)) == 0;
+                unit->look = unit->quiet + unit->quiet / 4;
+            }
         }
-        unit->cycle(*in);
-        if (looks) {
-            unit->rests = memcmp(unit->before.data(), state, sizeof(Vtop__Syms)) == 0;
-            unit->look = unit->quiet + unit->quiet / 4;
-        }
-    }
+    });
     *out = unit->out;
-    return unit->rests;
+    // Nothing happens any more in what has died.
+    return unit->rests || unit->out.dead;
 }
 
 #if VM_TRACE
@@ -151,11 +167,13 @@ ENTRY void unit_show(Unit *unit, const In *in, const Out *model, uint64_t begins
     top.model_rsp_valid = model->rsp_valid;
     top.model_rsp_kind = model->rsp_kind;
     top.model_rsp_payload = model->rsp_payload;
-    unit->apply(*in);
-    top.eval();
-    unit->wave.dump(begins);
-    unit->settle();
-    unit->wave.dump(half);
+    unit->guarded([&] {
+        unit->apply(*in);
+        top.eval();
+        unit->wave.dump(begins);
+        unit->settle();
+        unit->wave.dump(half);
+    });
 }
 
 ENTRY void unit_end(Unit *unit) { unit->wave.close(); }

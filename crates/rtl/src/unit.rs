@@ -39,7 +39,8 @@ pub struct Pins {
     pub kind: u8,
     combinational: u8,
     failed: u8,
-    unused: [u8; 2],
+    dead: u8,
+    unused: u8,
 }
 
 impl From<&Outputs> for Pins {
@@ -175,7 +176,7 @@ impl Unit {
 
     /// Outputs in this cycle.
     pub fn pins(&self) -> Pins {
-        Pins { combinational: 0, failed: 0, ..self.pins }
+        Pins { combinational: 0, failed: 0, dead: 0, ..self.pins }
     }
 
     /// The same as the model has it. No result if its kind is none.
@@ -196,7 +197,10 @@ impl Unit {
 
     /// A rule of the ports that it has broken, whatever it is for.
     pub fn breach(&self) -> Option<&'static str> {
-        let Pins { combinational, failed, result, kind, .. } = self.pins;
+        let Pins { combinational, failed, dead, result, kind, .. } = self.pins;
+        if dead == 1 {
+            return Some("C++ code of it has died, of an exception or a signal");
+        }
         if failed == 1 {
             return Some("an assertion of it has failed, or it has called $finish");
         }

@@ -1,6 +1,7 @@
 //! RTL as a library: verilated for a set of parameters when first wanted, kept under a name that depends on
 //! sources and parameters, and loaded.
 
+use files::{input, Cache};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{c_void, CStr, CString};
 use std::fmt::{self, Display};
@@ -95,7 +96,8 @@ impl Library {
     pub fn build(place: &DesignPaths, design: &Design<'_>) -> Result<Library, Unbuilt> {
         let path = build(place, design)?;
         let name = CString::new(path.as_os_str().as_bytes()).expect("a path has no zero byte");
-        // SAFETY: the library was made here, of a shim of ours; it has no constructors but the C++ library's.
+        // SAFETY: this user has made the library, of a shim of ours, and nobody has changed it since (`Cache`); it
+        // has no constructors but the C++ library's.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(Unbuilt::Files(format!("{} cannot be loaded", path.display())));
@@ -130,42 +132,48 @@ fn failed(path: &Path, why: std::io::Error) -> Unbuilt {
     Unbuilt::Files(format!("{}: {why}", path.display()))
 }
 
-/// SystemVerilog in the design's folders, packages first.
-fn sources(place: &DesignPaths, design: &Design<'_>) -> Result<Vec<PathBuf>, Unbuilt> {
-    let mut sources = Vec::new();
-    for folder in design.folders.iter().map(|folder| place.root.join(folder)) {
-        for entry in fs::read_dir(&folder).map_err(|why| failed(&folder, why))? {
-            sources.push(entry.map_err(|why| failed(&folder, why))?.path());
-        }
-    }
-    sources.retain(|path| is_verilog(path));
-    // By name: wherever a folder is, the same design is compiled once.
-    sources.sort_by_key(|path| {
-        let name = path.file_name().unwrap_or_default().to_owned();
-        (!name.to_string_lossy().ends_with("_pkg.sv"), name, path.clone())
-    });
-    Ok(sources)
+/// A file of a design: the number of its folder and its path from there.
+type Place = (usize, PathBuf);
+
+/// What is in the folders of a design.
+struct Found {
+    /// SystemVerilog in the folders themselves, packages first: what Verilator is given.
+    sources: Vec<PathBuf>,
+    /// SystemVerilog in folders below, which sources may include.
+    below: Vec<(Place, PathBuf)>,
 }
 
-/// SystemVerilog in folders below the design's, which its sources may include: each by its path from there.
-fn included(place: &DesignPaths, design: &Design<'_>) -> Result<Vec<(PathBuf, PathBuf)>, Unbuilt> {
-    let mut found = Vec::new();
-    for top in design.folders.iter().map(|folder| place.root.join(folder)) {
+/// Looks into the design's folders. Verilator takes any name for a file that is included, and would wait for a
+/// pipe: there must be none.
+fn look(place: &DesignPaths, design: &Design<'_>) -> Result<Found, Unbuilt> {
+    let mut found = Found { sources: Vec::new(), below: Vec::new() };
+    for (number, top) in design.folders.iter().map(|folder| place.root.join(folder)).enumerate() {
         let mut folders = vec![(top.clone(), 0)];
         while let Some((folder, depth)) = folders.pop() {
             for entry in fs::read_dir(&folder).map_err(|why| failed(&folder, why))? {
                 let path = entry.map_err(|why| failed(&folder, why))?.path();
-                // Links may go round in circles.
-                if path.is_dir() && depth < DEPTH {
-                    folders.push((path, depth + 1));
-                } else if depth > 0 && is_verilog(&path) {
+                // A link may lead nowhere, or round in circles.
+                let Ok(facts) = path.metadata() else { continue };
+                if facts.is_dir() {
+                    folders.extend((depth < DEPTH).then_some((path, depth + 1)));
+                } else if !facts.is_file() {
+                    let why = "it is a device or a pipe, not a file: remove it from the design";
+                    return Err(Unbuilt::Files(format!("{}: {why}", path.display())));
+                } else if is_verilog(&path) && depth == 0 {
+                    found.sources.push(path);
+                } else if is_verilog(&path) {
                     let name = path.strip_prefix(&top).expect("it is below").to_owned();
-                    found.push((name, path));
+                    found.below.push(((number, name), path));
                 }
             }
         }
     }
-    found.sort();
+    // By name: wherever a folder is, the same design is compiled once.
+    found.sources.sort_by_key(|path| {
+        let name = path.file_name().unwrap_or_default().to_owned();
+        (!name.to_string_lossy().ends_with("_pkg.sv"), name, path.clone())
+    });
+    found.below.sort();
     Ok(found)
 }
 
@@ -176,43 +184,139 @@ fn is_verilog(path: &Path) -> bool {
     path.extension().is_some_and(|found| ["sv", "v", "svh", "vh"].iter().any(|e| found == *e))
 }
 
+fn read(path: &Path) -> Result<Vec<u8>, Unbuilt> {
+    input::read(path, input::TEXT_MAX).map_err(|why| failed(path, why))
+}
+
 /// The library's path.
 fn build(place: &DesignPaths, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
     // One build at a time: each is a compiler run or two, and the tests are threads of one process.
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock().unwrap_or_else(|poison| poison.into_inner());
 
-    let (sources, shim) = (sources(place, design)?, place.root.join(design.shim));
+    let (found, shim) = (look(place, design)?, place.root.join(design.shim));
     let mut hash = DefaultHasher::new();
-    (design.top, design.parameters).hash(&mut hash);
+    (design.top, design.parameters, FLAGS, FINISH).hash(&mut hash);
     if design.traced {
         "traced".hash(&mut hash);
     }
-    for source in sources.iter().chain([&shim]) {
-        fs::read(source).map_err(|why| failed(source, why))?.hash(&mut hash);
+    let shims = neighbours(&shim)?;
+    for source in found.sources.iter().chain(&shims) {
+        read(source)?.hash(&mut hash);
     }
-    for (name, path) in included(place, design)? {
+    for (name, path) in &found.below {
         name.hash(&mut hash);
-        fs::read(&path).map_err(|why| failed(&path, why))?.hash(&mut hash);
+        read(path)?.hash(&mut hash);
     }
-    let folder = &place.built;
-    let library = folder.join(format!("{}-{:016x}.so", design.top, hash.finish()));
-    if !library.exists() {
-        let work = folder.join(format!("{:016x}-{}", hash.finish(), std::process::id()));
-        fs::create_dir_all(&work).map_err(|why| failed(&work, why))?;
-        let mut hash = DefaultHasher::new();
-        (FLAGS, design.traced, version()).hash(&mut hash);
-        let runtime = folder.join(format!("runtime-{:016x}", hash.finish()));
-        copy_objects(&runtime, &work);
-        let verilated = verilate(place, design, &sources, &shim, &work).and_then(|()| {
-            copy_objects(&work, &runtime);
-            // Renamed in one step: another process may be building the same.
-            fs::rename(work.join("rtl.so"), &library).map_err(|why| failed(&library, why))
-        });
-        let _ = fs::remove_dir_all(&work);
-        verilated?;
+    let cache = Cache::open(&place.built).map_err(Unbuilt::Files)?;
+    let name = format!("{}-{:016x}", design.top, hash.finish());
+    let kept = cache.find(&name).filter(|kept| includes_are_same(place, design, kept));
+    if let Some(kept) = kept {
+        return Ok(kept.join(LIBRARY));
     }
-    Ok(library)
+    let work = cache.folder().join(format!("{:016x}-{}", hash.finish(), std::process::id()));
+    let made = make(&cache, (place, design), &found.sources, &shim, &work).and_then(|made| {
+        // An older one was made of other files that are included.
+        let _ = fs::remove_dir_all(cache.folder().join(&name));
+        cache.keep(&name, &made).map_err(|why| failed(&made, why))
+    });
+    let _ = fs::remove_dir_all(&work);
+    Ok(made?.join(LIBRARY))
+}
+
+/// The shim, and what is in its folder for shims to include.
+fn neighbours(shim: &Path) -> Result<Vec<PathBuf>, Unbuilt> {
+    let folder = shim.parent().unwrap_or(shim);
+    let mut files = vec![shim.to_owned()];
+    for entry in fs::read_dir(folder).map_err(|why| failed(folder, why))? {
+        let path = entry.map_err(|why| failed(folder, why))?.path();
+        files.extend(path.extension().is_some_and(|found| found == "h").then_some(path));
+    }
+    files[1..].sort();
+    Ok(files)
+}
+
+/// Files of a kept library: itself, and the list of files that its sources have included.
+const LIBRARY: &str = "rtl.so";
+const INCLUDED: &str = "included";
+
+/// Makes a library in folder `work`: the folder to be kept.
+fn make(
+    cache: &Cache,
+    (place, design): (&DesignPaths, &Design<'_>),
+    sources: &[PathBuf],
+    shim: &Path,
+    work: &Path,
+) -> Result<PathBuf, Unbuilt> {
+    let made = work.join("kept");
+    fs::create_dir_all(&made).map_err(|why| failed(&made, why))?;
+    let mut hash = DefaultHasher::new();
+    (FLAGS, design.traced, version()).hash(&mut hash);
+    let runtime = format!("runtime-{:016x}", hash.finish());
+    let objects = cache.find(&runtime);
+    if let Some(objects) = &objects {
+        copy_objects(objects, work);
+    }
+    verilate(place, design, sources, shim, work)?;
+    if objects.is_none() {
+        let new = work.join("runtime");
+        copy_objects(work, &new);
+        // Without it everything is compiled again.
+        let _ = cache.keep(&runtime, &new);
+    }
+    let move_to = |from: &str, to: &Path| fs::rename(work.join(from), to);
+    let library = made.join(LIBRARY);
+    move_to(LIBRARY, &library).map_err(|why| failed(&library, why))?;
+    let list = included(place, design, &work.join("Vtop__ver.d"))?;
+    let file = made.join(INCLUDED);
+    fs::write(&file, list).map_err(|why| failed(&file, why))?;
+    Ok(made)
+}
+
+/// The files that Verilator has read, by its own list: a line each of folder, digest and path. Those in the
+/// design's folders by their path from there, so that the same design elsewhere has its own.
+fn included(place: &DesignPaths, design: &Design<'_>, list: &Path) -> Result<String, Unbuilt> {
+    let text = input::text(list).map_err(|why| failed(list, why))?;
+    let (_, read_files) = text.split_once(" : ").unwrap_or_default();
+    let mut lines = Vec::new();
+    for path in words(read_files) {
+        // The program itself is in the version.
+        if !path.is_file() || path.file_name().is_some_and(|name| name == "verilator_bin") {
+            continue;
+        }
+        let tops = design.folders.iter().map(|folder| place.root.join(folder)).enumerate();
+        let below = |(number, top): (usize, PathBuf)| {
+            Some((number.to_string(), path.strip_prefix(top).ok()?.to_owned()))
+        };
+        let (folder, name) =
+            tops.filter_map(below).next().unwrap_or_else(|| ("-".to_owned(), path.clone()));
+        let digest = files::digest(&read(&path)?);
+        lines.push(format!("{folder} {digest:016x} {}\n", name.display()));
+    }
+    lines.sort();
+    lines.dedup();
+    Ok(lines.concat())
+}
+
+/// Words of a make's rule: blanks in names stand behind backslashes.
+fn words(text: &str) -> Vec<PathBuf> {
+    let hidden = text.replace("\\ ", "\0");
+    hidden.split_whitespace().map(|word| PathBuf::from(word.replace('\0', " "))).collect()
+}
+
+/// True if the files that a kept library's sources have included are as they were.
+fn includes_are_same(place: &DesignPaths, design: &Design<'_>, kept: &Path) -> bool {
+    let Ok(list) = input::text(&kept.join(INCLUDED)) else { return false };
+    list.lines().all(|line| {
+        let mut parts = line.splitn(3, ' ');
+        let (Some(folder), Some(digest), Some(name)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return false;
+        };
+        let top = folder.parse().ok().and_then(|number: usize| design.folders.get(number));
+        let path = top.map_or_else(|| PathBuf::from(name), |top| place.root.join(top).join(name));
+        read(&path).is_ok_and(|bytes| format!("{:016x}", files::digest(&bytes)) == digest)
+    })
 }
 
 /// Flags of Verilator and the compiler for any design.
@@ -226,12 +330,15 @@ const FLAGS: [&str; 14] = [
     "--prefix",
     "Vtop",
     "-CFLAGS",
-    "-fPIC -fvisibility=hidden",
+    "-fPIC -fvisibility=hidden -DVL_USER_FINISH",
     "-LDFLAGS",
     "-shared",
     "-MAKEFLAGS",
     "OPT_FAST=-O2 OPT_GLOBAL=-O0",
 ];
+
+/// What designs call in the place of a function of Verilator's own (`VL_USER_FINISH`).
+const FINISH: &str = include_str!("finish.cpp");
 
 /// Version of Verilator, in its own words: objects of its library go with no other version's headers.
 fn version() -> Vec<u8> {
@@ -268,15 +375,17 @@ fn verilate(
     let includes = design.folders.iter().map(|folder| place.root.join(folder));
     // Those that others include are not read by themselves.
     let header = |path: &&PathBuf| path.extension().is_some_and(|e| e == "svh" || e == "vh");
+    let finish = work.join("finish.cpp");
+    fs::write(&finish, FINISH).map_err(|why| failed(&finish, why))?;
     let output = Command::new("verilator")
         .args(FLAGS)
-        .args(["-o", "rtl.so", "--top-module", design.top, "-Mdir"])
+        .args(["-o", LIBRARY, "--top-module", design.top, "-Mdir"])
         .arg(work)
         .args(parameters)
         .args(includes.map(|folder| format!("-I{}", folder.display())))
         .args(design.traced.then_some("--trace"))
         .args(sources.iter().filter(|path| !header(path)))
-        .arg(shim)
+        .args([shim, &finish])
         .stdin(Stdio::null())
         .output()
         .map_err(|why| Unbuilt::NoVerilator(why.to_string()))?;

@@ -167,3 +167,28 @@ fn a_ready_flag_in_the_cache_is_not_flushed() {
     run_cached(entry, page, &["--set", "ppc440.coherence_faults=off"])
         .said(1, &["node 0", "the firmware was not ready for the launch"]);
 }
+
+/// A changed source of any firmware is compiled by the next run, as a mistake in it shows.
+#[test]
+fn no_change_of_any_firmware_is_ignored() {
+    for (machine, sources, file) in [
+        ("redstorm", "firmware/seastar", "core/mainloop.c"),
+        ("alpu", "firmware/offload", "core/unit.c"),
+        ("amata", "firmware/lanai", "core/receive.c"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(installation(folder.path()));
+        let copied = Command::new("cp")
+            .args(["-r".as_ref(), root().join("firmware").as_os_str(), folder.path().as_os_str()])
+            .status();
+        assert!(copied.unwrap().success());
+        let file = folder.path().join(sources).join(file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{text}\nthis is no C\n")).unwrap();
+        let mut command = command();
+        let workload = if machine == "amata" { "myrinet-pingpong" } else { "pingpong" };
+        command.env("SUNSTAR_ROOT", folder.path());
+        command.args(["run", "-q", "-n", "2", "-m", machine, &format!("builtin:{workload}")]);
+        ended(&mut command).said(2, &["this is no C", "does not build", "the compiler's"]);
+    }
+}

@@ -48,6 +48,7 @@ mod lease;
 mod leftovers;
 mod linux;
 mod loops;
+mod matrix;
 mod misuse;
 mod monitor;
 mod mutants;

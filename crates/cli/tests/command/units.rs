@@ -181,6 +181,89 @@ fn a_changed_include_file_is_compiled() {
     run(&with, LISTS).said(1, &["the unit for ", "an assertion of it has failed"]);
 }
 
+/// The same of a file with any name beside it, as Verilator takes any; and what is kept is taken only if nobody
+/// has changed it, and nobody else could have.
+#[test]
+fn what_is_kept_is_of_all_files_and_ours() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, cache) = (with_mutants(&[]), tempfile::tempdir().unwrap());
+    let own = cache.path().join("cache");
+    let with = format!("--rtl --rtl-dir {}", folder.path().display());
+    let run = || {
+        let mut command = command();
+        // An installation of its own, as the repository has a folder beside it.
+        command.env("XDG_CACHE_HOME", &own).env("SUNSTAR_ROOT", cache.path().join("root"));
+        let words = format!("run -q -n 2 {MACHINE} {with} builtin:pingpong 8 2");
+        ended(command.args(words.split_whitespace()))
+    };
+    let installed = cache.path().join("root");
+    for part in ["machines", "build/firmware", "build/lib", "rtl", "crates/rtl/shim"] {
+        let target = installed.join(part);
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(root().join(part), target).unwrap();
+    }
+    let top = folder.path().join("alpu.sv");
+    let text = std::fs::read_to_string(&top).unwrap();
+    let (head, body) = text.split_at(text.rfind("endmodule").unwrap());
+    std::fs::write(&top, format!("{head}`include \"more.inc\"\n{body}")).unwrap();
+    let more = folder.path().join("more.inc");
+    std::fs::write(&more, "// Nothing.\n").unwrap();
+    run().went_well();
+
+    // Damaged, it is made again.
+    let kept = own.join("sunstar/verilated");
+    for thing in std::fs::read_dir(&kept).unwrap().flatten() {
+        let library = thing.path().join("rtl.so");
+        if library.exists() {
+            std::fs::write(library, "\x7fELF").unwrap();
+        }
+    }
+    run().went_well();
+    // Writable by others, it is not even looked at.
+    let mode = |bits| std::fs::Permissions::from_mode(bits);
+    std::fs::set_permissions(&kept, mode(0o777)).unwrap();
+    run().said(2, &["can be written by all users", "XDG_CACHE_HOME"]);
+    std::fs::set_permissions(&kept, mode(0o700)).unwrap();
+
+    std::fs::write(&more, "always @(posedge clk_i) assert (hdr_valid_i === 1'b0);\n").unwrap();
+    run().said(1, &["the unit for ", "an assertion of it has failed"]);
+    std::fs::remove_file(&more).unwrap();
+    let pipe = std::ffi::CString::new(more.to_str().unwrap()).unwrap();
+    // SAFETY: the name is a C string that outlives the call.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    run().said(2, &["more.inc: it is a device or a pipe, not a file"]);
+    std::fs::remove_file(&more).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.sv")).unwrap();
+    run().said(2, &["zero.sv: it is a device or a pipe, not a file"]);
+}
+
+/// A unit that ends the simulation, dies in C++, or never answers ends the run with a sentence.
+#[test]
+fn a_unit_that_dies_ends_the_run_with_a_sentence() {
+    for (statement, sentence) in [
+        ("$finish;", "an assertion of it has failed, or it has called $finish"),
+        ("$c(\"throw 1;\");", "C++ code of it has died"),
+        ("$c(\"*(volatile int *)8 = 1;\");", "C++ code of it has died"),
+    ] {
+        let folder = with_mutants(&[]);
+        let top = folder.path().join("alpu.sv");
+        let text = std::fs::read_to_string(&top).unwrap();
+        let (head, body) = text.split_at(text.rfind("endmodule").unwrap());
+        let planted = format!("always @(posedge clk_i) if (hdr_valid_i) begin {statement} end\n");
+        std::fs::write(&top, format!("{head}{planted}{body}")).unwrap();
+        let ended = run(&format!("--rtl --rtl-dir {}", folder.path().display()), LISTS);
+        ended.said(1, &["the unit for ", sentence]);
+    }
+    let folder = with_mutants(&[]);
+    let top = folder.path().join("alpu.sv");
+    let text = std::fs::read_to_string(&top).unwrap();
+    let silent = text.replace("assign rsp_valid_o   = rsp_valid;", "assign rsp_valid_o   = 1'b0;");
+    assert_ne!(text, silent);
+    std::fs::write(&top, silent).unwrap();
+    let ended = run(&format!("--rtl --rtl-dir {}", folder.path().display()), LISTS);
+    ended.said(1, &["the unit for ", "and has given none for 1000000 cycles"]);
+}
+
 /// A unit that lacks a port is refused with its name.
 #[test]
 fn a_unit_without_a_port_is_refused() {

@@ -52,7 +52,6 @@ fn power_goes(fua: bool) {
     assert!(lost > 10, "power went while requests ran: {lost}");
 }
 
-
 #[test]
 fn what_a_client_writes_with_fua_is_asked_for_with_fua() {
     let folder = tempfile::tempdir().unwrap();
