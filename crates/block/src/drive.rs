@@ -257,13 +257,7 @@ impl Drive {
     }
 
     /// Writes a sector's worth or more from `first` on: the time at which the cache has it.
-    fn write(
-        &mut self,
-        now: u64,
-        first: u64,
-        data: &[u8],
-        media: &mut impl Media,
-    ) -> u64 {
+    fn write(&mut self, now: u64, first: u64, data: &[u8], media: &mut impl Media) -> u64 {
         let mut at = self.take(now, media);
         let count = data.len() as u64 / SECTOR;
         let room = self.params.cache / 2 / SECTOR;
@@ -282,13 +276,7 @@ impl Drive {
     }
 
     /// Writes sectors past the write cache (FUA): the time at which all are on their tracks.
-    fn write_through(
-        &mut self,
-        now: u64,
-        first: u64,
-        data: &[u8],
-        media: &mut impl Media,
-    ) -> u64 {
+    fn write_through(&mut self, now: u64, first: u64, data: &[u8], media: &mut impl Media) -> u64 {
         let at = self.take(now, media);
         // The arm ends what it is at; what the cache has of these sectors is older.
         self.end_run(u64::MAX, media);

@@ -23,7 +23,7 @@ pub struct Ask {
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// What it writes is on the disk when it is answered.
+    /// Forced unit access: its data are on the disk when it is answered.
     pub fua: bool,
     /// Its number among those under way, or 0.
     pub number: u32,
@@ -37,8 +37,7 @@ impl Ask {
     /// Its bytes.
     pub fn emit(&self) -> [u8; ASK_BYTES] {
         let what = self.operation.number() | u64::from(self.fua) << 8;
-        let words =
-            [ASK_MARK, what | u64::from(self.number) << 32, self.offset, self.length];
+        let words = [ASK_MARK, what | u64::from(self.number) << 32, self.offset, self.length];
         let mut bytes = [0; ASK_BYTES];
         for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());

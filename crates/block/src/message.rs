@@ -54,7 +54,7 @@ pub struct Command {
     pub sectors: u64,
     /// Sum of the data of a write, or 0.
     pub sum: u32,
-    /// What is written is on the disk when it is answered.
+    /// Forced unit access: the data are on the disk when it is answered.
     pub fua: bool,
 }
 
@@ -146,8 +146,14 @@ mod tests {
 
     #[test]
     fn every_turned_bit_of_a_message_is_seen() {
-        let command =
-            Command { operation: Operation::Write, slot: 3, sector: 77, sectors: 8, sum: 9, fua: true };
+        let command = Command {
+            operation: Operation::Write,
+            slot: 3,
+            sector: 77,
+            sectors: 8,
+            sum: 9,
+            fua: true,
+        };
         let completion = Completion { slot: 3, failed: false, sum: 9 };
         for words in [&command.emit(4)[..], &completion.emit(4)] {
             assert!(is_whole(words));

@@ -49,11 +49,7 @@ struct Clocked<'a> {
 }
 
 /// Runs the client; its exit status.
-pub fn run(
-    command: &str,
-    socket: &Path,
-    service: &mut Service,
-) -> Result<u8, super::Broken> {
+pub fn run(command: &str, socket: &Path, service: &mut Service) -> Result<u8, super::Broken> {
     let environment = [("uri", uri(socket)), ("unixsocket", socket.display().to_string())];
     let pid = tracee::start(OsStr::new(command), &environment, &filter())?;
     let failed = |why: io::Error| UsageError(format!("--clocked: the client: {why}"));

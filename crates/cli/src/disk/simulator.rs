@@ -83,8 +83,7 @@ impl Simulator {
     /// Starts the run.
     pub fn start(options: &DiskOptions, stop: Arc<Stop>) -> Result<Simulator, UsageError> {
         let record = options.record.as_deref().map(|path| {
-            let made =
-                File::create(path).map_err(|why| UsageError::with_file("write", path, why));
+            let made = File::create(path).map_err(|why| UsageError::with_file("write", path, why));
             made.map(|file| Record { path: path.to_owned(), file: BufWriter::new(file) })
         });
         let record = record.transpose()?;

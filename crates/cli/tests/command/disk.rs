@@ -232,7 +232,10 @@ fn requests_side_by_side_give_what_they_give_one_after_the_other() {
         let (one, order) = hash("1", set);
         assert_eq!((&one, &order), (&hash("2", set).0, &order), "{set}");
         let sorted = order.is_sorted();
-        assert!(!sorted || set != "disk.kind=drives", "what a drive has done is answered: {order:?}");
+        assert!(
+            !sorted || set != "disk.kind=drives",
+            "what a drive has done is answered: {order:?}"
+        );
     }
 }
 

@@ -145,9 +145,7 @@ impl Storage<'_> {
                 false => Time::NEVER,
             };
             self.patience.set(Some(patience));
-            if let Come::Message(words, request) =
-                self.receive(COMPLETION, patience.min(limit))?
-            {
+            if let Come::Message(words, request) = self.receive(COMPLETION, patience.min(limit))? {
                 self.attempts.set(0);
                 self.patience.set(None);
                 return Ok(Completed::One(Completion::parse(&[words[0], words[1]]), request));
@@ -221,9 +219,9 @@ impl Storage<'_> {
     ) -> Result<(), String> {
         let Completion { slot, mut failed, sum } = completion;
         let mut under_way = self.under_way.borrow_mut();
-        let (request, bytes) = under_way
-            .answered(slot)
-            .ok_or_else(|| format!("a completion has come for slot {slot}, which has no command"))?;
+        let (request, bytes) = under_way.answered(slot).ok_or_else(|| {
+            format!("a completion has come for slot {slot}, which has no command")
+        })?;
         if request.ask.operation == Operation::Read {
             let part = &mut request.data[bytes.start as usize..bytes.end as usize];
             self.get(self.buffer(slot), part);

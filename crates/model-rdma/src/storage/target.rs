@@ -61,7 +61,9 @@ impl Storage<'_> {
             }
             Operation::Zero => array.zero(now.0, sector, sectors, fua),
             Operation::Flush => array.flush(now.0),
-            Operation::End | Operation::Pass | Operation::Wait => block::Done { at: now.0, failed: false },
+            Operation::End | Operation::Pass | Operation::Wait => {
+                block::Done { at: now.0, failed: false }
+            }
         };
         Begun { done: Time(done.at), failed: done.failed, ..begun }
     }

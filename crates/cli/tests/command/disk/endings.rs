@@ -47,7 +47,8 @@ fn a_signal_ends_the_disk_with_its_command_and_a_summary_and_without_its_socket(
     let at = folder.path().join("number");
     let command = format!("sleep 1000 & echo $! > {}.new; mv {0}.new {0}; wait", at.display());
     for (number, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129)] {
-        for options in [&[][..], &["--run", &command], &["--clocked", "--run", "sleep 1000000000"]] {
+        for options in [&[][..], &["--run", &command], &["--clocked", "--run", "sleep 1000000000"]]
+        {
             let child = begun(folder.path(), options);
             let sleeps = || std::fs::read_to_string(&at).ok();
             while options.contains(&&*command) && sleeps().is_none() {

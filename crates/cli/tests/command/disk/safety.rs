@@ -1,4 +1,4 @@
-//! What is on the disk when power goes, and what a client is told of holes.
+//! Contents of the disk when power goes, and holes as a client is told of them.
 
 use super::client::Client;
 use super::{all_answers, asked, asks_of, command, has, replayed_with, served, Owned};
@@ -51,7 +51,6 @@ fn power_goes(fua: bool) {
     }
     assert!(lost > 10, "power went while requests ran: {lost}");
 }
-
 
 #[test]
 fn what_a_client_writes_with_fua_is_asked_for_with_fua() {
