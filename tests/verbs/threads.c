@@ -1,5 +1,6 @@
-/* Threads with queue pairs of their own, each of which plays ping-pong: threads [THREADS [MESSAGES [BYTES]]]. Two
- * ranks; keys and addresses are the same on both. One more thread waits for asynchronous events all the time. */
+/* Threads with queue pairs of their own, each of which plays ping-pong:
+ * threads [THREADS [MESSAGES [BYTES]]]. Two ranks; keys and addresses are the same on both. One more thread
+ * waits for asynchronous events all the time. */
 #include "connect.h"
 
 #include <errno.h>
@@ -85,7 +86,8 @@ int main(int argc, char **argv)
     struct ibv_port_attr port;
     ibv_query_port(context, 1, &port);
     lid = port.lid;
-    struct ibv_mr *source = ibv_reg_mr(pd, (void *)(uintptr_t)out, sizeof out, IBV_ACCESS_LOCAL_WRITE);
+    struct ibv_mr *source =
+        ibv_reg_mr(pd, (void *)(uintptr_t)out, sizeof out, IBV_ACCESS_LOCAL_WRITE);
     struct ibv_mr *target = ibv_reg_mr(pd, (void *)(uintptr_t)in, sizeof in,
                                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     if (!source || !target || source->lkey != KEY || target->rkey != KEY + 1)

@@ -37,6 +37,9 @@ impl Platters {
     }
     fn write(&mut self, sector: u64, data: &[u8]) {
         let (chunk, at) = Platters::place(sector);
+        if !self.chunks.contains_key(&chunk) && data.iter().all(|byte| *byte == 0) {
+            return;
+        }
         let bytes = self.chunks.entry(chunk).or_insert_with(|| vec![0; (CHUNK * SECTOR) as usize]);
         bytes[at..at + data.len()].copy_from_slice(data);
     }
@@ -247,6 +250,11 @@ mod tests {
             |sector: u64| back[((sector - 37) * SECTOR) as usize..][..SECTOR as usize].iter();
         assert!(zero(100).chain(zero(1099)).all(|byte| *byte == 0));
         assert!(back[63 * SECTOR as usize - 1] != 0 && back[1063 * SECTOR as usize] != 0);
+        // Zeroes where nothing was written take no room.
+        let chunks = |array: &Array| array.disks[0].platters.chunks.len();
+        let before = chunks(&array);
+        array.write(0, 3500, &vec![0; 500 * SECTOR as usize], false);
+        assert_eq!(chunks(&array), before);
         let mut zeroes = vec![1; SECTOR as usize];
         array.read(0, 36, &mut zeroes);
         assert!(zeroes.iter().all(|byte| *byte == 0));

@@ -23,7 +23,7 @@ pub struct Ask {
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// What it writes is on the disk when it is answered.
+    /// Forced unit access: its data are on the disk when it is answered.
     pub fua: bool,
     /// Its number among those under way, or 0.
     pub number: u32,

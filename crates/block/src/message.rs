@@ -54,7 +54,7 @@ pub struct Command {
     pub sectors: u64,
     /// Sum of the data of a write, or 0.
     pub sum: u32,
-    /// What is written is on the disk when it is answered.
+    /// Forced unit access: the data are on the disk when it is answered.
     pub fua: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which parts of a disk are holes: what was never written, and what was trimmed.
+//! Holes of a disk: what was never written, and what was trimmed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -75,7 +75,7 @@ pub enum Command {
         /// It becomes no hole by that.
         no_hole: bool,
     },
-    /// Which parts of the range are holes.
+    /// Holes of the range are told.
     BlockStatus {
         /// Its first part only.
         one: bool,

@@ -44,9 +44,15 @@ int verbs_call(unsigned call, unsigned count, const uint64_t *arguments, uint64_
                            words ? words : unwanted);
 }
 
-bool verbs_are_shared(void)
+bool verbs_begin(void)
 {
-    return rank_gate_is_shared && rank_gate_is_shared();
+    return rank_turn_begin && rank_turn_begin();
+}
+
+void verbs_end(void)
+{
+    if (rank_turn_end)
+        rank_turn_end();
 }
 
 /* The number that a card would have on its sticker: big-endian, from the node's number. */

@@ -140,11 +140,15 @@ VERBS_EXPORT int ibv_get_cq_event(struct channel_base *channel, struct cq **foun
 {
     const bool waits = !(fcntl(channel->file, F_GETFL) & O_NONBLOCK);
     struct cq *cq;
-    while (!(cq = with_event(channel)))
-        if (!take_event(!waits ? 0 : verbs_are_shared() ? SHARED : FOR_EVER) && !waits) {
+    while (!(cq = with_event(channel))) {
+        const bool shared = verbs_begin();
+        const bool some = take_event(!waits ? 0 : shared ? SHARED : FOR_EVER);
+        verbs_end();
+        if (!some && !waits) {
             errno = EAGAIN;
             return -1;
         }
+    }
     uint64_t one;
     if (read(channel->file, &one, sizeof one) < 0)
         return -1;

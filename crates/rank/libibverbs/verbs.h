@@ -10,9 +10,10 @@
 #pragma weak rank_attach
 #pragma weak rank_call_verbs
 #pragma weak rank_events
-#pragma weak rank_gate_is_shared
 #pragma weak rank_guard
 #pragma weak rank_state_add
+#pragma weak rank_turn_begin
+#pragma weak rank_turn_end
 #pragma weak rank_unguard
 
 #include <stdbool.h>
@@ -60,8 +61,10 @@ struct verbs_facts {
 };
 extern struct verbs_facts verbs_facts;
 
-/* True if other threads wait for their turn: a wait for the card would hold them up. */
-bool verbs_are_shared(void);
+/* Calls of a thread that belong together. True if other threads wait for their turn: a wait for the card
+ * would hold them up. */
+bool verbs_begin(void);
+void verbs_end(void);
 /* Asks the simulator: a call of enum verbs_call. What it tells stands in words, if that is not null. */
 int verbs_call(unsigned call, unsigned count, const uint64_t *arguments, uint64_t words[6]);
 /* Says in a line why something is refused, each once; the error number. */

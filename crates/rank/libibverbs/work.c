@@ -130,7 +130,7 @@ int verbs_poll_cq(struct cq *cq, int most, struct completion *completions)
         return taken;
     }
     bool waits = cq->in_vain && cq->used > 0;
-    if (waits && verbs_are_shared()) { /* a little time passes, and another thread has its turn */
+    if (verbs_begin() && waits) { /* a little time passes, and another thread has its turn */
         const uint64_t nowhere[] = {0};
         verbs_call(RANK_VERBS_CALL_LOOK, 1, nowhere, NULL);
         waits = false;
@@ -138,6 +138,7 @@ int verbs_poll_cq(struct cq *cq, int most, struct completion *completions)
     const uint64_t arguments[] = {waits, verbs_over};
     uint64_t words[6];
     const int code = verbs_call(RANK_VERBS_CALL_COMPLETED, 2, arguments, words);
+    verbs_end();
     if (code < 0)
         return code;
     verbs_over = words[0];

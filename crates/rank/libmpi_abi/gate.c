@@ -1,4 +1,4 @@
-/* Threads of a program with verbs: one of them runs at a time, and who is next follows from the program alone.
+/* Threads of a program with verbs: one runs at a time, and who is next follows from the program alone.
  *
  * Whoever wants to call, or looks at memory that a card writes to, waits at a gate. It opens when each other
  * thread waits there, too, or sleeps in the kernel, and none has run in between: then nothing can change any
@@ -29,7 +29,7 @@
 /* One thread at a time is in the library. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int busy; /* what follows is being used: whoever wants it does not sleep, as that would tell */
+static int busy; /* what follows is used: who wants it does not sleep, as that would tell */
 static pid_t waiting[THREADS];
 static unsigned waiters;
 static uint32_t come; /* how often somebody has come to the gate */
@@ -230,14 +230,18 @@ void rank_gate_pass(void)
     leave();
 }
 
-bool rank_gate_is_shared(void)
+bool rank_turn_begin(void)
 {
     enter();
     hold();
     const bool shared = waiters > 0;
     release();
-    leave();
     return shared;
+}
+
+void rank_turn_end(void)
+{
+    leave();
 }
 
 /* --- the lock --- */

@@ -36,8 +36,10 @@ void rank_unguard(void *memory, size_t bytes) RANK_SHARED(rank_unguard);
 bool rank_events(int file, bool there, bool (*look)(uint64_t limit)) RANK_SHARED(rank_events);
 /* True if a call can be made now: not so in a signal handler, or while another thread is in a call. */
 bool rank_may_call(void) RANK_SHARED(rank_may_call);
-/* True if other threads wait for their turn: a wait for a card would hold them up. */
-bool rank_gate_is_shared(void) RANK_SHARED(rank_gate_is_shared);
+/* Several calls of a thread, with none of another's between them. True if others wait for their turn: a wait
+ * for a card would hold them up. */
+bool rank_turn_begin(void) RANK_SHARED(rank_turn_begin);
+void rank_turn_end(void) RANK_SHARED(rank_turn_end);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */
 uint64_t rank_clock(struct rank_channel *channel) RANK_SHARED(rank_clock);
 /* The simulated time that was told last. */

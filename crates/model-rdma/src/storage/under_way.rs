@@ -71,7 +71,7 @@ impl UnderWay {
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
-    /// What the oldest request does.
+    /// Operation of the oldest request.
     pub fn operation(&self) -> Option<Operation> {
         self.requests.front().map(|(_, request)| request.ask.operation)
     }

@@ -1,4 +1,4 @@
-//! What is on the disk when power goes, and what a client is told of holes.
+//! Contents of the disk when power goes, and holes as a client is told of them.
 
 use super::client::Client;
 use super::{all_answers, asked, asks_of, command, has, replayed_with, served, Owned};
