@@ -5,8 +5,8 @@ use crate::usage_error::UsageError;
 /// Bytes of a stack that are enough for each command.
 const ENOUGH: usize = 8 << 20;
 
-/// Does something on a stack that is large enough: this thread's, or that of a thread of its own. A stack that
-/// ends in the middle of something would be the end without a word.
+/// Does something on a stack that is large enough: this thread's, or that of a thread of its own. A stack
+/// that ends in the middle of something would be the end without a word.
 pub fn with_enough<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, UsageError> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: fills our own structure.
@@ -19,7 +19,8 @@ pub fn with_enough<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, UsageE
         let thread = thread.map_err(|why| {
             let kib = limit.rlim_cur >> 10;
             UsageError(format!(
-                "the system allows a stack of {kib} KiB (ulimit -s), and no thread with a larger one: {why}"
+                "the system allows a stack of {kib} KiB (ulimit -s), and no thread with a larger \
+                 one: {why}"
             ))
         })?;
         Ok(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
