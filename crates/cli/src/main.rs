@@ -49,10 +49,14 @@ fn main() -> ExitCode {
     interrupt::clean_up_if_asked();
     interrupt::begin();
     interrupt::let_writes_fail();
-    if let Err(why) = stack::check() {
-        console::say(&why.to_string());
-        return ExitCode::from(EXIT_USAGE);
-    }
+    stack::with_enough(command).unwrap_or_else(|usage_error| {
+        console::say(&usage_error.to_string());
+        ExitCode::from(EXIT_USAGE)
+    })
+}
+
+/// Does what the command line says.
+fn command() -> ExitCode {
     let words = args::plain(args::with_verb(std::env::args_os())).map(|plain| {
         if !plain.ignored.is_empty() {
             let options = plain.ignored.join(", ");

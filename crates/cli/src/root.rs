@@ -96,3 +96,26 @@ fn is_own(folder: &Path) -> bool {
 fn is_root(folder: &Path) -> bool {
     folder.join("machines").is_dir() && folder.join("include/mpi.h").is_file()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_user_owns_is_not_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let compiled = folder.path().join("build/verilated");
+        assert!(is_own(&compiled), "it would be made in a folder of ours");
+        std::fs::create_dir_all(&compiled).unwrap();
+        assert!(is_own(&compiled));
+        let root = Root::at(folder.path());
+        std::fs::write(folder.path().join("Cargo.toml"), "").unwrap();
+        assert_eq!(root.compiled(), compiled);
+        // Only root can give a folder away.
+        if std::os::unix::fs::chown(&compiled, Some(65_533), None).is_ok() {
+            assert!(!is_own(&compiled));
+            assert_ne!(root.compiled(), compiled);
+            assert!(root.compiled().ends_with("sunstar/verilated"));
+        }
+    }
+}

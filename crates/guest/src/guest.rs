@@ -462,7 +462,7 @@ impl Guest {
     /// Ends the guest, whose first program has reported its ending.
     fn over(&mut self, said: u64) -> Act {
         self.end(match said >> 32 {
-            ENDED => ended(said as i32),
+            ENDED => self.process.refused(said as i32).unwrap_or_else(|| ended(said as i32)),
             FAILED => {
                 let what = io::Error::from_raw_os_error(said as u32 as i32);
                 Ending::Lost(self.process.why(&format!("has no program to run: {what}")))

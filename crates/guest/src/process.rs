@@ -1,7 +1,7 @@
 //! A guest's process: its start, its environment, and its end.
 
 use crate::confinement::Confinement;
-use crate::{environment, sys, Input, Kernel};
+use crate::{environment, sys, Ending, Input, Kernel};
 use scratch::Scratch;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -18,6 +18,8 @@ const DEVICE: u32 = 1234;
 
 /// Wall time, in ms, that a kernel may take before its first message.
 const START_MS: i32 = 30_000;
+/// Wall time, in ms, between two looks whether it has ended.
+const START_LOOK_MS: i32 = 100;
 
 /// Costs of a guest's kernel, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,12 +92,16 @@ pub struct Kept {
     pub files: Vec<Option<(u64, Vec<u8>)>>,
 }
 
+/// Reason and remedy where the system refuses a process with EAGAIN.
+const NO_PROCESS: &str =
+    "; the system allows no more processes (ulimit -u, or pids.max of the control group)";
+/// Words of a guest's kernel for that, when it wants a process for one of its own.
+const REFUSED: &str = "clone failed, errno = 11";
+
 /// Advice about a process that the system refuses.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::WouldBlock => {
-            "; the system allows no more processes (ulimit -u, or pids.max of the control group)"
-        }
+        io::ErrorKind::WouldBlock => NO_PROCESS,
         _ => "",
     }
 }
@@ -171,11 +177,18 @@ impl Process {
 
     /// Waits for the kernel's connection. The error is a sentence.
     pub fn accept_clock(&mut self) -> Result<UnixStream, String> {
-        match sys::poll(&[Some(self.clock.as_raw_fd())], START_MS) {
-            Ok(Some(_)) => self.clock.accept().map(|(socket, _)| socket).map_err(|e| e.to_string()),
-            Ok(None) => Err(self.why("its kernel does not start")),
-            Err(error) => Err(self.why(&error.to_string())),
+        for _ in 0..START_MS / START_LOOK_MS {
+            match sys::poll(&[Some(self.clock.as_raw_fd())], START_LOOK_MS) {
+                Ok(Some(_)) => {
+                    let accepted = self.clock.accept().map(|(socket, _)| socket);
+                    return accepted.map_err(|e| e.to_string());
+                }
+                Ok(None) if matches!(self.child.try_wait(), Ok(None)) => {}
+                Ok(None) => return Err(self.why("its kernel has ended at once")),
+                Err(error) => return Err(self.why(&error.to_string())),
+            }
         }
+        Err(self.why("its kernel does not start"))
     }
 
     /// Socket at which the kernel connects to its device.
@@ -187,13 +200,25 @@ impl Process {
         listener.accept().map(|(socket, _)| socket)
     }
 
+    fn console(&self) -> String {
+        let console = fs::read(self.folder.path().join("console")).unwrap_or_default();
+        String::from_utf8_lossy(&console).into_owned()
+    }
+
+    /// Ending of a guest whose program has failed, if this computer has refused its kernel a process.
+    pub fn refused(&self, status: i32) -> Option<Ending> {
+        let refused = status != 0 && self.console().contains(REFUSED);
+        let why = || format!("was refused a process by this computer{NO_PROCESS}");
+        refused.then(|| Ending::Lost(why()))
+    }
+
     /// Sentence with the kernel's last output, if there is any.
     pub fn why(&self, what: &str) -> String {
-        let console = fs::read(self.folder.path().join("console")).unwrap_or_default();
-        let console = String::from_utf8_lossy(&console);
+        let console = self.console();
         let last = console.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let advice = if console.contains(REFUSED) { NO_PROCESS } else { "" };
         match last {
-            Some(last) => format!("{what} (its console says last: {last})"),
+            Some(last) => format!("{what} (its console says last: {last}){advice}"),
             None => what.into(),
         }
     }

@@ -248,7 +248,8 @@ static void attach(void)
 /* Runs before all other constructors, as the library is linked with -z initfirst: also before that of the C
  * library, which tells itself of the environment. So the counter is simulated, and random numbers are the
  * run's, before any library looks at them; the loader has read the real counter before. */
-__attribute__((constructor(101))) static void attach_early(int count, char **words, char **variables)
+__attribute__((constructor(101))) static void attach_early(int count, char **words,
+                                                           char **variables)
 {
     (void)count, (void)words;
     if (!environ)

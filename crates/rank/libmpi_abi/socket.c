@@ -390,6 +390,8 @@ ssize_t __recvfrom_chk(int file, void *data, size_t bytes, size_t room, int flag
 
 EXPORT ssize_t __read_chk(int file, void *data, size_t bytes, size_t room)
 {
+    if (rank_is_random(file) && bytes <= room)
+        return rank_random_read(file, data, bytes);
     return rank_socket_of(file) && bytes <= room ? receive(file, data, bytes, 0)
                                             : ORIGINAL(__read_chk)(file, data, bytes, room);
 }

@@ -49,7 +49,7 @@ const CALLS: &[Call] = &[
     call("validate", 1500, ""),
     call("machines", 20, "redstorm"),
     call("faults", 10, ""),
-    call("nic", 200, ""),
+    call("nic", 300, "link"),
     call("disk", 500, "--socket %/disk.socket"),
     call("completions", 20, "bash"),
     call("manual", 60, "%/manual"),

@@ -277,3 +277,91 @@ fn folders_that_take_nothing() {
     command.env("TMPDIR", &below).args(["run", "-q", "-n", "2", "builtin:barrier", "2"]);
     ended(&mut command).said(2, &["cannot make a temporary folder"]);
 }
+
+/// Commands have a stack of their own where the system allows a small one.
+#[test]
+fn a_small_stack_is_enough() {
+    let small = |bytes: u32, words: &[&str]| {
+        let limit = format!("--stack={bytes}:{bytes}");
+        ended(behind(&["prlimit", &limit]).args(words))
+    };
+    for words in [
+        &["run", "-n", "2", "examples/pingpong.c", "0"][..],
+        &["run", "-q", "-m", "alpu", "-n", "4", "--judge", "builtin:alltoall", "1000", "2"],
+        &["queues", "-q", "-m", "alpu", "-n", "2", "builtin:alltoall", "100", "2"],
+        &["machines", "redstorm"],
+        &["bench", "latency", "--largest", "8", "-j", "1"],
+        &["nic", "link"],
+    ] {
+        for kib in [256, 128] {
+            let told = small(kib << 10, words);
+            let right = [0, 1].contains(&told.code) && !told.stderr.contains("overflow");
+            assert!(right, "{kib} KiB: {told:?}");
+        }
+    }
+}
+
+/// On a disk that is full soon. What has run is not to be run again.
+#[test]
+fn a_table_of_a_sweep_that_cannot_be_written_is_no_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("table.csv");
+    let words = ["sweep", "-q", "-n", "2", "--vary", "seed=1,2", "-o", table.to_str().unwrap()];
+    let small = "mount -t tmpfs -o size=4k none \"$0\" || exit 125; exec \"$@\"";
+    let at = folder.path().to_str().unwrap();
+    let mut full = behind(&["unshare", "-rm", "sh", "-c", small, at]);
+    let told = ended(full.args(words).args(["builtin:pingpong", "8", "2"]));
+    if told.stderr.starts_with("unshare") || told.code == UNUSABLE {
+        return eprintln!("not tested: the system has no namespaces for this user");
+    }
+    told.said(1, &["cannot write"]);
+}
+
+/// A control group of the system's, in which this process may start others; none without the right to.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(processes: u32) -> Option<Group> {
+        let name = format!("sunstar-test-{}", std::process::id());
+        let parents = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"];
+        let made = parents.iter().map(|parent| Path::new(parent).join(&name)).find(|folder| {
+            let limited = || fs::write(folder.join("pids.max"), processes.to_string()).is_ok();
+            let made = fs::create_dir(folder).is_ok();
+            let right = made && limited();
+            if made && !right {
+                fs::remove_dir(folder).ok();
+            }
+            right
+        });
+        made.map(Group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        fs::remove_dir(&self.0).ok();
+    }
+}
+
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn guests_whose_processes_are_refused_say_so() {
+    // The kernel is there and as its sources are.
+    ended(command().args(["guest", "true"])).went_well();
+    for processes in 2..7 {
+        let Some(group) = Group::new(processes) else {
+            return eprintln!("not tested: there is no control group to be made");
+        };
+        let enter = format!("echo $$ >{}/cgroup.procs && exec \"$@\"", group.0.display());
+        for words in [&["guest", "true"][..], &["run", "-q", "-m", "ethernet", "-n", "2", "true"]] {
+            let told = ended(behind(&["sh", "-c", &enter, "sh"]).args(words));
+            if told.code == 0 {
+                continue; // enough for one guest
+            }
+            assert!([1, 2].contains(&told.code), "{processes}: {told:?}");
+            let refused = ["no more processes", "Resource temporarily unavailable"];
+            let said = refused.iter().any(|words| told.stderr.contains(words));
+            assert!(said && !told.stderr.contains("machine.launch"), "{processes}: {told:?}");
+        }
+    }
+}

@@ -47,7 +47,7 @@ fn every_procedure_of_fortran_is_exported_twice() {
 }
 
 /// All else that the library exports, by what it answers in the system's place.
-const OTHERS: [(&str, &str); 8] = [
+const OTHERS: [(&str, &str); 9] = [
     (
         "simulated time",
         "clock clock_gettime clock_nanosleep getrusage gettimeofday nanosleep sleep time times \
@@ -69,6 +69,11 @@ const OTHERS: [(&str, &str); 8] = [
     (
         "the processor that /proc/cpuinfo tells",
         "__open64_2 __open_2 fopen fopen64 open open64 openat openat64",
+    ),
+    (
+        "random numbers by seed and rank",
+        "_ZNSt13random_device9_M_getvalEv arc4random arc4random_buf arc4random_uniform getentropy \
+         getrandom syscall",
     ),
     (
         "sockets between ranks",
