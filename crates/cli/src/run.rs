@@ -148,6 +148,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         console: image_of_console(root, options, &parameters)?,
         inspector,
         judge: options.judge,
+        check_types: options.check_types,
         meter: false,
         tables,
         follow,
@@ -167,6 +168,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         labels.finish();
     }
     let report = &outcome.report;
+    warn_of_types(&report.mismatches, options.check_types);
     if processes && !notes.used() && report.exit.code == 0 && report.exit.sentences.is_empty() {
         let programs = options.programs();
         console::say(&format!(
@@ -213,6 +215,21 @@ fn surroundings(
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))
+}
+
+/// Warns of datatypes that do not match on both sides; with --check-types that was the run's end.
+fn warn_of_types(mismatches: &[String], check_types: bool) {
+    /// Sentences that are printed.
+    const MOST: usize = 3;
+    if check_types {
+        return;
+    }
+    for mismatch in mismatches.iter().take(MOST) {
+        console::say(&format!("warning: {mismatch}"));
+    }
+    if let Some(more) = mismatches.len().checked_sub(MOST).filter(|more| *more > 0) {
+        console::say(&format!("warning: so {more} times more (--check-types ends the run)"));
+    }
 }
 
 /// Opens the port for gdb, and prints it.

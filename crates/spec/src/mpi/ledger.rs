@@ -2,6 +2,7 @@
 //! own thread all else. What one process looks for was put there by causes of what it is told, and so before.
 
 use super::inbox::{Inbox, Kept};
+use super::kinds::{Assemblies, Mismatch};
 use super::verdict::{rule, Broken};
 use super::Tally;
 use std::sync::{Mutex, MutexGuard};
@@ -12,13 +13,18 @@ pub struct Ledger {
     inboxes: Vec<Mutex<Inbox>>,
     /// Violations that may show to either side first, and are reported at the end.
     late: Mutex<Vec<Broken>>,
+    /// Collective operations.
+    assemblies: Mutex<Assemblies>,
+    /// Datatypes that do not match.
+    mismatches: Mutex<Vec<Mismatch>>,
 }
 
 impl Ledger {
     /// For so many ranks.
     pub fn new(ranks: u32) -> Ledger {
         let inboxes = (0..ranks).map(|_| Mutex::default()).collect();
-        Ledger { inboxes, late: Mutex::default() }
+        let (late, assemblies, mismatches) = Default::default();
+        Ledger { inboxes, late, assemblies, mismatches }
     }
 
     pub(super) fn inbox(&self, rank: u32) -> MutexGuard<'_, Inbox> {
@@ -27,6 +33,27 @@ impl Ledger {
 
     pub(super) fn too_late(&self, broken: Broken) {
         self.late.lock().expect("nobody panics with it").push(broken);
+    }
+
+    pub(super) fn assemblies(&self) -> MutexGuard<'_, Assemblies> {
+        self.assemblies.lock().expect("nobody panics with it")
+    }
+
+    pub(super) fn mismatched(&self, mismatch: Mismatch) {
+        self.mismatches.lock().expect("nobody panics with it").push(mismatch);
+    }
+
+    /// The datatypes that did not match so far, the first one first.
+    pub fn mismatches(&self) -> Vec<Mismatch> {
+        let mut all = self.mismatches.lock().expect("nobody panics with it").clone();
+        all.sort_by_key(|mismatch| (mismatch.at, mismatch.rank));
+        all
+    }
+
+    /// The first of them that showed to this rank.
+    pub fn mismatch_of(&self, rank: u32) -> Option<Mismatch> {
+        let all = self.mismatches.lock().expect("nobody panics with it");
+        all.iter().find(|mismatch| mismatch.rank == rank).cloned()
     }
 
     /// Comparisons so far.
