@@ -9,6 +9,7 @@
 #include "rank.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
@@ -29,12 +30,23 @@ static struct rank_turn turns[TURNS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t number;
 
-/* Real time between looks, and the most looks for a thread that does not come to rest: one that spins. */
+/* Real time between looks. */
 #define NAP_NS 200000L
-#define LOOKS_MAX 100u
-static unsigned looks_max = LOOKS_MAX;
+/* Processor time that the other threads may use before a sleep goes on all the same: one of them spins, or
+ * computes for long. Not real time: on a busy workstation a thread may wait for a processor. */
+#define PATIENCE_NS 20000000ull
+static uint64_t patience = PATIENCE_NS;
+/* Looks after which nobody waits any more, whatever the others do: ten seconds. */
+#define LOOKS_MAX 50000u
 /* Real time of a piece of a wait. */
 #define PIECE_NS 2000000L
+
+/* A thread that wants to enter itself must not seem to be blocked, so it does not wait for the lock asleep. */
+static void hold(void)
+{
+    while (pthread_mutex_trylock(&lock) != 0)
+        sched_yield();
+}
 
 static uint32_t own_thread(void)
 {
@@ -44,7 +56,7 @@ static uint32_t own_thread(void)
 static struct rank_turn *take(uint64_t until, pthread_cond_t *condition, bool sleeps)
 {
     struct rank_turn *free_one = NULL;
-    pthread_mutex_lock(&lock);
+    hold();
     for (unsigned i = 0; i < TURNS && !free_one; i++)
         if (turns[i].thread == 0)
             free_one = &turns[i];
@@ -64,7 +76,7 @@ void rank_turn_end(void *turn)
     struct rank_turn *own = turn;
     if (!own)
         return;
-    pthread_mutex_lock(&lock);
+    hold();
     own->thread = 0;
     pthread_mutex_unlock(&lock);
 }
@@ -139,8 +151,8 @@ struct entry { /* getdents64(2) */
     char name[];
 };
 
-/* True if every thread but those that sleep here waits for something. The lock is held. */
-static bool all_wait(void)
+/* True if every thread but those that sleep here is blocked in the kernel. The lock is held. */
+static bool all_blocked(void)
 {
     char names[2048] __attribute__((aligned(8)));
     bool wait = true;
@@ -164,6 +176,15 @@ static bool all_wait(void)
     return wait;
 }
 
+/* The same, and none of them is in a call, where the simulator is about to answer; nor was it meanwhile. */
+static bool all_wait(const struct rank_channel *channel)
+{
+    const uint32_t calls = __atomic_load_n(&channel->head, __ATOMIC_ACQUIRE);
+    const bool is_rank = rank_is_rank();
+    return (!is_rank || rank_may_call()) && all_blocked() && (!is_rank || rank_may_call()) &&
+           calls == __atomic_load_n(&channel->head, __ATOMIC_ACQUIRE);
+}
+
 /* --- whose turn it is --- */
 
 static bool is_first(const struct rank_turn *one, const struct rank_turn *other)
@@ -177,7 +198,7 @@ static bool is_first(const struct rank_turn *one, const struct rank_turn *other)
 
 /* True if the sleep is over next. Else a wait that is over before it is told so, if nothing else can happen;
  * in `tired` those are forgotten that were told and did not end. */
-static bool is_next(const struct rank_turn *own, bool tired)
+static bool is_next(const struct rank_channel *channel, const struct rank_turn *own, bool tired)
 {
     struct rank_turn *first = NULL;
     for (unsigned i = 0; i < TURNS; i++) {
@@ -192,16 +213,25 @@ static bool is_next(const struct rank_turn *own, bool tired)
     if (tired)
         return true;
     if (first->sleeps)
-        return first == own && all_wait();
+        return first == own && all_wait(channel);
     for (unsigned i = 0; i < TURNS; i++)
         if (turns[i].thread != 0 && turns[i].sleeps && is_first(&turns[i], own))
             return false; /* that one tells it */
-    if (!all_wait())
+    if (!all_wait(channel))
         return false;
     __atomic_store_n(&first->due, true, __ATOMIC_RELEASE);
     if (first->condition)
         pthread_cond_broadcast(first->condition);
     return false;
+}
+
+/* Processor time of all threads but this one, in nanoseconds. */
+static uint64_t used_by_others(void)
+{
+    struct timespec all, own;
+    syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &all);
+    syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &own);
+    return (join(&all) - join(&own)) / PS_PER_NS;
 }
 
 bool rank_turn_sleep(struct rank_channel *channel, uint64_t picoseconds)
@@ -211,15 +241,18 @@ bool rank_turn_sleep(struct rank_channel *channel, uint64_t picoseconds)
     struct rank_turn *own = take(rank_told(channel) + picoseconds, NULL, true);
     if (!own)
         return false;
+    const uint64_t begun = used_by_others();
     for (unsigned looks = 0;; looks++) {
-        const bool tired = looks >= __atomic_load_n(&looks_max, __ATOMIC_RELAXED);
-        pthread_mutex_lock(&lock);
-        const bool next = is_next(own, tired);
+        const uint64_t most = __atomic_load_n(&patience, __ATOMIC_RELAXED);
+        /* The two clocks are not read at once: it may be less than at the beginning. */
+        const int64_t used = (int64_t)(used_by_others() - begun);
+        const bool tired = looks >= LOOKS_MAX || used >= (int64_t)most;
+        hold();
+        const bool next = is_next(channel, own, tired);
         pthread_mutex_unlock(&lock);
         if (next) {
-            /* Whoever is asked in vain once is asked for less long. */
-            const unsigned most = tired ? looks_max / 2 + 1 : LOOKS_MAX;
-            __atomic_store_n(&looks_max, most, __ATOMIC_RELAXED);
+            /* Whoever was waited for in vain is waited for less long. */
+            __atomic_store_n(&patience, tired ? most / 2 + 1 : PATIENCE_NS, __ATOMIC_RELAXED);
             break;
         }
         const struct timespec nap = {0, NAP_NS};
