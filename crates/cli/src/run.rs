@@ -3,7 +3,7 @@
 use crate::args::{Console, Gdb, Monitored, Part, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::outputs::{self, Named};
-use crate::progress::Line;
+use crate::progress::{Line, Place};
 use crate::root::Root;
 use crate::scratch::Scratch;
 use crate::streams::Output;
@@ -129,7 +129,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let inspector = debugger.or(monitor);
     reins.begun.store(true, Ordering::Relaxed);
     let (progress, launch) = (Arc::<Progress>::default(), parameters.duration("machine.launch"));
-    let line = Line::of(progress.clone(), launch, options.until, options.quiet);
+    let place = Place::beside((processes || guests) && options.all.output.is_none());
+    let line = Line::of(progress.clone(), launch, options.until, options.quiet, place);
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
         program,
@@ -168,7 +169,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         labels.finish();
     }
     let report = &outcome.report;
-    warn_of_types(&report.mismatches, options.check_types);
+    told::warn_of_types(&report.mismatches, options.check_types);
     if processes && !notes.used() && report.exit.code == 0 && report.exit.sentences.is_empty() {
         let programs = options.programs();
         console::say(&format!(
@@ -215,21 +216,6 @@ fn surroundings(
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))
-}
-
-/// Warns of datatypes that do not match on both sides; with --check-types that was the run's end.
-fn warn_of_types(mismatches: &[String], check_types: bool) {
-    /// Sentences that are printed.
-    const MOST: usize = 3;
-    if check_types {
-        return;
-    }
-    for mismatch in mismatches.iter().take(MOST) {
-        console::say(&format!("warning: {mismatch}"));
-    }
-    if let Some(more) = mismatches.len().checked_sub(MOST).filter(|more| *more > 0) {
-        console::say(&format!("warning: so {more} times more (--check-types ends the run)"));
-    }
 }
 
 /// Opens the port for gdb, and prints it.
