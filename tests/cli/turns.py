@@ -1,4 +1,4 @@
-"""Threads that sleep and wait for a time: what ends first in simulated time ends first. Prints the order."""
+"""Threads that sleep and wait for a time. Prints the order in which they end: that of simulated time."""
 
 import queue
 import select

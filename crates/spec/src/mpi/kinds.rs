@@ -147,8 +147,8 @@ impl Mismatch {
     ) -> Mismatch {
         let tag = tag.map(|tag| format!(" (tag {tag})")).unwrap_or_default();
         let what = format!(
-            "rank {rank}: {}: {} where rank {from} has {} in {}{tag}: the datatypes of both sides must \
-             match",
+            "rank {rank}: {}: {} where rank {from} has {} in {}{tag}: the datatypes of both sides \
+             must match",
             takes.call, takes.text, gives.text, gives.call
         );
         Mismatch { at, rank, what }

@@ -5,7 +5,11 @@ use super::inbox::{Inbox, Kept};
 use super::kinds::{Assemblies, Mismatch};
 use super::verdict::{rule, Broken};
 use super::Tally;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
+
+/// Mismatches of datatypes that are kept of each rank.
+const MISMATCHES_MAX: usize = 16;
 
 /// The processes of a run.
 #[derive(Debug)]
@@ -16,7 +20,7 @@ pub struct Ledger {
     /// Collective operations.
     assemblies: Mutex<Assemblies>,
     /// Datatypes that do not match.
-    mismatches: Mutex<Vec<Mismatch>>,
+    mismatches: Mutex<BTreeMap<u32, Vec<Mismatch>>>,
 }
 
 impl Ledger {
@@ -40,12 +44,17 @@ impl Ledger {
     }
 
     pub(super) fn mismatched(&self, mismatch: Mismatch) {
-        self.mismatches.lock().expect("nobody panics with it").push(mismatch);
+        let mut all = self.mismatches.lock().expect("nobody panics with it");
+        let own = all.entry(mismatch.rank).or_default();
+        if own.len() < MISMATCHES_MAX {
+            own.push(mismatch);
+        }
     }
 
-    /// The datatypes that did not match so far, the first one first.
+    /// The datatypes that did not match so far, the first of each rank, in the order of their times.
     pub fn mismatches(&self) -> Vec<Mismatch> {
-        let mut all = self.mismatches.lock().expect("nobody panics with it").clone();
+        let told = self.mismatches.lock().expect("nobody panics with it");
+        let mut all: Vec<Mismatch> = told.values().flatten().cloned().collect();
         all.sort_by_key(|mismatch| (mismatch.at, mismatch.rank));
         all
     }
@@ -53,7 +62,7 @@ impl Ledger {
     /// The first of them that showed to this rank.
     pub fn mismatch_of(&self, rank: u32) -> Option<Mismatch> {
         let all = self.mismatches.lock().expect("nobody panics with it");
-        all.iter().find(|mismatch| mismatch.rank == rank).cloned()
+        all.get(&rank)?.first().cloned()
     }
 
     /// Comparisons so far.
