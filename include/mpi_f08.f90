@@ -373,6 +373,12 @@ module mpi_f08
       integer :: len
       type(MPI_Datatype) :: datatype
     end subroutine MPI_User_function
+    subroutine MPI_User_function_c(invec, inoutvec, len, datatype)
+      import
+      type(c_ptr), value :: invec, inoutvec
+      integer(kind=MPI_COUNT_KIND) :: len
+      type(MPI_Datatype) :: datatype
+    end subroutine MPI_User_function_c
     subroutine MPI_Comm_copy_attr_function &
       (object, keyval, extra_state, value_in, value_out, flag, ierror)
       import
@@ -456,21 +462,6 @@ module mpi_f08
       integer :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Abort
-    subroutine MPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, &
-      target_disp, target_count, target_datatype, op, win, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Op) :: op
-      type(MPI_Win) :: win
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Accumulate
     subroutine MPI_Add_error_class(errorclass, ierror)
       import
       integer :: errorclass
@@ -488,68 +479,6 @@ module mpi_f08
       character(len=*) :: string
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Add_error_string
-    subroutine MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-      comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Allgather
-    subroutine MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-      comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Allgather_init
-    subroutine MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-      recvtype, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Allgatherv
-    subroutine MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-      recvtype, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Allgatherv_init
     subroutine MPI_Alloc_mem(size, info, baseptr, ierror)
       import
       integer(kind=MPI_ADDRESS_KIND) :: size
@@ -558,131 +487,6 @@ module mpi_f08
       type(*), dimension(*) :: baseptr
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alloc_mem
-    subroutine MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Allreduce
-    subroutine MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
-      ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Allreduce_init
-    subroutine MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
-      ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Alltoall
-    subroutine MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-      comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Alltoall_init
-    subroutine MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-      rdispls, recvtype, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Alltoallv
-    subroutine MPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
-      recvcounts, rdispls, recvtype, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Alltoallv_init
-    subroutine MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-      rdispls, recvtypes, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtypes(*)
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtypes(*)
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Alltoallw
-    subroutine MPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
-      recvcounts, rdispls, recvtypes, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtypes(*)
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtypes(*)
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Alltoallw_init
     subroutine MPI_Barrier(comm, ierror)
       import
       type(MPI_Comm) :: comm
@@ -695,58 +499,6 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Barrier_init
-    subroutine MPI_Bcast(buffer, count, datatype, root, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
-      type(*), dimension(*) :: buffer
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: root
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Bcast
-    subroutine MPI_Bcast_init(buffer, count, datatype, root, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
-      type(*), dimension(*) :: buffer
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Bcast_init
-    subroutine MPI_Bsend(buf, count, datatype, dest, tag, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Bsend
-    subroutine MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Bsend_init
-    subroutine MPI_Buffer_attach(buffer, size, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
-      type(*), dimension(*) :: buffer
-      integer :: size
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Buffer_attach
     subroutine MPI_Buffer_flush(ierror)
       import
       integer, optional, intent(out) :: ierror
@@ -840,14 +592,6 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_accept
-    subroutine MPI_Comm_attach_buffer(comm, buffer, size, ierror)
-      import
-      type(MPI_Comm) :: comm
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
-      type(*), dimension(*) :: buffer
-      integer :: size
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Comm_attach_buffer
     subroutine MPI_Comm_call_errhandler(comm, errorcode, ierror)
       import
       type(MPI_Comm) :: comm
@@ -1175,33 +919,6 @@ module mpi_f08
       integer :: resultlen
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Error_string
-    subroutine MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Exscan
-    subroutine MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
-      ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Exscan_init
     subroutine MPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, &
       op, win, ierror)
       import
@@ -1310,110 +1027,6 @@ module mpi_f08
       character(len=*) :: datarep
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_view
-    subroutine MPI_File_iread(fh, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iread
-    subroutine MPI_File_iread_all(fh, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iread_all
-    subroutine MPI_File_iread_at(fh, offset, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iread_at
-    subroutine MPI_File_iread_at_all(fh, offset, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iread_at_all
-    subroutine MPI_File_iread_shared(fh, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iread_shared
-    subroutine MPI_File_iwrite(fh, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iwrite
-    subroutine MPI_File_iwrite_all(fh, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iwrite_all
-    subroutine MPI_File_iwrite_at(fh, offset, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iwrite_at
-    subroutine MPI_File_iwrite_at_all(fh, offset, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iwrite_at_all
-    subroutine MPI_File_iwrite_shared(fh, buf, count, datatype, request, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_iwrite_shared
     subroutine MPI_File_open(comm, filename, amode, info, fh, ierror)
       import
       type(MPI_Comm) :: comm
@@ -1429,35 +1042,6 @@ module mpi_f08
       integer(kind=MPI_OFFSET_KIND) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_preallocate
-    subroutine MPI_File_read(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read
-    subroutine MPI_File_read_all(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_all
-    subroutine MPI_File_read_all_begin(fh, buf, count, datatype, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_all_begin
     subroutine MPI_File_read_all_end(fh, buf, status, ierror)
       import
       type(MPI_File) :: fh
@@ -1466,38 +1050,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_all_end
-    subroutine MPI_File_read_at(fh, offset, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_at
-    subroutine MPI_File_read_at_all(fh, offset, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_at_all
-    subroutine MPI_File_read_at_all_begin(fh, offset, buf, count, datatype, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_at_all_begin
     subroutine MPI_File_read_at_all_end(fh, buf, status, ierror)
       import
       type(MPI_File) :: fh
@@ -1506,25 +1058,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_end
-    subroutine MPI_File_read_ordered(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_ordered
-    subroutine MPI_File_read_ordered_begin(fh, buf, count, datatype, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_ordered_begin
     subroutine MPI_File_read_ordered_end(fh, buf, status, ierror)
       import
       type(MPI_File) :: fh
@@ -1533,16 +1066,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_end
-    subroutine MPI_File_read_shared(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_read_shared
     subroutine MPI_File_seek(fh, offset, whence, ierror)
       import
       type(MPI_File) :: fh
@@ -1596,35 +1119,6 @@ module mpi_f08
       type(MPI_File) :: fh
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_sync
-    subroutine MPI_File_write(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write
-    subroutine MPI_File_write_all(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_all
-    subroutine MPI_File_write_all_begin(fh, buf, count, datatype, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_all_begin
     subroutine MPI_File_write_all_end(fh, buf, status, ierror)
       import
       type(MPI_File) :: fh
@@ -1633,38 +1127,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_all_end
-    subroutine MPI_File_write_at(fh, offset, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_at
-    subroutine MPI_File_write_at_all(fh, offset, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_at_all
-    subroutine MPI_File_write_at_all_begin(fh, offset, buf, count, datatype, ierror)
-      import
-      type(MPI_File) :: fh
-      integer(kind=MPI_OFFSET_KIND) :: offset
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_at_all_begin
     subroutine MPI_File_write_at_all_end(fh, buf, status, ierror)
       import
       type(MPI_File) :: fh
@@ -1673,25 +1135,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_end
-    subroutine MPI_File_write_ordered(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_ordered
-    subroutine MPI_File_write_ordered_begin(fh, buf, count, datatype, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_ordered_begin
     subroutine MPI_File_write_ordered_end(fh, buf, status, ierror)
       import
       type(MPI_File) :: fh
@@ -1700,16 +1143,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_end
-    subroutine MPI_File_write_shared(fh, buf, count, datatype, status, ierror)
-      import
-      type(MPI_File) :: fh
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_File_write_shared
     subroutine MPI_Finalize(ierror)
       import
       integer, optional, intent(out) :: ierror
@@ -1725,106 +1158,6 @@ module mpi_f08
       type(*), dimension(*) :: base
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Free_mem
-    subroutine MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
-      comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Gather
-    subroutine MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-      root, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Gather_init
-    subroutine MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-      recvtype, root, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Gatherv
-    subroutine MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-      recvtype, root, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Gatherv_init
-    subroutine MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-      target_count, target_datatype, win, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Win) :: win
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Get
-    subroutine MPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
-      result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
-      op, win, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: result_addr
-      type(*), dimension(*) :: result_addr
-      integer :: result_count
-      type(MPI_Datatype) :: result_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Op) :: op
-      type(MPI_Win) :: win
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Get_accumulate
     subroutine MPI_Get_address(location, address, ierror)
       import
       !GCC$ ATTRIBUTES NO_ARG_CHECK :: location
@@ -1832,20 +1165,6 @@ module mpi_f08
       integer(kind=MPI_ADDRESS_KIND) :: address
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_address
-    subroutine MPI_Get_count(status, datatype, count, ierror)
-      import
-      type(MPI_Status) :: status
-      type(MPI_Datatype) :: datatype
-      integer :: count
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Get_count
-    subroutine MPI_Get_elements(status, datatype, count, ierror)
-      import
-      type(MPI_Status) :: status
-      type(MPI_Datatype) :: datatype
-      integer :: count
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Get_elements
     subroutine MPI_Get_elements_x(status, datatype, count, ierror)
       import
       type(MPI_Status) :: status
@@ -2024,174 +1343,12 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_union
-    subroutine MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-      comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Iallgather
-    subroutine MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-      recvtype, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Iallgatherv
-    subroutine MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Iallreduce
-    subroutine MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-      comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ialltoall
-    subroutine MPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
-      rdispls, recvtype, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ialltoallv
-    subroutine MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
-      rdispls, recvtypes, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtypes(*)
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtypes(*)
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ialltoallw
     subroutine MPI_Ibarrier(comm, request, ierror)
       import
       type(MPI_Comm) :: comm
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ibarrier
-    subroutine MPI_Ibcast(buffer, count, datatype, root, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
-      type(*), dimension(*) :: buffer
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ibcast
-    subroutine MPI_Ibsend(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ibsend
-    subroutine MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Iexscan
-    subroutine MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
-      comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Igather
-    subroutine MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-      recvtype, root, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Igatherv
     subroutine MPI_Improbe(source, tag, comm, flag, message, status, ierror)
       import
       integer :: source
@@ -2202,96 +1359,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Improbe
-    subroutine MPI_Imrecv(buf, count, datatype, message, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Message) :: message
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Imrecv
-    subroutine MPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
-      recvtype, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ineighbor_allgather
-    subroutine MPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
-      displs, recvtype, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ineighbor_allgatherv
-    subroutine MPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
-      recvtype, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ineighbor_alltoall
-    subroutine MPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
-      recvcounts, rdispls, recvtype, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ineighbor_alltoallv
-    subroutine MPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
-      recvcounts, rdispls, recvtypes, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
-      type(MPI_Datatype) :: sendtypes(*)
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
-      type(MPI_Datatype) :: recvtypes(*)
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ineighbor_alltoallw
     subroutine MPI_Info_create(info, ierror)
       import
       type(MPI_Info) :: info
@@ -2415,182 +1482,11 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iprobe
-    subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: source
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Irecv
-    subroutine MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, &
-      ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ireduce
-    subroutine MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
-      ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ireduce_scatter
-    subroutine MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, &
-      request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ireduce_scatter_block
-    subroutine MPI_Irsend(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Irsend
     subroutine MPI_Is_thread_main(flag, ierror)
       import
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Is_thread_main
-    subroutine MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Iscan
-    subroutine MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
-      comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Iscatter
-    subroutine MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
-      recvtype, root, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Iscatterv
-    subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Isend
-    subroutine MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
-      recvtype, source, recvtag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      integer :: dest
-      integer :: sendtag
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: source
-      integer :: recvtag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Isendrecv
-    subroutine MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, &
-      comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: sendtag
-      integer :: source
-      integer :: recvtag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Isendrecv_replace
-    subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Issend
     subroutine MPI_Lookup_name(service_name, info, port_name, ierror)
       import
       character(len=*) :: service_name
@@ -2607,176 +1503,6 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Mprobe
-    subroutine MPI_Mrecv(buf, count, datatype, message, status, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Message) :: message
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Mrecv
-    subroutine MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
-      recvtype, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_allgather
-    subroutine MPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
-      recvtype, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_allgather_init
-    subroutine MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
-      displs, recvtype, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_allgatherv
-    subroutine MPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, &
-      recvcounts, displs, recvtype, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_allgatherv_init
-    subroutine MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
-      recvtype, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_alltoall
-    subroutine MPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
-      recvtype, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_alltoall_init
-    subroutine MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
-      recvcounts, rdispls, recvtype, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_alltoallv
-    subroutine MPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
-      recvcounts, rdispls, recvtype, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer :: rdispls(*)
-      type(MPI_Datatype) :: recvtype
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_alltoallv_init
-    subroutine MPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
-      recvcounts, rdispls, recvtypes, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
-      type(MPI_Datatype) :: sendtypes(*)
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
-      type(MPI_Datatype) :: recvtypes(*)
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_alltoallw
-    subroutine MPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
-      recvcounts, rdispls, recvtypes, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
-      type(MPI_Datatype) :: sendtypes(*)
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
-      type(MPI_Datatype) :: recvtypes(*)
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Neighbor_alltoallw_init
     subroutine MPI_Op_commutative(op, commute, ierror)
       import
       type(MPI_Op) :: op
@@ -2790,6 +1516,13 @@ module mpi_f08
       type(MPI_Op) :: op
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Op_create
+    subroutine MPI_Op_create_c(user_fn, commute, op, ierror)
+      import
+      procedure(MPI_User_function_c) :: user_fn
+      logical :: commute
+      type(MPI_Op) :: op
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Op_create_c
     subroutine MPI_Op_free(op, ierror)
       import
       type(MPI_Op) :: op
@@ -2801,49 +1534,6 @@ module mpi_f08
       character(len=*) :: port_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Open_port
-    subroutine MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
-      type(*), dimension(*) :: inbuf
-      integer :: incount
-      type(MPI_Datatype) :: datatype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
-      type(*), dimension(*) :: outbuf
-      integer :: outsize
-      integer :: position
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Pack
-    subroutine MPI_Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, &
-      position, ierror)
-      import
-      character(len=*) :: datarep
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
-      type(*), dimension(*) :: inbuf
-      integer :: incount
-      type(MPI_Datatype) :: datatype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
-      type(*), dimension(*) :: outbuf
-      integer(kind=MPI_ADDRESS_KIND) :: outsize
-      integer(kind=MPI_ADDRESS_KIND) :: position
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Pack_external
-    subroutine MPI_Pack_external_size(datarep, incount, datatype, size, ierror)
-      import
-      character(len=*) :: datarep
-      integer :: incount
-      type(MPI_Datatype) :: datatype
-      integer(kind=MPI_ADDRESS_KIND) :: size
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Pack_external_size
-    subroutine MPI_Pack_size(incount, datatype, comm, size, ierror)
-      import
-      integer :: incount
-      type(MPI_Datatype) :: datatype
-      type(MPI_Comm) :: comm
-      integer :: size
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Pack_size
     subroutine MPI_Parrived(request, partition, flag, ierror)
       import
       type(MPI_Request) :: request
@@ -2921,160 +1611,11 @@ module mpi_f08
       character(len=*) :: port_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Publish_name
-    subroutine MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-      target_count, target_datatype, win, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Win) :: win
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Put
     subroutine MPI_Query_thread(provided, ierror)
       import
       integer :: provided
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Query_thread
-    subroutine MPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, &
-      target_disp, target_count, target_datatype, op, win, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Op) :: op
-      type(MPI_Win) :: win
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Raccumulate
-    subroutine MPI_Recv(buf, count, datatype, source, tag, comm, status, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: source
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Recv
-    subroutine MPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: source
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Recv_init
-    subroutine MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      integer :: root
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Reduce
-    subroutine MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, &
-      request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Reduce_init
-    subroutine MPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
-      type(*), dimension(*) :: inbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inoutbuf
-      type(*), dimension(*) :: inoutbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Reduce_local
-    subroutine MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Reduce_scatter
-    subroutine MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, &
-      ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Reduce_scatter_block
-    subroutine MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, &
-      info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Reduce_scatter_block_init
-    subroutine MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, &
-      info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcounts(*)
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Reduce_scatter_init
     subroutine MPI_Remove_error_class(errorclass, ierror)
       import
       integer :: errorclass
@@ -3131,238 +1672,6 @@ module mpi_f08
       type(MPI_Status) :: array_of_statuses(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Request_get_status_some
-    subroutine MPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-      target_count, target_datatype, win, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Win) :: win
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Rget
-    subroutine MPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
-      result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
-      op, win, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: result_addr
-      type(*), dimension(*) :: result_addr
-      integer :: result_count
-      type(MPI_Datatype) :: result_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Op) :: op
-      type(MPI_Win) :: win
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Rget_accumulate
-    subroutine MPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
-      target_count, target_datatype, win, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
-      type(*), dimension(*) :: origin_addr
-      integer :: origin_count
-      type(MPI_Datatype) :: origin_datatype
-      integer :: target_rank
-      integer(kind=MPI_ADDRESS_KIND) :: target_disp
-      integer :: target_count
-      type(MPI_Datatype) :: target_datatype
-      type(MPI_Win) :: win
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Rput
-    subroutine MPI_Rsend(buf, count, datatype, dest, tag, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Rsend
-    subroutine MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Rsend_init
-    subroutine MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Scan
-    subroutine MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
-      ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      type(MPI_Op) :: op
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Scan_init
-    subroutine MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
-      comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Scatter
-    subroutine MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-      root, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Scatter_init
-    subroutine MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
-      recvtype, root, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Scatterv
-    subroutine MPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
-      recvtype, root, comm, info, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: displs(*)
-      type(MPI_Datatype) :: sendtype
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: root
-      type(MPI_Comm) :: comm
-      type(MPI_Info) :: info
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Scatterv_init
-    subroutine MPI_Send(buf, count, datatype, dest, tag, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Send
-    subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Send_init
-    subroutine MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
-      recvtype, source, recvtag, comm, status, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
-      type(*), dimension(*) :: sendbuf
-      integer :: sendcount
-      type(MPI_Datatype) :: sendtype
-      integer :: dest
-      integer :: sendtag
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
-      type(*), dimension(*) :: recvbuf
-      integer :: recvcount
-      type(MPI_Datatype) :: recvtype
-      integer :: source
-      integer :: recvtag
-      type(MPI_Comm) :: comm
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Sendrecv
-    subroutine MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, &
-      comm, status, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: sendtag
-      integer :: source
-      integer :: recvtag
-      type(MPI_Comm) :: comm
-      type(MPI_Status) :: status
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Sendrecv_replace
-    subroutine MPI_Session_attach_buffer(session, buffer, size, ierror)
-      import
-      type(MPI_Session) :: session
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
-      type(*), dimension(*) :: buffer
-      integer :: size
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Session_attach_buffer
     subroutine MPI_Session_call_errhandler(session, errorcode, ierror)
       import
       type(MPI_Session) :: session
@@ -3430,29 +1739,6 @@ module mpi_f08
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_set_errhandler
-    subroutine MPI_Ssend(buf, count, datatype, dest, tag, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ssend
-    subroutine MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-      type(*), dimension(*) :: buf
-      integer :: count
-      type(MPI_Datatype) :: datatype
-      integer :: dest
-      integer :: tag
-      type(MPI_Comm) :: comm
-      type(MPI_Request) :: request
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Ssend_init
     subroutine MPI_Start(request, ierror)
       import
       type(MPI_Request) :: request
@@ -3470,13 +1756,6 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_set_cancelled
-    subroutine MPI_Status_set_elements(status, datatype, count, ierror)
-      import
-      type(MPI_Status) :: status
-      type(MPI_Datatype) :: datatype
-      integer :: count
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Status_set_elements
     subroutine MPI_Status_set_elements_x(status, datatype, count, ierror)
       import
       type(MPI_Status) :: status
@@ -3535,28 +1814,6 @@ module mpi_f08
       type(MPI_Datatype) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_commit
-    subroutine MPI_Type_contiguous(count, oldtype, newtype, ierror)
-      import
-      integer :: count
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_contiguous
-    subroutine MPI_Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, &
-      array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
-      import
-      integer :: size
-      integer :: rank
-      integer :: ndims
-      integer :: array_of_gsizes(*)
-      integer :: array_of_distribs(*)
-      integer :: array_of_dargs(*)
-      integer :: array_of_psizes(*)
-      integer :: order
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_create_darray
     subroutine MPI_Type_create_f90_complex(p, r, newtype, ierror)
       import
       integer :: p
@@ -3577,45 +1834,6 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_f90_real
-    subroutine MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, &
-      oldtype, newtype, ierror)
-      import
-      integer :: count
-      integer :: array_of_blocklengths(*)
-      integer(kind=MPI_ADDRESS_KIND) :: array_of_displacements(*)
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_create_hindexed
-    subroutine MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, &
-      oldtype, newtype, ierror)
-      import
-      integer :: count
-      integer :: blocklength
-      integer(kind=MPI_ADDRESS_KIND) :: array_of_displacements(*)
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_create_hindexed_block
-    subroutine MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, ierror)
-      import
-      integer :: count
-      integer :: blocklength
-      integer(kind=MPI_ADDRESS_KIND) :: stride
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_create_hvector
-    subroutine MPI_Type_create_indexed_block(count, blocklength, array_of_displacements, &
-      oldtype, newtype, ierror)
-      import
-      integer :: count
-      integer :: blocklength
-      integer :: array_of_displacements(*)
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_create_indexed_block
     subroutine MPI_Type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval, &
       extra_state, ierror)
       import
@@ -3633,28 +1851,6 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_resized
-    subroutine MPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, &
-      array_of_types, newtype, ierror)
-      import
-      integer :: count
-      integer :: array_of_blocklengths(*)
-      integer(kind=MPI_ADDRESS_KIND) :: array_of_displacements(*)
-      type(MPI_Datatype) :: array_of_types(*)
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_create_struct
-    subroutine MPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, &
-      array_of_starts, order, oldtype, newtype, ierror)
-      import
-      integer :: ndims
-      integer :: array_of_sizes(*)
-      integer :: array_of_subsizes(*)
-      integer :: array_of_starts(*)
-      integer :: order
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_create_subarray
     subroutine MPI_Type_delete_attr(datatype, type_keyval, ierror)
       import
       type(MPI_Datatype) :: datatype
@@ -3685,28 +1881,6 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_attr
-    subroutine MPI_Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, &
-      array_of_integers, array_of_addresses, array_of_datatypes, ierror)
-      import
-      type(MPI_Datatype) :: datatype
-      integer :: max_integers
-      integer :: max_addresses
-      integer :: max_datatypes
-      integer :: array_of_integers(*)
-      integer(kind=MPI_ADDRESS_KIND) :: array_of_addresses(*)
-      type(MPI_Datatype) :: array_of_datatypes(*)
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_get_contents
-    subroutine MPI_Type_get_envelope(datatype, num_integers, num_addresses, num_datatypes, &
-      combiner, ierror)
-      import
-      type(MPI_Datatype) :: datatype
-      integer :: num_integers
-      integer :: num_addresses
-      integer :: num_datatypes
-      integer :: combiner
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_get_envelope
     subroutine MPI_Type_get_extent(datatype, lb, extent, ierror)
       import
       type(MPI_Datatype) :: datatype
@@ -3749,16 +1923,6 @@ module mpi_f08
       type(MPI_Datatype) :: pair_type
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_value_index
-    subroutine MPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, &
-      oldtype, newtype, ierror)
-      import
-      integer :: count
-      integer :: array_of_blocklengths(*)
-      integer :: array_of_displacements(*)
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_indexed
     subroutine MPI_Type_match_size(typeclass, size, datatype, ierror)
       import
       integer :: typeclass
@@ -3779,54 +1943,12 @@ module mpi_f08
       character(len=*) :: type_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_set_name
-    subroutine MPI_Type_size(datatype, size, ierror)
-      import
-      type(MPI_Datatype) :: datatype
-      integer :: size
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_size
     subroutine MPI_Type_size_x(datatype, size, ierror)
       import
       type(MPI_Datatype) :: datatype
       integer(kind=MPI_COUNT_KIND) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_size_x
-    subroutine MPI_Type_vector(count, blocklength, stride, oldtype, newtype, ierror)
-      import
-      integer :: count
-      integer :: blocklength
-      integer :: stride
-      type(MPI_Datatype) :: oldtype
-      type(MPI_Datatype) :: newtype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Type_vector
-    subroutine MPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
-      type(*), dimension(*) :: inbuf
-      integer :: insize
-      integer :: position
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
-      type(*), dimension(*) :: outbuf
-      integer :: outcount
-      type(MPI_Datatype) :: datatype
-      type(MPI_Comm) :: comm
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Unpack
-    subroutine MPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, &
-      datatype, ierror)
-      import
-      character(len=*) :: datarep
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
-      type(*), dimension(*) :: inbuf
-      integer(kind=MPI_ADDRESS_KIND) :: insize
-      integer(kind=MPI_ADDRESS_KIND) :: position
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
-      type(*), dimension(*) :: outbuf
-      integer :: outcount
-      type(MPI_Datatype) :: datatype
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Unpack_external
     subroutine MPI_Unpublish_name(service_name, info, port_name, ierror)
       import
       character(len=*) :: service_name
@@ -3906,17 +2028,6 @@ module mpi_f08
       type(MPI_Win) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_complete
-    subroutine MPI_Win_create(base, size, disp_unit, info, comm, win, ierror)
-      import
-      !GCC$ ATTRIBUTES NO_ARG_CHECK :: base
-      type(*), dimension(*) :: base
-      integer(kind=MPI_ADDRESS_KIND) :: size
-      integer :: disp_unit
-      type(MPI_Info) :: info
-      type(MPI_Comm) :: comm
-      type(MPI_Win) :: win
-      integer, optional, intent(out) :: ierror
-    end subroutine MPI_Win_create
     subroutine MPI_Win_create_dynamic(info, comm, win, ierror)
       import
       type(MPI_Info) :: info
@@ -4209,6 +2320,4110 @@ module mpi_f08
       integer(kind=MPI_ADDRESS_KIND) :: extra_state, value_in
     end subroutine MPI_WIN_NULL_DELETE_FN
   end interface
+  interface MPI_Accumulate
+    subroutine MPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, op, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Accumulate
+    subroutine MPI_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, op, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Accumulate_c
+  end interface MPI_Accumulate
+  interface MPI_Allgather
+    subroutine MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgather
+    subroutine MPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgather_c
+  end interface MPI_Allgather
+  interface MPI_Allgather_init
+    subroutine MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgather_init
+    subroutine MPI_Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgather_init_c
+  end interface MPI_Allgather_init
+  interface MPI_Allgatherv
+    subroutine MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgatherv
+    subroutine MPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgatherv_c
+  end interface MPI_Allgatherv
+  interface MPI_Allgatherv_init
+    subroutine MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgatherv_init
+    subroutine MPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+      displs, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgatherv_init_c
+  end interface MPI_Allgatherv_init
+  interface MPI_Allreduce
+    subroutine MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allreduce
+    subroutine MPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allreduce_c
+  end interface MPI_Allreduce
+  interface MPI_Allreduce_init
+    subroutine MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allreduce_init
+    subroutine MPI_Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, &
+      request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allreduce_init_c
+  end interface MPI_Allreduce_init
+  interface MPI_Alltoall
+    subroutine MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoall
+    subroutine MPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoall_c
+  end interface MPI_Alltoall
+  interface MPI_Alltoall_init
+    subroutine MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoall_init
+    subroutine MPI_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoall_init_c
+  end interface MPI_Alltoall_init
+  interface MPI_Alltoallv
+    subroutine MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+      rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallv
+    subroutine MPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+      rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallv_c
+  end interface MPI_Alltoallv
+  interface MPI_Alltoallv_init
+    subroutine MPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallv_init
+    subroutine MPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallv_init_c
+  end interface MPI_Alltoallv_init
+  interface MPI_Alltoallw
+    subroutine MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+      rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallw
+    subroutine MPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+      rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallw_c
+  end interface MPI_Alltoallw
+  interface MPI_Alltoallw_init
+    subroutine MPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+      recvcounts, rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallw_init
+    subroutine MPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+      recvcounts, rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallw_init_c
+  end interface MPI_Alltoallw_init
+  interface MPI_Bcast
+    subroutine MPI_Bcast(buffer, count, datatype, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bcast
+    subroutine MPI_Bcast_c(buffer, count, datatype, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bcast_c
+  end interface MPI_Bcast
+  interface MPI_Bcast_init
+    subroutine MPI_Bcast_init(buffer, count, datatype, root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bcast_init
+    subroutine MPI_Bcast_init_c(buffer, count, datatype, root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bcast_init_c
+  end interface MPI_Bcast_init
+  interface MPI_Bsend
+    subroutine MPI_Bsend(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bsend
+    subroutine MPI_Bsend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bsend_c
+  end interface MPI_Bsend
+  interface MPI_Bsend_init
+    subroutine MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bsend_init
+    subroutine MPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bsend_init_c
+  end interface MPI_Bsend_init
+  interface MPI_Buffer_attach
+    subroutine MPI_Buffer_attach(buffer, size, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Buffer_attach
+    subroutine MPI_Buffer_attach_c(buffer, size, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer(kind=MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Buffer_attach_c
+  end interface MPI_Buffer_attach
+  interface MPI_Comm_attach_buffer
+    subroutine MPI_Comm_attach_buffer(comm, buffer, size, ierror)
+      import
+      type(MPI_Comm) :: comm
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Comm_attach_buffer
+    subroutine MPI_Comm_attach_buffer_c(comm, buffer, size, ierror)
+      import
+      type(MPI_Comm) :: comm
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer(kind=MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Comm_attach_buffer_c
+  end interface MPI_Comm_attach_buffer
+  interface MPI_Exscan
+    subroutine MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Exscan
+    subroutine MPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Exscan_c
+  end interface MPI_Exscan
+  interface MPI_Exscan_init
+    subroutine MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Exscan_init
+    subroutine MPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Exscan_init_c
+  end interface MPI_Exscan_init
+  interface MPI_File_iread
+    subroutine MPI_File_iread(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread
+    subroutine MPI_File_iread_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_c
+  end interface MPI_File_iread
+  interface MPI_File_iread_all
+    subroutine MPI_File_iread_all(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_all
+    subroutine MPI_File_iread_all_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_all_c
+  end interface MPI_File_iread_all
+  interface MPI_File_iread_at
+    subroutine MPI_File_iread_at(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_at
+    subroutine MPI_File_iread_at_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_at_c
+  end interface MPI_File_iread_at
+  interface MPI_File_iread_at_all
+    subroutine MPI_File_iread_at_all(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_at_all
+    subroutine MPI_File_iread_at_all_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_at_all_c
+  end interface MPI_File_iread_at_all
+  interface MPI_File_iread_shared
+    subroutine MPI_File_iread_shared(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_shared
+    subroutine MPI_File_iread_shared_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_shared_c
+  end interface MPI_File_iread_shared
+  interface MPI_File_iwrite
+    subroutine MPI_File_iwrite(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite
+    subroutine MPI_File_iwrite_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_c
+  end interface MPI_File_iwrite
+  interface MPI_File_iwrite_all
+    subroutine MPI_File_iwrite_all(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_all
+    subroutine MPI_File_iwrite_all_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_all_c
+  end interface MPI_File_iwrite_all
+  interface MPI_File_iwrite_at
+    subroutine MPI_File_iwrite_at(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_at
+    subroutine MPI_File_iwrite_at_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_at_c
+  end interface MPI_File_iwrite_at
+  interface MPI_File_iwrite_at_all
+    subroutine MPI_File_iwrite_at_all(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_at_all
+    subroutine MPI_File_iwrite_at_all_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_at_all_c
+  end interface MPI_File_iwrite_at_all
+  interface MPI_File_iwrite_shared
+    subroutine MPI_File_iwrite_shared(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_shared
+    subroutine MPI_File_iwrite_shared_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_shared_c
+  end interface MPI_File_iwrite_shared
+  interface MPI_File_read
+    subroutine MPI_File_read(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read
+    subroutine MPI_File_read_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_c
+  end interface MPI_File_read
+  interface MPI_File_read_all
+    subroutine MPI_File_read_all(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_all
+    subroutine MPI_File_read_all_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_all_c
+  end interface MPI_File_read_all
+  interface MPI_File_read_all_begin
+    subroutine MPI_File_read_all_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_all_begin
+    subroutine MPI_File_read_all_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_all_begin_c
+  end interface MPI_File_read_all_begin
+  interface MPI_File_read_at
+    subroutine MPI_File_read_at(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at
+    subroutine MPI_File_read_at_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_c
+  end interface MPI_File_read_at
+  interface MPI_File_read_at_all
+    subroutine MPI_File_read_at_all(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_all
+    subroutine MPI_File_read_at_all_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_all_c
+  end interface MPI_File_read_at_all
+  interface MPI_File_read_at_all_begin
+    subroutine MPI_File_read_at_all_begin(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_all_begin
+    subroutine MPI_File_read_at_all_begin_c(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_all_begin_c
+  end interface MPI_File_read_at_all_begin
+  interface MPI_File_read_ordered
+    subroutine MPI_File_read_ordered(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_ordered
+    subroutine MPI_File_read_ordered_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_ordered_c
+  end interface MPI_File_read_ordered
+  interface MPI_File_read_ordered_begin
+    subroutine MPI_File_read_ordered_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_ordered_begin
+    subroutine MPI_File_read_ordered_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_ordered_begin_c
+  end interface MPI_File_read_ordered_begin
+  interface MPI_File_read_shared
+    subroutine MPI_File_read_shared(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_shared
+    subroutine MPI_File_read_shared_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_shared_c
+  end interface MPI_File_read_shared
+  interface MPI_File_write
+    subroutine MPI_File_write(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write
+    subroutine MPI_File_write_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_c
+  end interface MPI_File_write
+  interface MPI_File_write_all
+    subroutine MPI_File_write_all(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_all
+    subroutine MPI_File_write_all_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_all_c
+  end interface MPI_File_write_all
+  interface MPI_File_write_all_begin
+    subroutine MPI_File_write_all_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_all_begin
+    subroutine MPI_File_write_all_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_all_begin_c
+  end interface MPI_File_write_all_begin
+  interface MPI_File_write_at
+    subroutine MPI_File_write_at(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at
+    subroutine MPI_File_write_at_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_c
+  end interface MPI_File_write_at
+  interface MPI_File_write_at_all
+    subroutine MPI_File_write_at_all(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_all
+    subroutine MPI_File_write_at_all_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_all_c
+  end interface MPI_File_write_at_all
+  interface MPI_File_write_at_all_begin
+    subroutine MPI_File_write_at_all_begin(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_all_begin
+    subroutine MPI_File_write_at_all_begin_c(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      integer(kind=MPI_OFFSET_KIND) :: offset
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_all_begin_c
+  end interface MPI_File_write_at_all_begin
+  interface MPI_File_write_ordered
+    subroutine MPI_File_write_ordered(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_ordered
+    subroutine MPI_File_write_ordered_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_ordered_c
+  end interface MPI_File_write_ordered
+  interface MPI_File_write_ordered_begin
+    subroutine MPI_File_write_ordered_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_ordered_begin
+    subroutine MPI_File_write_ordered_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_ordered_begin_c
+  end interface MPI_File_write_ordered_begin
+  interface MPI_File_write_shared
+    subroutine MPI_File_write_shared(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_shared
+    subroutine MPI_File_write_shared_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File) :: fh
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_shared_c
+  end interface MPI_File_write_shared
+  interface MPI_Gather
+    subroutine MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+      comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gather
+    subroutine MPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+      comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gather_c
+  end interface MPI_Gather
+  interface MPI_Gather_init
+    subroutine MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gather_init
+    subroutine MPI_Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gather_init_c
+  end interface MPI_Gather_init
+  interface MPI_Gatherv
+    subroutine MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gatherv
+    subroutine MPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gatherv_c
+  end interface MPI_Gatherv
+  interface MPI_Gatherv_init
+    subroutine MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gatherv_init
+    subroutine MPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gatherv_init_c
+  end interface MPI_Gatherv_init
+  interface MPI_Get
+    subroutine MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+      target_count, target_datatype, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get
+    subroutine MPI_Get_c(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_c
+  end interface MPI_Get
+  interface MPI_Get_accumulate
+    subroutine MPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
+      result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+      op, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: result_addr
+      type(*), dimension(*) :: result_addr
+      integer :: result_count
+      type(MPI_Datatype) :: result_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_accumulate
+    subroutine MPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, &
+      result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+      op, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: result_addr
+      type(*), dimension(*) :: result_addr
+      integer(kind=MPI_COUNT_KIND) :: result_count
+      type(MPI_Datatype) :: result_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_accumulate_c
+  end interface MPI_Get_accumulate
+  interface MPI_Get_count
+    subroutine MPI_Get_count(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype) :: datatype
+      integer :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_count
+    subroutine MPI_Get_count_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_count_c
+  end interface MPI_Get_count
+  interface MPI_Get_elements
+    subroutine MPI_Get_elements(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype) :: datatype
+      integer :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_elements
+    subroutine MPI_Get_elements_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_elements_c
+  end interface MPI_Get_elements
+  interface MPI_Iallgather
+    subroutine MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallgather
+    subroutine MPI_Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallgather_c
+  end interface MPI_Iallgather
+  interface MPI_Iallgatherv
+    subroutine MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallgatherv
+    subroutine MPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallgatherv_c
+  end interface MPI_Iallgatherv
+  interface MPI_Iallreduce
+    subroutine MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallreduce
+    subroutine MPI_Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallreduce_c
+  end interface MPI_Iallreduce
+  interface MPI_Ialltoall
+    subroutine MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoall
+    subroutine MPI_Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoall_c
+  end interface MPI_Ialltoall
+  interface MPI_Ialltoallv
+    subroutine MPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+      rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoallv
+    subroutine MPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+      rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoallv_c
+  end interface MPI_Ialltoallv
+  interface MPI_Ialltoallw
+    subroutine MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+      rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoallw
+    subroutine MPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+      rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoallw_c
+  end interface MPI_Ialltoallw
+  interface MPI_Ibcast
+    subroutine MPI_Ibcast(buffer, count, datatype, root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ibcast
+    subroutine MPI_Ibcast_c(buffer, count, datatype, root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ibcast_c
+  end interface MPI_Ibcast
+  interface MPI_Ibsend
+    subroutine MPI_Ibsend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ibsend
+    subroutine MPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ibsend_c
+  end interface MPI_Ibsend
+  interface MPI_Iexscan
+    subroutine MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iexscan
+    subroutine MPI_Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iexscan_c
+  end interface MPI_Iexscan
+  interface MPI_Igather
+    subroutine MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Igather
+    subroutine MPI_Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Igather_c
+  end interface MPI_Igather
+  interface MPI_Igatherv
+    subroutine MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Igatherv
+    subroutine MPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+      recvtype, root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Igatherv_c
+  end interface MPI_Igatherv
+  interface MPI_Imrecv
+    subroutine MPI_Imrecv(buf, count, datatype, message, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Imrecv
+    subroutine MPI_Imrecv_c(buf, count, datatype, message, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Imrecv_c
+  end interface MPI_Imrecv
+  interface MPI_Ineighbor_allgather
+    subroutine MPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_allgather
+    subroutine MPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_allgather_c
+  end interface MPI_Ineighbor_allgather
+  interface MPI_Ineighbor_allgatherv
+    subroutine MPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+      displs, recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_allgatherv
+    subroutine MPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+      displs, recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_allgatherv_c
+  end interface MPI_Ineighbor_allgatherv
+  interface MPI_Ineighbor_alltoall
+    subroutine MPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoall
+    subroutine MPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoall_c
+  end interface MPI_Ineighbor_alltoall
+  interface MPI_Ineighbor_alltoallv
+    subroutine MPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoallv
+    subroutine MPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoallv_c
+  end interface MPI_Ineighbor_alltoallv
+  interface MPI_Ineighbor_alltoallw
+    subroutine MPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+      recvcounts, rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoallw
+    subroutine MPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+      recvcounts, rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoallw_c
+  end interface MPI_Ineighbor_alltoallw
+  interface MPI_Irecv
+    subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: source
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Irecv
+    subroutine MPI_Irecv_c(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: source
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Irecv_c
+  end interface MPI_Irecv
+  interface MPI_Ireduce
+    subroutine MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce
+    subroutine MPI_Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_c
+  end interface MPI_Ireduce
+  interface MPI_Ireduce_scatter
+    subroutine MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_scatter
+    subroutine MPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, &
+      request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_scatter_c
+  end interface MPI_Ireduce_scatter
+  interface MPI_Ireduce_scatter_block
+    subroutine MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+      request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_scatter_block
+    subroutine MPI_Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+      request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_scatter_block_c
+  end interface MPI_Ireduce_scatter_block
+  interface MPI_Irsend
+    subroutine MPI_Irsend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Irsend
+    subroutine MPI_Irsend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Irsend_c
+  end interface MPI_Irsend
+  interface MPI_Iscan
+    subroutine MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscan
+    subroutine MPI_Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscan_c
+  end interface MPI_Iscan
+  interface MPI_Iscatter
+    subroutine MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscatter
+    subroutine MPI_Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscatter_c
+  end interface MPI_Iscatter
+  interface MPI_Iscatterv
+    subroutine MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+      recvtype, root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscatterv
+    subroutine MPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+      recvtype, root, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscatterv_c
+  end interface MPI_Iscatterv
+  interface MPI_Isend
+    subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isend
+    subroutine MPI_Isend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isend_c
+  end interface MPI_Isend
+  interface MPI_Isendrecv
+    subroutine MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+      recvtype, source, recvtag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      integer :: dest
+      integer :: sendtag
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isendrecv
+    subroutine MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, &
+      recvcount, recvtype, source, recvtag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      integer :: dest
+      integer :: sendtag
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isendrecv_c
+  end interface MPI_Isendrecv
+  interface MPI_Isendrecv_replace
+    subroutine MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: sendtag
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isendrecv_replace
+    subroutine MPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, &
+      comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: sendtag
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isendrecv_replace_c
+  end interface MPI_Isendrecv_replace
+  interface MPI_Issend
+    subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Issend
+    subroutine MPI_Issend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Issend_c
+  end interface MPI_Issend
+  interface MPI_Mrecv
+    subroutine MPI_Mrecv(buf, count, datatype, message, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Mrecv
+    subroutine MPI_Mrecv_c(buf, count, datatype, message, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Mrecv_c
+  end interface MPI_Mrecv
+  interface MPI_Neighbor_allgather
+    subroutine MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgather
+    subroutine MPI_Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgather_c
+  end interface MPI_Neighbor_allgather
+  interface MPI_Neighbor_allgather_init
+    subroutine MPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgather_init
+    subroutine MPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, &
+      recvcount, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgather_init_c
+  end interface MPI_Neighbor_allgather_init
+  interface MPI_Neighbor_allgatherv
+    subroutine MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+      displs, recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgatherv
+    subroutine MPI_Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+      displs, recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgatherv_c
+  end interface MPI_Neighbor_allgatherv
+  interface MPI_Neighbor_allgatherv_init
+    subroutine MPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, &
+      recvcounts, displs, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgatherv_init
+    subroutine MPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, &
+      recvcounts, displs, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgatherv_init_c
+  end interface MPI_Neighbor_allgatherv_init
+  interface MPI_Neighbor_alltoall
+    subroutine MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoall
+    subroutine MPI_Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoall_c
+  end interface MPI_Neighbor_alltoall
+  interface MPI_Neighbor_alltoall_init
+    subroutine MPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoall_init
+    subroutine MPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+      recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoall_init_c
+  end interface MPI_Neighbor_alltoall_init
+  interface MPI_Neighbor_alltoallv
+    subroutine MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallv
+    subroutine MPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallv_c
+  end interface MPI_Neighbor_alltoallv
+  interface MPI_Neighbor_alltoallv_init
+    subroutine MPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallv_init
+    subroutine MPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+      recvcounts, rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtype
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallv_init_c
+  end interface MPI_Neighbor_alltoallv_init
+  interface MPI_Neighbor_alltoallw
+    subroutine MPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+      recvcounts, rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallw
+    subroutine MPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+      recvcounts, rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallw_c
+  end interface MPI_Neighbor_alltoallw
+  interface MPI_Neighbor_alltoallw_init
+    subroutine MPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+      recvcounts, rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallw_init
+    subroutine MPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, &
+      recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: sdispls(*)
+      type(MPI_Datatype) :: sendtypes(*)
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: rdispls(*)
+      type(MPI_Datatype) :: recvtypes(*)
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallw_init_c
+  end interface MPI_Neighbor_alltoallw_init
+  interface MPI_Pack
+    subroutine MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer :: incount
+      type(MPI_Datatype) :: datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer :: outsize
+      integer :: position
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack
+    subroutine MPI_Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer(kind=MPI_COUNT_KIND) :: incount
+      type(MPI_Datatype) :: datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer(kind=MPI_COUNT_KIND) :: outsize
+      integer(kind=MPI_COUNT_KIND) :: position
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_c
+  end interface MPI_Pack
+  interface MPI_Pack_external
+    subroutine MPI_Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, &
+      position, ierror)
+      import
+      character(len=*) :: datarep
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer :: incount
+      type(MPI_Datatype) :: datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer(kind=MPI_ADDRESS_KIND) :: outsize
+      integer(kind=MPI_ADDRESS_KIND) :: position
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_external
+    subroutine MPI_Pack_external_c(datarep, inbuf, incount, datatype, outbuf, outsize, &
+      position, ierror)
+      import
+      character(len=*) :: datarep
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer(kind=MPI_COUNT_KIND) :: incount
+      type(MPI_Datatype) :: datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer(kind=MPI_COUNT_KIND) :: outsize
+      integer(kind=MPI_COUNT_KIND) :: position
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_external_c
+  end interface MPI_Pack_external
+  interface MPI_Pack_external_size
+    subroutine MPI_Pack_external_size(datarep, incount, datatype, size, ierror)
+      import
+      character(len=*) :: datarep
+      integer :: incount
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_ADDRESS_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_external_size
+    subroutine MPI_Pack_external_size_c(datarep, incount, datatype, size, ierror)
+      import
+      character(len=*) :: datarep
+      integer(kind=MPI_COUNT_KIND) :: incount
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_external_size_c
+  end interface MPI_Pack_external_size
+  interface MPI_Pack_size
+    subroutine MPI_Pack_size(incount, datatype, comm, size, ierror)
+      import
+      integer :: incount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Comm) :: comm
+      integer :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_size
+    subroutine MPI_Pack_size_c(incount, datatype, comm, size, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: incount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Comm) :: comm
+      integer(kind=MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_size_c
+  end interface MPI_Pack_size
+  interface MPI_Put
+    subroutine MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+      target_count, target_datatype, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Put
+    subroutine MPI_Put_c(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Put_c
+  end interface MPI_Put
+  interface MPI_Raccumulate
+    subroutine MPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, op, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Raccumulate
+    subroutine MPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, op, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Raccumulate_c
+  end interface MPI_Raccumulate
+  interface MPI_Recv
+    subroutine MPI_Recv(buf, count, datatype, source, tag, comm, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: source
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Recv
+    subroutine MPI_Recv_c(buf, count, datatype, source, tag, comm, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: source
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Recv_c
+  end interface MPI_Recv
+  interface MPI_Recv_init
+    subroutine MPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: source
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Recv_init
+    subroutine MPI_Recv_init_c(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: source
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Recv_init_c
+  end interface MPI_Recv_init
+  interface MPI_Reduce
+    subroutine MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce
+    subroutine MPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_c
+  end interface MPI_Reduce
+  interface MPI_Reduce_init
+    subroutine MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, &
+      request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_init
+    subroutine MPI_Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, &
+      request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_init_c
+  end interface MPI_Reduce_init
+  interface MPI_Reduce_local
+    subroutine MPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inoutbuf
+      type(*), dimension(*) :: inoutbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_local
+    subroutine MPI_Reduce_local_c(inbuf, inoutbuf, count, datatype, op, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inoutbuf
+      type(*), dimension(*) :: inoutbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_local_c
+  end interface MPI_Reduce_local
+  interface MPI_Reduce_scatter
+    subroutine MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter
+    subroutine MPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_c
+  end interface MPI_Reduce_scatter
+  interface MPI_Reduce_scatter_block
+    subroutine MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_block
+    subroutine MPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_block_c
+  end interface MPI_Reduce_scatter_block
+  interface MPI_Reduce_scatter_block_init
+    subroutine MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+      info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_block_init
+    subroutine MPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, &
+      comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_block_init_c
+  end interface MPI_Reduce_scatter_block_init
+  interface MPI_Reduce_scatter_init
+    subroutine MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, &
+      info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcounts(*)
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_init
+    subroutine MPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, &
+      info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcounts(*)
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_init_c
+  end interface MPI_Reduce_scatter_init
+  interface MPI_Rget
+    subroutine MPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+      target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rget
+    subroutine MPI_Rget_c(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rget_c
+  end interface MPI_Rget
+  interface MPI_Rget_accumulate
+    subroutine MPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
+      result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+      op, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: result_addr
+      type(*), dimension(*) :: result_addr
+      integer :: result_count
+      type(MPI_Datatype) :: result_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rget_accumulate
+    subroutine MPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, &
+      result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+      op, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: result_addr
+      type(*), dimension(*) :: result_addr
+      integer(kind=MPI_COUNT_KIND) :: result_count
+      type(MPI_Datatype) :: result_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Op) :: op
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rget_accumulate_c
+  end interface MPI_Rget_accumulate
+  interface MPI_Rput
+    subroutine MPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+      target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rput
+    subroutine MPI_Rput_c(origin_addr, origin_count, origin_datatype, target_rank, &
+      target_disp, target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(kind=MPI_COUNT_KIND) :: origin_count
+      type(MPI_Datatype) :: origin_datatype
+      integer :: target_rank
+      integer(kind=MPI_ADDRESS_KIND) :: target_disp
+      integer(kind=MPI_COUNT_KIND) :: target_count
+      type(MPI_Datatype) :: target_datatype
+      type(MPI_Win) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rput_c
+  end interface MPI_Rput
+  interface MPI_Rsend
+    subroutine MPI_Rsend(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rsend
+    subroutine MPI_Rsend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rsend_c
+  end interface MPI_Rsend
+  interface MPI_Rsend_init
+    subroutine MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rsend_init
+    subroutine MPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rsend_init_c
+  end interface MPI_Rsend_init
+  interface MPI_Scan
+    subroutine MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scan
+    subroutine MPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scan_c
+  end interface MPI_Scan
+  interface MPI_Scan_init
+    subroutine MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scan_init
+    subroutine MPI_Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      type(MPI_Op) :: op
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scan_init_c
+  end interface MPI_Scan_init
+  interface MPI_Scatter
+    subroutine MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+      comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatter
+    subroutine MPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatter_c
+  end interface MPI_Scatter
+  interface MPI_Scatter_init
+    subroutine MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatter_init
+    subroutine MPI_Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+      root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatter_init_c
+  end interface MPI_Scatter_init
+  interface MPI_Scatterv
+    subroutine MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+      recvtype, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatterv
+    subroutine MPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+      recvtype, root, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatterv_c
+  end interface MPI_Scatterv
+  interface MPI_Scatterv_init
+    subroutine MPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+      recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcounts(*)
+      integer :: displs(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatterv_init
+    subroutine MPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+      recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcounts(*)
+      integer(kind=MPI_ADDRESS_KIND) :: displs(*)
+      type(MPI_Datatype) :: sendtype
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: root
+      type(MPI_Comm) :: comm
+      type(MPI_Info) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatterv_init_c
+  end interface MPI_Scatterv_init
+  interface MPI_Send
+    subroutine MPI_Send(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Send
+    subroutine MPI_Send_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Send_c
+  end interface MPI_Send
+  interface MPI_Send_init
+    subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Send_init
+    subroutine MPI_Send_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Send_init_c
+  end interface MPI_Send_init
+  interface MPI_Sendrecv
+    subroutine MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+      recvtype, source, recvtag, comm, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer :: sendcount
+      type(MPI_Datatype) :: sendtype
+      integer :: dest
+      integer :: sendtag
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Sendrecv
+    subroutine MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, &
+      recvcount, recvtype, source, recvtag, comm, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
+      type(*), dimension(*) :: sendbuf
+      integer(kind=MPI_COUNT_KIND) :: sendcount
+      type(MPI_Datatype) :: sendtype
+      integer :: dest
+      integer :: sendtag
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(kind=MPI_COUNT_KIND) :: recvcount
+      type(MPI_Datatype) :: recvtype
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Sendrecv_c
+  end interface MPI_Sendrecv
+  interface MPI_Sendrecv_replace
+    subroutine MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, &
+      comm, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: sendtag
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Sendrecv_replace
+    subroutine MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, &
+      comm, status, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: sendtag
+      integer :: source
+      integer :: recvtag
+      type(MPI_Comm) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Sendrecv_replace_c
+  end interface MPI_Sendrecv_replace
+  interface MPI_Session_attach_buffer
+    subroutine MPI_Session_attach_buffer(session, buffer, size, ierror)
+      import
+      type(MPI_Session) :: session
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Session_attach_buffer
+    subroutine MPI_Session_attach_buffer_c(session, buffer, size, ierror)
+      import
+      type(MPI_Session) :: session
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buffer
+      type(*), dimension(*) :: buffer
+      integer(kind=MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Session_attach_buffer_c
+  end interface MPI_Session_attach_buffer
+  interface MPI_Ssend
+    subroutine MPI_Ssend(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ssend
+    subroutine MPI_Ssend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ssend_c
+  end interface MPI_Ssend
+  interface MPI_Ssend_init
+    subroutine MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ssend_init
+    subroutine MPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+      type(*), dimension(*) :: buf
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: datatype
+      integer :: dest
+      integer :: tag
+      type(MPI_Comm) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ssend_init_c
+  end interface MPI_Ssend_init
+  interface MPI_Status_set_elements
+    subroutine MPI_Status_set_elements(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype) :: datatype
+      integer :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Status_set_elements
+    subroutine MPI_Status_set_elements_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Status_set_elements_c
+  end interface MPI_Status_set_elements
+  interface MPI_Type_contiguous
+    subroutine MPI_Type_contiguous(count, oldtype, newtype, ierror)
+      import
+      integer :: count
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_contiguous
+    subroutine MPI_Type_contiguous_c(count, oldtype, newtype, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_contiguous_c
+  end interface MPI_Type_contiguous
+  interface MPI_Type_create_darray
+    subroutine MPI_Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, &
+      array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
+      import
+      integer :: size
+      integer :: rank
+      integer :: ndims
+      integer :: array_of_gsizes(*)
+      integer :: array_of_distribs(*)
+      integer :: array_of_dargs(*)
+      integer :: array_of_psizes(*)
+      integer :: order
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_darray
+    subroutine MPI_Type_create_darray_c(size, rank, ndims, array_of_gsizes, &
+      array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
+      import
+      integer :: size
+      integer :: rank
+      integer :: ndims
+      integer(kind=MPI_COUNT_KIND) :: array_of_gsizes(*)
+      integer :: array_of_distribs(*)
+      integer :: array_of_dargs(*)
+      integer :: array_of_psizes(*)
+      integer :: order
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_darray_c
+  end interface MPI_Type_create_darray
+  interface MPI_Type_create_hindexed
+    subroutine MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, &
+      oldtype, newtype, ierror)
+      import
+      integer :: count
+      integer :: array_of_blocklengths(*)
+      integer(kind=MPI_ADDRESS_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hindexed
+    subroutine MPI_Type_create_hindexed_c(count, array_of_blocklengths, &
+      array_of_displacements, oldtype, newtype, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer(kind=MPI_COUNT_KIND) :: array_of_blocklengths(*)
+      integer(kind=MPI_COUNT_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hindexed_c
+  end interface MPI_Type_create_hindexed
+  interface MPI_Type_create_hindexed_block
+    subroutine MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, &
+      oldtype, newtype, ierror)
+      import
+      integer :: count
+      integer :: blocklength
+      integer(kind=MPI_ADDRESS_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hindexed_block
+    subroutine MPI_Type_create_hindexed_block_c(count, blocklength, array_of_displacements, &
+      oldtype, newtype, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer(kind=MPI_COUNT_KIND) :: blocklength
+      integer(kind=MPI_COUNT_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hindexed_block_c
+  end interface MPI_Type_create_hindexed_block
+  interface MPI_Type_create_hvector
+    subroutine MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer :: count
+      integer :: blocklength
+      integer(kind=MPI_ADDRESS_KIND) :: stride
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hvector
+    subroutine MPI_Type_create_hvector_c(count, blocklength, stride, oldtype, newtype, &
+      ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer(kind=MPI_COUNT_KIND) :: blocklength
+      integer(kind=MPI_COUNT_KIND) :: stride
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hvector_c
+  end interface MPI_Type_create_hvector
+  interface MPI_Type_create_indexed_block
+    subroutine MPI_Type_create_indexed_block(count, blocklength, array_of_displacements, &
+      oldtype, newtype, ierror)
+      import
+      integer :: count
+      integer :: blocklength
+      integer :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_indexed_block
+    subroutine MPI_Type_create_indexed_block_c(count, blocklength, array_of_displacements, &
+      oldtype, newtype, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer(kind=MPI_COUNT_KIND) :: blocklength
+      integer(kind=MPI_COUNT_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_indexed_block_c
+  end interface MPI_Type_create_indexed_block
+  interface MPI_Type_create_struct
+    subroutine MPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, &
+      array_of_types, newtype, ierror)
+      import
+      integer :: count
+      integer :: array_of_blocklengths(*)
+      integer(kind=MPI_ADDRESS_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: array_of_types(*)
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_struct
+    subroutine MPI_Type_create_struct_c(count, array_of_blocklengths, array_of_displacements, &
+      array_of_types, newtype, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer(kind=MPI_COUNT_KIND) :: array_of_blocklengths(*)
+      integer(kind=MPI_COUNT_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: array_of_types(*)
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_struct_c
+  end interface MPI_Type_create_struct
+  interface MPI_Type_create_subarray
+    subroutine MPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, &
+      array_of_starts, order, oldtype, newtype, ierror)
+      import
+      integer :: ndims
+      integer :: array_of_sizes(*)
+      integer :: array_of_subsizes(*)
+      integer :: array_of_starts(*)
+      integer :: order
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_subarray
+    subroutine MPI_Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, &
+      array_of_starts, order, oldtype, newtype, ierror)
+      import
+      integer :: ndims
+      integer(kind=MPI_COUNT_KIND) :: array_of_sizes(*)
+      integer(kind=MPI_COUNT_KIND) :: array_of_subsizes(*)
+      integer(kind=MPI_COUNT_KIND) :: array_of_starts(*)
+      integer :: order
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_subarray_c
+  end interface MPI_Type_create_subarray
+  interface MPI_Type_get_contents
+    subroutine MPI_Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, &
+      array_of_integers, array_of_addresses, array_of_datatypes, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer :: max_integers
+      integer :: max_addresses
+      integer :: max_datatypes
+      integer :: array_of_integers(*)
+      integer(kind=MPI_ADDRESS_KIND) :: array_of_addresses(*)
+      type(MPI_Datatype) :: array_of_datatypes(*)
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_get_contents
+    subroutine MPI_Type_get_contents_c(datatype, max_integers, max_addresses, &
+      max_large_counts, max_datatypes, array_of_integers, array_of_addresses, &
+      array_of_large_counts, array_of_datatypes, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_COUNT_KIND) :: max_integers
+      integer(kind=MPI_COUNT_KIND) :: max_addresses
+      integer(kind=MPI_COUNT_KIND) :: max_large_counts
+      integer(kind=MPI_COUNT_KIND) :: max_datatypes
+      integer :: array_of_integers(*)
+      integer(kind=MPI_ADDRESS_KIND) :: array_of_addresses(*)
+      integer(kind=MPI_COUNT_KIND) :: array_of_large_counts(*)
+      type(MPI_Datatype) :: array_of_datatypes(*)
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_get_contents_c
+  end interface MPI_Type_get_contents
+  interface MPI_Type_get_envelope
+    subroutine MPI_Type_get_envelope(datatype, num_integers, num_addresses, num_datatypes, &
+      combiner, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer :: num_integers
+      integer :: num_addresses
+      integer :: num_datatypes
+      integer :: combiner
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_get_envelope
+    subroutine MPI_Type_get_envelope_c(datatype, num_integers, num_addresses, &
+      num_large_counts, num_datatypes, combiner, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_COUNT_KIND) :: num_integers
+      integer(kind=MPI_COUNT_KIND) :: num_addresses
+      integer(kind=MPI_COUNT_KIND) :: num_large_counts
+      integer(kind=MPI_COUNT_KIND) :: num_datatypes
+      integer :: combiner
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_get_envelope_c
+  end interface MPI_Type_get_envelope
+  interface MPI_Type_indexed
+    subroutine MPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, &
+      oldtype, newtype, ierror)
+      import
+      integer :: count
+      integer :: array_of_blocklengths(*)
+      integer :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_indexed
+    subroutine MPI_Type_indexed_c(count, array_of_blocklengths, array_of_displacements, &
+      oldtype, newtype, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer(kind=MPI_COUNT_KIND) :: array_of_blocklengths(*)
+      integer(kind=MPI_COUNT_KIND) :: array_of_displacements(*)
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_indexed_c
+  end interface MPI_Type_indexed
+  interface MPI_Type_size
+    subroutine MPI_Type_size(datatype, size, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_size
+    subroutine MPI_Type_size_c(datatype, size, ierror)
+      import
+      type(MPI_Datatype) :: datatype
+      integer(kind=MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_size_c
+  end interface MPI_Type_size
+  interface MPI_Type_vector
+    subroutine MPI_Type_vector(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer :: count
+      integer :: blocklength
+      integer :: stride
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_vector
+    subroutine MPI_Type_vector_c(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer(kind=MPI_COUNT_KIND) :: count
+      integer(kind=MPI_COUNT_KIND) :: blocklength
+      integer(kind=MPI_COUNT_KIND) :: stride
+      type(MPI_Datatype) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_vector_c
+  end interface MPI_Type_vector
+  interface MPI_Unpack
+    subroutine MPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer :: insize
+      integer :: position
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer :: outcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Unpack
+    subroutine MPI_Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm, &
+      ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer(kind=MPI_COUNT_KIND) :: insize
+      integer(kind=MPI_COUNT_KIND) :: position
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer(kind=MPI_COUNT_KIND) :: outcount
+      type(MPI_Datatype) :: datatype
+      type(MPI_Comm) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Unpack_c
+  end interface MPI_Unpack
+  interface MPI_Unpack_external
+    subroutine MPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, &
+      datatype, ierror)
+      import
+      character(len=*) :: datarep
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer(kind=MPI_ADDRESS_KIND) :: insize
+      integer(kind=MPI_ADDRESS_KIND) :: position
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer :: outcount
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Unpack_external
+    subroutine MPI_Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, &
+      datatype, ierror)
+      import
+      character(len=*) :: datarep
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: inbuf
+      type(*), dimension(*) :: inbuf
+      integer(kind=MPI_COUNT_KIND) :: insize
+      integer(kind=MPI_COUNT_KIND) :: position
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: outbuf
+      type(*), dimension(*) :: outbuf
+      integer(kind=MPI_COUNT_KIND) :: outcount
+      type(MPI_Datatype) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Unpack_external_c
+  end interface MPI_Unpack_external
+  interface MPI_Win_create
+    subroutine MPI_Win_create(base, size, disp_unit, info, comm, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: base
+      type(*), dimension(*) :: base
+      integer(kind=MPI_ADDRESS_KIND) :: size
+      integer :: disp_unit
+      type(MPI_Info) :: info
+      type(MPI_Comm) :: comm
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Win_create
+    subroutine MPI_Win_create_c(base, size, disp_unit, info, comm, win, ierror)
+      import
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: base
+      type(*), dimension(*) :: base
+      integer(kind=MPI_ADDRESS_KIND) :: size
+      integer(kind=MPI_ADDRESS_KIND) :: disp_unit
+      type(MPI_Info) :: info
+      type(MPI_Comm) :: comm
+      type(MPI_Win) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Win_create_c
+  end interface MPI_Win_create
 
   interface MPI_Buffer_detach
     subroutine MPI_Buffer_detach_f08(buffer_addr, size, ierror)

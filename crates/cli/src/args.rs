@@ -334,6 +334,10 @@ pub struct RunOptions {
     /// disagreement ends the run with status 1 (the result is the same, later)
     #[arg(long)]
     pub judge: bool,
+    /// Compare the datatypes of both sides of each message, and of all members in collective calls; the first
+    /// mismatch ends the run with status 1 (with --judge alone it is a warning)
+    #[arg(long)]
+    pub check_types: bool,
     /// Write the summary to FILE as JSON, for other programs ("-": standard output, and all else that is
     /// printed, also by the program, goes to standard error)
     #[arg(long, value_name = "FILE")]

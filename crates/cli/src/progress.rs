@@ -1,10 +1,11 @@
-//! Progress line of a long run, on terminals only.
+//! Progress of a long run, on terminals only: a line of its own, or, where programs write to the same
+//! terminal, the title of its window. Nobody knows whether such a program has ended its line.
 
 use crate::summary::{grouped, time_of};
 use des::Duration;
 use indicatif::ProgressBar;
 use machine::Progress;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -13,6 +14,31 @@ use std::time::{Duration as Wall, Instant};
 /// Wall time after which a run gets a progress line, and the period of its updates.
 const PATIENCE: Wall = Wall::from_secs(2);
 const PERIOD: Wall = Wall::from_millis(500);
+
+/// Place of the progress on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line, where nothing else is written meanwhile.
+    Line,
+    /// The title of the window.
+    Title,
+}
+
+impl Place {
+    /// The place beside programs, if there are any: `writes` of those whose output goes where ours does.
+    pub fn beside(writes: bool) -> Place {
+        match writes && std::io::stdout().is_terminal() {
+            true => Place::Title,
+            false => Place::Line,
+        }
+    }
+}
+
+/// Control sequences of xterm and most others: to keep a title and to take the kept one back; before and
+/// behind a title.
+const KEEP_TITLE: &str = "\x1b[22;2t";
+const OLD_TITLE: &str = "\x1b[23;2t";
+const TITLE: [&str; 2] = ["\x1b]2;", "\x07"];
 
 /// The progress line, as long as the run lasts.
 pub struct Line(Option<(Sender<()>, JoinHandle<()>)>);
@@ -24,32 +50,80 @@ impl Line {
         launch: Duration,
         until: Option<Duration>,
         quiet: bool,
+        place: Place,
     ) -> Line {
         if quiet || !std::io::stderr().is_terminal() {
             return Line(None);
         }
-        Line::told(progress, launch, until)
+        Line::told(progress, launch, until, place)
     }
 
     /// Starts the progress line in any case.
-    fn told(progress: Arc<Progress>, launch: Duration, until: Option<Duration>) -> Line {
+    fn told(
+        progress: Arc<Progress>,
+        launch: Duration,
+        until: Option<Duration>,
+        place: Place,
+    ) -> Line {
         let (end, ended) = channel();
         let told = std::thread::spawn(move || {
             let started = Instant::now();
-            let bar = ProgressBar::new_spinner();
+            let mut told = Told::at(place);
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 let passed = started.elapsed();
                 if passed >= PATIENCE {
                     let (messages, at) = progress.now();
                     let simulated = Duration(at.0.saturating_sub(launch.0));
-                    bar.set_message(text(simulated, messages, passed, until));
-                    bar.tick();
+                    told.tell(text(simulated, messages, passed, until));
                 }
             }
-            bar.finish_and_clear();
+            told.end();
         });
         Line(Some((end, told)))
     }
+}
+
+/// The progress as it is told.
+enum Told {
+    Line(ProgressBar),
+    /// True once it was changed.
+    Title(bool),
+}
+
+impl Told {
+    fn at(place: Place) -> Told {
+        match place {
+            Place::Line => Told::Line(ProgressBar::new_spinner()),
+            Place::Title => Told::Title(false),
+        }
+    }
+
+    fn tell(&mut self, text: String) {
+        match self {
+            Told::Line(bar) => {
+                bar.set_message(text);
+                bar.tick();
+            }
+            Told::Title(changed) => {
+                let keep = if std::mem::replace(changed, true) { "" } else { KEEP_TITLE };
+                write(&format!("{keep}{}sunstar: {text}{}", TITLE[0], TITLE[1]));
+            }
+        }
+    }
+
+    fn end(self) {
+        match self {
+            Told::Line(bar) => bar.finish_and_clear(),
+            Told::Title(true) => write(OLD_TITLE),
+            Told::Title(false) => {}
+        }
+    }
+}
+
+/// Writes to the terminal, which may be gone.
+fn write(text: &str) {
+    let mut terminal = std::io::stderr();
+    let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
 }
 
 impl Drop for Line {
@@ -104,14 +178,14 @@ mod tests {
 
     #[test]
     fn who_wants_no_words_has_no_line() {
-        let line = Line::of(Arc::default(), Duration::ZERO, None, true);
+        let line = Line::of(Arc::default(), Duration::ZERO, None, true, Place::Line);
         assert!(line.0.is_none());
     }
 
     /// The thread that writes the line ends with the run.
     #[test]
     fn the_line_goes_with_the_run() {
-        let line = Line::told(Arc::default(), Duration::ZERO, None);
+        let line = Line::told(Arc::default(), Duration::ZERO, None, Place::Title);
         assert!(line.0.as_ref().is_some_and(|(_, told)| !told.is_finished()));
         drop(line);
     }

@@ -3,7 +3,7 @@
 use crate::args::{Console, Gdb, Monitored, Part, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::outputs::{self, Named};
-use crate::progress::Line;
+use crate::progress::{Line, Place};
 use crate::root::Root;
 use crate::streams::Output;
 use crate::summary::{Extent, Facts, Refusals};
@@ -127,7 +127,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let inspector = debugger.or(monitor);
     reins.begun.store(true, Ordering::Relaxed);
     let (progress, launch) = (Arc::<Progress>::default(), parameters.duration("machine.launch"));
-    let line = Line::of(progress.clone(), launch, options.until, options.quiet);
+    let place = Place::beside((processes || guests) && options.all.output.is_none());
+    let line = Line::of(progress.clone(), launch, options.until, options.quiet, place);
     let outcome = machine::run(&Options {
         parameters: parameters.clone(),
         program,
@@ -146,6 +147,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         console: image_of_console(root, options, &parameters)?,
         inspector,
         judge: options.judge,
+        check_types: options.check_types,
         meter: false,
         tables,
         follow,
@@ -165,6 +167,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         labels.finish();
     }
     let report = &outcome.report;
+    told::warn_of_types(&report.mismatches, options.check_types);
     if processes && !notes.used() && report.exit.code == 0 && report.exit.sentences.is_empty() {
         let programs = options.programs();
         console::say(&format!(

@@ -233,7 +233,7 @@ impl<'a> Bench<'a> {
         let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
         let ledger = options.judge.then(|| Arc::new(ledger()));
         let speaks_mpi = !matches!(options.program, Program::Native(_) | Program::Guests(_));
-        let judged = options.judge && speaks_mpi && !faults.loses();
+        let judged = (options.judge || options.check_types) && speaks_mpi && !faults.loses();
         let rules = judged.then(|| Arc::new(spec::mpi::Ledger::new(options.ranks)));
         let templates = match options.program.executables() {
             [all] => rank::Templates::of(&all.path, options.ranks),
@@ -328,6 +328,7 @@ impl<'a> Bench<'a> {
             kernel_programs: parameters.choice("host.kernel_programs") == "on",
             mpi: common.mpi.clone(),
             rules: self.rules.clone(),
+            check_types: options.check_types,
             start: self.start(),
             map: self.maps[0].clone(),
             programs: self.maps[1].clone(),

@@ -93,6 +93,8 @@ pub(crate) struct Software {
     pub mpi: mpi::Settings,
     /// The ledger of MPI's rules, if the ranks are judged.
     pub rules: Option<Arc<spec::mpi::Ledger>>,
+    /// Datatypes that do not match end the run.
+    pub check_types: bool,
     /// True if a user of Portals in the kernel echoes puts.
     pub loopback: bool,
     /// True if programs may be users of Portals in the kernel.

@@ -47,6 +47,10 @@ pub struct Report {
     /// Numbers of comparisons with the specification; absent without a judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
+    /// Datatypes that did not match on both sides of a message, a sentence each; absent if there are none, or
+    /// if nobody has looked (`--judge`, `--check-types`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mismatches: Vec<String>,
     /// Each node.
     pub nodes: Vec<NodeReport>,
     /// Switches apart from the nodes; absent where there are none.

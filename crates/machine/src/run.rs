@@ -54,6 +54,9 @@ pub struct Options {
     pub inspector: Option<Inspector>,
     /// Check library and firmware against the specification of Portals (changes nothing but the speed).
     pub judge: bool,
+    /// End the run where the datatypes of both sides of a message do not match (changes nothing else but the
+    /// speed).
+    pub check_types: bool,
     /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
     pub meter: bool,
     /// Message whose whole story is reported ([`Messages::followed`]), if it comes to its end.

@@ -57,6 +57,7 @@ impl Bench {
             cold_boot: false,
             profile: false,
             judge: true,
+            check_types: false,
             pcap: None,
             watchers: Vec::new(),
             console: None,

@@ -107,6 +107,7 @@ fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
         merge: true,
         cold_boot: false,
         judge: false,
+        check_types: false,
         profile: false,
         compute: rank::Compute::None,
         pcap: None,

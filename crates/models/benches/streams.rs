@@ -70,6 +70,7 @@ fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) 
         profile: false,
         compute: rank::Compute::None,
         judge: false,
+        check_types: false,
         pcap: None,
         watchers: Vec::new(),
         console: None,

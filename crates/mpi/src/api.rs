@@ -8,6 +8,7 @@ use crate::constant;
 use crate::datatype::items::Items;
 use crate::datatype::Type;
 use crate::error::Result;
+use crate::local::Declared;
 use crate::process::Process;
 use crate::reduction::op::Op;
 use crate::reduction::{Operator, Reduction};
@@ -26,6 +27,9 @@ impl Process {
     /// A call begins: it costs its time, and reports name it.
     pub(crate) fn enter(&mut self, function: &'static str) {
         self.p2p.local.function = function;
+        if self.p2p.local.witness.is_some() {
+            self.p2p.local.declared = Declared::default();
+        }
         self.charge(self.p2p.local.params.call);
     }
 

@@ -7,7 +7,7 @@
 use crate::error::Error;
 use layout::Layout;
 use recipe::Recipe;
-use signature::Signature;
+use signature::{Atom, Signature};
 use std::rc::Rc;
 use walk::Runs;
 
@@ -19,6 +19,7 @@ pub(crate) mod layout;
 mod nested;
 mod packing;
 pub(crate) mod recipe;
+mod rolling;
 pub(crate) mod signature;
 pub(crate) mod types;
 mod walk;
@@ -75,6 +76,25 @@ impl Value {
             Value::F80 => 16,
         }
     }
+
+    /// The predefined item that it is in a pair of this name.
+    fn atom(self, pair: &str) -> Atom {
+        use crate::constant as c;
+        // Those with a digit are Fortran's.
+        let fortran = pair.starts_with("MPI_2") && pair != "MPI_2INT";
+        let handle = match (self, fortran) {
+            (Value::I16, _) => c::SHORT,
+            (Value::I32, false) => c::INT,
+            (Value::I32, true) => c::INTEGER,
+            (Value::I64, _) => c::LONG,
+            (Value::F32, false) => c::FLOAT,
+            (Value::F32, true) => c::REAL,
+            (Value::F64, false) => c::DOUBLE,
+            (Value::F64, true) => c::DOUBLE_PRECISION,
+            (Value::F80, _) => c::LONG_DOUBLE,
+        };
+        Atom { bytes: self.size() as u64, kind: handle as u8 }
+    }
 }
 
 /// A run of bytes of an item; none is empty.
@@ -118,20 +138,21 @@ pub(crate) struct Type {
 }
 
 impl Type {
-    fn predefined(name: &'static str, basic: Basic, size: u64, extent: i64) -> Type {
+    fn predefined(handle: u64, name: &'static str, basic: Basic, size: u64, extent: i64) -> Type {
         let runs = match basic {
             // The only pair with a hole between its parts.
             Basic::Pair(Value::I16, Value::I32) => vec![(0, 2), (4, 4)],
             _ => vec![(0, size)],
         };
+        let own = vec![Atom { bytes: size, kind: handle as u8 }];
         let (atoms, alignment) = match basic {
             Basic::Pair(value, index) => {
-                let (value, index) = (value.size() as u64, index.size() as u64);
-                (vec![value, index], value.max(index))
+                let atoms = [value, index].map(|part| part.atom(name));
+                (atoms.to_vec(), atoms[0].bytes.max(atoms[1].bytes))
             }
-            Basic::Complex(part) => (vec![size], part.into()),
-            Basic::LongDoubleComplex => (vec![size], 16),
-            _ => (vec![size], size.clamp(1, 16)),
+            Basic::Complex(part) => (own, part.into()),
+            Basic::LongDoubleComplex => (own, 16),
+            _ => (own, size.clamp(1, 16)),
         };
         let mut layout = layout::Builder::default();
         for (offset, length) in runs {
@@ -152,6 +173,22 @@ impl Type {
             predefined: true,
             recipe: None,
         }
+    }
+
+    /// So many items in words: "4 MPI_INT", "2 of a structure type (MPI_INT, 3 MPI_DOUBLE ...)".
+    pub(crate) fn described(&self, count: u64) -> String {
+        /// Predefined items that are looked at.
+        const MOST: u64 = 16;
+        if self.recipe.is_none() {
+            return format!("{count} {}", self.name);
+        }
+        let runs = self.signature.first_kinds(MOST);
+        let of = runs.into_iter().map(|(number, kind)| match number {
+            1 => types::name_of(kind).to_string(),
+            _ => format!("{number} {}", types::name_of(kind)),
+        });
+        let more = if self.signature.count() > MOST { " ..." } else { "" };
+        format!("{count} of {} ({}{more})", self.name, of.collect::<Vec<_>>().join(", "))
     }
 
     /// True if `count` items from an address on are one run of bytes that starts at that address.
@@ -188,7 +225,7 @@ pub(crate) fn predefined() -> Vec<(u64, Type)> {
     use Basic::*;
     use Value::*;
     let t = |handle: u64, name, basic, size: u64, extent: i64| {
-        (handle, Type::predefined(name, basic, size, extent))
+        (handle, Type::predefined(handle, name, basic, size, extent))
     };
     let pair = |handle, name, value: Value, extent| {
         let size = value.size() as u64 + 4;

@@ -51,7 +51,7 @@ pub use comm::topology::balance;
 pub use comm::{CommId, InitialErrors, OnError};
 pub use error::{Error, Result};
 pub use local::{Local, World};
-pub use observe::{Observer, Sent, Witness};
+pub use observe::{Exchange, Kinds, Observer, Seat, Sent, Share, Witness};
 pub use params::Params;
 pub use process::{Process, Settings};
 pub use reduction::op::Op;

@@ -2,8 +2,9 @@
 //! among the ranks.
 
 use crate::constant;
+use crate::datatype::items::Items;
 use crate::error::{Error, Result};
-use crate::observe::{Observer, Witness};
+use crate::observe::{Exchange, Observer, Witness};
 use crate::params::Params;
 use crate::scratch::{Buffer, Scratch};
 use des::{Duration, Time};
@@ -43,6 +44,16 @@ pub struct Local {
     pub(crate) observer: Option<Rc<dyn Observer>>,
     /// Observer of everything between requests and transport.
     pub(crate) witness: Option<Rc<dyn Witness>>,
+    /// Items of the operation that begins next, for it.
+    pub(crate) declared: Declared,
+}
+
+/// The program's items in the operation that begins next, for a witness.
+#[derive(Default)]
+pub(crate) struct Declared {
+    pub sends: Option<Items>,
+    pub receives: Option<Items>,
+    pub exchange: Option<Exchange>,
 }
 
 impl Local {
@@ -58,6 +69,7 @@ impl Local {
             scratch: Scratch::new(space),
             observer: None,
             witness: None,
+            declared: Declared::default(),
         }
     }
 
@@ -86,6 +98,27 @@ impl Local {
     /// made.
     pub fn set_witness(&mut self, witness: Rc<dyn Witness>) {
         self.witness = Some(witness);
+    }
+
+    /// Says which items of the program the next message carries, unless that was said before.
+    pub(crate) fn declare_send(&mut self, items: &Items) {
+        if self.witness.is_some() {
+            self.declared.sends.get_or_insert_with(|| items.clone());
+        }
+    }
+
+    /// Says which items of the program the next receive fills.
+    pub(crate) fn declare_receive(&mut self, items: &Items) {
+        if self.witness.is_some() {
+            self.declared.receives = Some(items.clone());
+        }
+    }
+
+    /// Says what the next collective operation exchanges.
+    pub(crate) fn declare_exchange(&mut self, exchange: impl FnOnce(&'static str) -> Exchange) {
+        if self.witness.is_some() {
+            self.declared.exchange = Some(exchange(self.function));
+        }
     }
 
     /// Calls the observer of the process, if there is one.

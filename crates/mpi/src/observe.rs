@@ -1,5 +1,6 @@
 //! Observer of messages within the library. Observation takes no simulated time.
 
+pub use crate::datatype::items::Kinds;
 use crate::request::{RequestId, Status};
 use crate::transport::message::{Address, Bytes, Ending, Found, Mode, Taken, Wanted};
 use abi::MessageId;
@@ -44,11 +45,49 @@ pub struct Sent {
     pub fetched: bool,
 }
 
+/// Place of a process in a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Identity of the communicator, the same on all members.
+    pub communicator: u64,
+    /// Number of the operation on it, the same on all members.
+    pub number: i32,
+    /// The process's rank in it.
+    pub rank: u32,
+    /// Members of it.
+    pub members: u32,
+}
+
+/// Items that a process gives to the other members in a collective operation, and takes of them.
+#[derive(Clone, Debug, Default)]
+pub struct Exchange {
+    /// Items for them.
+    pub gives: Share,
+    /// Items of theirs.
+    pub takes: Share,
+}
+
+/// Items of each member of a communicator.
+#[derive(Clone, Debug, Default)]
+pub enum Share {
+    /// None, or nobody says so.
+    #[default]
+    Nothing,
+    /// The same for all members.
+    All(Kinds),
+    /// The same for the members with lower ranks.
+    Lower(Kinds),
+    /// Of this member.
+    One(u32, Kinds),
+    /// Of each member.
+    Each(Vec<Kinds>),
+}
+
 /// Observer of everything between requests and transport, whatever carries the messages: each call of
 /// a transport before it does it, and its answer before anybody else gets it.
 pub trait Witness {
-    /// A send begins.
-    fn sends(&self, id: RequestId, to: Address, bytes: Bytes, mode: Mode);
+    /// A send begins, of the program's items of these kinds if it is known what they are.
+    fn sends(&self, id: RequestId, to: Address, bytes: Bytes, mode: Mode, kinds: Option<Kinds>);
     /// It was over at once.
     fn sent(&self, id: RequestId);
     /// It could not begin.
@@ -65,8 +104,12 @@ pub trait Witness {
     fn promises(&self, wanted: Wanted, something: bool);
     /// A message was taken that a probe had found.
     fn takes(&self, wanted: Wanted, message: Taken, found: Found);
-    /// An operation has ended.
-    fn ended(&self, ending: &Ending);
+    /// An operation has ended; `kinds` are those of the program's items that the message has filled.
+    fn ended(&self, ending: &Ending, kinds: Option<Kinds>);
+    /// A collective operation begins on a communicator.
+    fn joins(&self, id: RequestId, place: &Seat, exchange: Exchange);
+    /// It has ended here.
+    fn leaves(&self, id: RequestId);
     /// The program may see the status of a receive; `failed` if it gets an error, too.
     fn completed(&self, id: RequestId, status: &Status, failed: bool);
 }

@@ -5,7 +5,7 @@ pub(crate) mod table;
 pub(crate) mod waiting;
 
 /// Names a request of one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId {
     pub(crate) index: u32,
     pub(crate) generation: u32,

@@ -46,13 +46,13 @@ int verbs_call(unsigned call, unsigned count, const uint64_t *arguments, uint64_
 
 bool verbs_begin(void)
 {
-    return rank_turn_begin && rank_turn_begin();
+    return rank_gate_enter && rank_gate_enter();
 }
 
 void verbs_end(void)
 {
-    if (rank_turn_end)
-        rank_turn_end();
+    if (rank_gate_leave)
+        rank_gate_leave();
 }
 
 /* The number that a card would have on its sticker: big-endian, from the node's number. */

@@ -12,8 +12,8 @@
 #pragma weak rank_events
 #pragma weak rank_guard
 #pragma weak rank_state_add
-#pragma weak rank_turn_begin
-#pragma weak rank_turn_end
+#pragma weak rank_gate_enter
+#pragma weak rank_gate_leave
 #pragma weak rank_unguard
 
 #include <stdbool.h>

@@ -230,7 +230,7 @@ void rank_gate_pass(void)
     leave();
 }
 
-bool rank_turn_begin(void)
+bool rank_gate_enter(void)
 {
     enter();
     hold();
@@ -239,7 +239,7 @@ bool rank_turn_begin(void)
     return shared;
 }
 
-void rank_turn_end(void)
+void rank_gate_leave(void)
 {
     leave();
 }

@@ -161,10 +161,10 @@ bool rank_guard_fault(const void *facts, void *context)
                              !(registers[REG_ERR] & FAULT_WRITE);
     if (looks_again && rank_may_call()) {
         /* Others may have to go on before the word changes: then a little time passes, and no more. */
-        const uint64_t arguments[] = {rank_turn_begin() ? 0 : at / WORD * WORD};
+        const uint64_t arguments[] = {rank_gate_enter() ? 0 : at / WORD * WORD};
         uint64_t words[6];
         rank_call_verbs(RANK_VERBS_CALL_LOOK, "a look at registered memory", 1, arguments, words);
-        rank_turn_end();
+        rank_gate_leave();
     }
     last_code = code;
     last_at = at;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "clock.h"
 #include "rank.h"
+#include "turns.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -436,7 +437,8 @@ int rank_call_socket(unsigned call, const uint64_t *arguments, uint64_t *words)
 
 uint64_t rank_told(const struct rank_channel *c)
 {
-    return told > c->time ? told : c->time;
+    const uint64_t before = rank_is_rank() ? 0 : __atomic_load_n(&time_before, __ATOMIC_RELAXED);
+    return (told > c->time ? told : c->time) + before;
 }
 
 uint64_t rank_clock(struct rank_channel *c)
@@ -471,11 +473,11 @@ void rank_pass(struct rank_channel *c, uint64_t picoseconds)
 void rank_sleep(struct rank_channel *c, uint64_t picoseconds)
 {
     /* There is a rank, and this process waits beside it. */
-    if (!rank_is_rank() && c->owner != 0) {
-        const struct timespec span = split(picoseconds);
+    const struct timespec span = split(picoseconds);
+    if (!rank_is_rank() && c->owner != 0)
         syscall(SYS_nanosleep, &span, NULL);
-    }
-    rank_pass(c, picoseconds);
+    if (!rank_turn_sleep(c, picoseconds))
+        rank_pass(c, picoseconds);
 }
 
 void rank_compute(struct rank_channel *c, uint64_t picoseconds)

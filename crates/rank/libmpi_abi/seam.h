@@ -38,8 +38,8 @@ bool rank_events(int file, bool there, bool (*look)(uint64_t limit)) RANK_SHARED
 bool rank_may_call(void) RANK_SHARED(rank_may_call);
 /* Several calls of a thread, with none of another's between them. True if others wait for their turn: a wait
  * for a card would hold them up. */
-bool rank_turn_begin(void) RANK_SHARED(rank_turn_begin);
-void rank_turn_end(void) RANK_SHARED(rank_turn_end);
+bool rank_gate_enter(void) RANK_SHARED(rank_gate_enter);
+void rank_gate_leave(void) RANK_SHARED(rank_gate_leave);
 /* Asks for the simulated time, in picoseconds. The channel must be there. */
 uint64_t rank_clock(struct rank_channel *channel) RANK_SHARED(rank_clock);
 /* The simulated time that was told last. */

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "clock.h"
 #include "socket.h"
+#include "turns.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,6 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+
+/* Real time after which a wait for descriptors looks whether a sleeping thread says that it is over. */
+#define PIECE_MS 2
 
 /* --- until a time --- */
 
@@ -52,9 +56,15 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mu
     if (!channel)
         return ORIGINAL(pthread_cond_clockwait)(condition, mutex, clock, limit);
     const struct timespec until = on_kernel_clock(channel, clock, limit);
-    const int code = ORIGINAL(pthread_cond_clockwait)(condition, mutex, CLOCK_MONOTONIC, &until);
+    struct rank_turn *turn = rank_turn_begin(since_start(channel, clock, limit), condition);
+    int code;
+    pthread_cleanup_push(rank_turn_end, turn);
+    code = ORIGINAL(pthread_cond_clockwait)(condition, mutex, CLOCK_MONOTONIC, &until);
+    if (code == 0 && rank_turn_due(turn))
+        code = ETIMEDOUT; /* a sleeping thread has woken it for that */
     if (code == ETIMEDOUT)
         come_to(channel, clock, limit);
+    pthread_cleanup_pop(1);
     return code;
 }
 
@@ -78,11 +88,18 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mu
         if (!channel)                                                                              \
             return ORIGINAL(with_clock)(it, clock, limit);                                         \
         const struct timespec until = on_kernel_clock(channel, clock, limit);                      \
-        const int code = ORIGINAL(with_clock)(it, CLOCK_MONOTONIC, &until);                        \
-        if (timed_out) {                                                                           \
+        struct rank_turn *turn = rank_turn_begin(since_start(channel, clock, limit), NULL);        \
+        int code, error;                                                                           \
+        pthread_cleanup_push(rank_turn_end, turn);                                                 \
+        do {                                                                                       \
+            const struct timespec piece = rank_turn_piece(turn, &until);                           \
+            code = ORIGINAL(with_clock)(it, CLOCK_MONOTONIC, &piece);                              \
+        } while ((timed_out) && !rank_turn_over(turn, &until));                                    \
+        if (timed_out)                                                                             \
             come_to(channel, clock, limit);                                                        \
-            errno = ETIMEDOUT;                                                                     \
-        }                                                                                          \
+        error = (timed_out) ? ETIMEDOUT : errno;                                                   \
+        pthread_cleanup_pop(1);                                                                    \
+        errno = error;                                                                             \
         return code;                                                                               \
     }                                                                                              \
     EXPORT int name(thing *it, const struct timespec *limit)                                       \
@@ -99,6 +116,12 @@ WAITS(sem_timedwait, sem_clockwait, sem_t, code != 0 && errno == ETIMEDOUT)
 
 /* --- for a span of time --- */
 
+/* Milliseconds of the next piece of such a wait, of which so many are left; 0 when it is over. */
+static int piece_of(const struct rank_turn *turn, int left)
+{
+    return !turn ? left : rank_turn_due(turn) ? 0 : left > PIECE_MS ? PIECE_MS : left;
+}
+
 /* Nothing has happened while so much of the kernel's time has passed, or nothing can: so much of simulated
  * time passes. */
 __attribute__((noinline)) static int passed(struct rank_channel *channel, int ready,
@@ -107,6 +130,13 @@ __attribute__((noinline)) static int passed(struct rank_channel *channel, int re
     if (channel && ready == 0 && picoseconds > 0)
         rank_pass(channel, picoseconds);
     return ready;
+}
+
+/* What is left of a span until its end, if threads have slept meanwhile: at most all of it. */
+static uint64_t left_of(const struct rank_channel *channel, uint64_t end, uint64_t span)
+{
+    const uint64_t now = rank_told(channel), left = end > now ? end - now : 0;
+    return left < span ? left : span;
 }
 
 /* There is nothing to wait for. */
@@ -124,8 +154,22 @@ EXPORT int poll(struct pollfd *files, nfds_t count, int milliseconds)
     const bool sleeps = channel && count == 0 && milliseconds >= 0;
     if (rank_socket_among(files, count))
         return rank_socket_poll(files, count, milliseconds < 0 ? UINT64_MAX : span, NULL);
-    return sleeps ? slept(channel, span)
-                  : passed(channel, ORIGINAL(poll)(files, count, milliseconds), span);
+    if (sleeps || !channel || span == 0)
+        return sleeps ? slept(channel, span) : ORIGINAL(poll)(files, count, milliseconds);
+    const uint64_t begun = rank_told(channel);
+    struct rank_turn *turn = rank_turn_begin(begun + span, NULL);
+    int ready, left = milliseconds;
+    pthread_cleanup_push(rank_turn_end, turn);
+    do {
+        const int piece = piece_of(turn, left);
+        ready = ORIGINAL(poll)(files, count, piece);
+        left -= piece;
+        if (rank_turn_due(turn))
+            left = 0;
+    } while (ready == 0 && left > 0);
+    ready = passed(channel, ready, left_of(channel, begun + span, span));
+    pthread_cleanup_pop(1);
+    return ready;
 }
 
 EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *limit,
@@ -214,9 +258,24 @@ EXPORT int pselect(int count, fd_set *restrict readable, fd_set *restrict writab
 EXPORT int epoll_pwait(int set, struct epoll_event *events, int most, int milliseconds,
                        const sigset_t *mask)
 {
+    struct rank_channel *channel = rank_attach();
     const uint64_t span = milliseconds > 0 ? (uint64_t)milliseconds * PS_PER_MS : 0;
-    const int ready = ORIGINAL(epoll_pwait)(set, events, most, milliseconds, mask);
-    return passed(rank_attach(), ready, span);
+    if (!channel || span == 0)
+        return ORIGINAL(epoll_pwait)(set, events, most, milliseconds, mask);
+    const uint64_t begun = rank_told(channel);
+    struct rank_turn *turn = rank_turn_begin(begun + span, NULL);
+    int ready, left = milliseconds;
+    pthread_cleanup_push(rank_turn_end, turn);
+    do {
+        const int piece = piece_of(turn, left);
+        ready = ORIGINAL(epoll_pwait)(set, events, most, piece, mask);
+        left -= piece;
+        if (rank_turn_due(turn))
+            left = 0;
+    } while (ready == 0 && left > 0);
+    ready = passed(channel, ready, left_of(channel, begun + span, span));
+    pthread_cleanup_pop(1);
+    return ready;
 }
 
 EXPORT int epoll_wait(int set, struct epoll_event *events, int most, int milliseconds)

@@ -108,12 +108,17 @@ pub struct Procedure {
     dummies: Vec<Dummy>,
     by_hand: bool,
     keeps_arguments: bool,
+    /// For large counts (`MPI_Send_c`): `mpi_f08` has it under the name of its twin, `MPI_Send`.
+    large: bool,
 }
 
 impl Fortran {
-    /// True if the function has a procedure.
+    /// True if the function has a procedure; those for large counts have one if their twins have one by rule.
     pub fn has(&self, function: &str) -> bool {
-        let absent = ["_toint", "_fromint", "_c"].iter().any(|end| function.ends_with(end));
+        if let Some(twin) = function.strip_suffix("_c") {
+            return self.has(twin) && !self.by_hand.iter().any(|name| name == twin);
+        }
+        let absent = ["_toint", "_fromint"].iter().any(|end| function.ends_with(end));
         !absent && !function.starts_with("MPI_T_") && !self.absent.iter().any(|n| n == function)
     }
 
@@ -147,7 +152,9 @@ impl Fortran {
         let dummies = parameters
             .map(|parameter| self.dummy(&name, parameter, constants))
             .collect::<Result<_, _>>()?;
+        let large = name.ends_with("_c");
         Ok(Procedure {
+            large,
             result: self.functions.get(&name).map(|result| text(result).into()),
             by_hand: self.by_hand.contains(&name),
             keeps_arguments: function.makes_request,
@@ -194,7 +201,8 @@ impl Fortran {
             "MPI_Status" => Kind::Status(Shape::Scalar),
             _ if callback => Kind::Callback(base.into()),
             _ if constants.handle.contains_key(base) => {
-                let inout = self.inout.get(function).is_some_and(|inout| text(inout) == name);
+                let inout =
+                    self.inout.get(twin_of(function)).is_some_and(|inout| text(inout) == name);
                 match (is_pointer, is_array) {
                     (true, _) => Kind::HandlePlace(base.into(), inout),
                     (_, true) => Kind::Handles(base.into(), !is_const),
@@ -265,6 +273,11 @@ impl Procedure {
     fn dummies(&self) -> impl Iterator<Item = &Dummy> {
         self.dummies.iter().filter(|dummy| dummy.kind != Kind::Nothing)
     }
+}
+
+/// The function of a procedure without the end of those for large counts.
+fn twin_of(function: &str) -> &str {
+    function.strip_suffix("_c").unwrap_or(function)
 }
 
 fn unsound(why: String) -> LayoutError {

@@ -2,6 +2,7 @@
 
 use crate::args::RunOptions;
 use crate::usage_error::UsageError;
+use machine::console;
 use machine::instruments::perfetto::Trace;
 use machine::instruments::tables::Tables;
 use machine::instruments::timeline::Watcher;
@@ -60,4 +61,19 @@ fn description(options: &RunOptions, parameters: &Parameters) -> String {
         text += &format!("; {option} {value}");
     }
     text
+}
+
+/// Warns of datatypes that do not match on both sides; with --check-types that was the run's end.
+pub(super) fn warn_of_types(mismatches: &[String], check_types: bool) {
+    /// Sentences that are printed.
+    const MOST: usize = 3;
+    if check_types {
+        return;
+    }
+    for mismatch in mismatches.iter().take(MOST) {
+        console::say(&format!("warning: {mismatch}"));
+    }
+    if let Some(more) = mismatches.len().checked_sub(MOST).filter(|more| *more > 0) {
+        console::say(&format!("warning: and {more} others (--check-types ends the run)"));
+    }
 }

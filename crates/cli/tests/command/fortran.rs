@@ -89,3 +89,20 @@ fn modules_are_compiled_where_no_home_is_to_be_written() {
     homeless.env("HOME", "/proc").env_remove("XDG_CACHE_HOME").env("TMPDIR", program.path());
     ended(&mut homeless).went_well();
 }
+
+/// `mpi_f08` has the procedures for large counts under the names of the others (MPI 5.0, s19.2).
+#[test]
+fn counts_of_the_kind_for_large_ones_choose_their_procedures() {
+    let expected = [
+        "received   0   1   2   2   0",
+        "gathered  10  11   0   1",
+        "large 34359738368           0 34359738368 T",
+        "packed 34359738368",
+        "reduced  10  11",
+    ];
+    let ended = run("-q -n 2 tests/cli/large.f90");
+    let lines: Vec<&str> = ended.went_well().stdout.lines().map(str::trim_end).collect();
+    for line in expected {
+        assert!(lines.contains(&line), "{line}: {lines:?}");
+    }
+}

@@ -63,6 +63,7 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
         ("-n 2 --set firmware.overflow=host examples/pingpong.c 8", 0),
         ("-n 4 -m redstorm-accelerated --fault pool.streams=1 tests/network/flood.c 5", 0),
         ("-n 2 -m amata builtin:myrinet-pingpong 8 2", 0),
+        ("-n 2 tests/cli/types.c message", 0),
         // Its units answer.
         ("-n 2 -m alpu examples/ring.c", 0),
         ("-n 1 -x A=1 -wdir / examples/ring.c : -n 2 -x B=1 -wdir / examples/ring.c word", 0),

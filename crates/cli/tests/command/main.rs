@@ -80,6 +80,8 @@ mod sweep;
 mod tables;
 mod timeline;
 mod tools;
+mod turns;
+mod types;
 mod units;
 mod until;
 mod usage_errors;

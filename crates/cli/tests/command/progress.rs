@@ -75,6 +75,32 @@ fn a_long_run_tells_how_far_it_has_come_and_takes_the_line_away() {
     assert!(left.iter().any(|line| line.starts_with("Simulated time")), "{left:#?}");
 }
 
+/// Nobody knows whether a program has ended its line: progress is in the title of the window.
+#[test]
+fn nothing_is_written_into_a_line_that_a_program_has_not_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("talks.c");
+    let program = "#include <mpi.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+        int main(int argc, char **argv) { int rank; MPI_Init(&argc, &argv);\n\
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n\
+        if (rank == 0) { printf(\"assembling ...\"); fflush(stdout); }\n\
+        for (;;) MPI_Barrier(MPI_COMM_WORLD); }\n";
+    std::fs::write(&source, program).unwrap();
+    let mut run = command();
+    run.args(["run", "-n", "2"]).arg(&source);
+    let title = |shown: &str| shown.contains("\x1b]2;sunstar: ") && shown.contains(" a second\x07");
+    let (shown, code) = interrupted_on_a_terminal(run, true, title);
+    assert_eq!(code, 130, "{shown}");
+    // The title comes and goes, and the line is as the program has left it.
+    assert!(
+        title(&shown) && shown.contains("\x1b[22;2t") && shown.contains("\x1b[23;2t"),
+        "{shown}"
+    );
+    let visible = shown.split("\x1b]2;").map(|part| part.split_once('\x07').map_or(part, |p| p.1));
+    let visible: String = visible.collect();
+    assert!(!visible.contains(" a second") && !visible.contains(CLEARS), "{shown}");
+}
+
 #[test]
 fn nothing_is_told_where_no_terminal_is_or_none_is_wanted() {
     let mut run = command();

@@ -34,7 +34,13 @@ impl Life<'_> {
         let params = software.mpi.clone();
         let over = |local: &mut mpi::Local| {
             if let Some(rules) = &software.rules {
-                local.set_witness(Rc::new(Marshal::new(rank, rules.clone(), cpu.clone(), space)));
+                local.set_witness(Rc::new(Marshal::new(
+                    rank,
+                    rules.clone(),
+                    software.check_types,
+                    cpu.clone(),
+                    space,
+                )));
             }
             self.transport(local, space)
         };

@@ -2,21 +2,42 @@
 //! tests of `mpi` use it too.
 
 use host::{Cpu, SpaceId};
-use mpi::{Address, Bytes, Ending, Found, Mode, RequestId, Status, Taken, Wanted, Witness};
+use mpi::{Address, Bytes, Ending, Exchange, Found, Kinds, Mode, RequestId};
+use mpi::{Seat, Share, Status, Taken, Wanted, Witness};
 use spec::mpi::{self as rules, Broken, Judge};
 use std::sync::Arc;
 
 /// Stands beside a rank. A broken rule is a fault of its processor, which ends the run.
 pub(crate) struct Marshal {
     judge: Judge,
+    ledger: Arc<rules::Ledger>,
+    rank: u32,
+    /// Datatypes that do not match are a fault of the program that ends the run.
+    ends: bool,
     cpu: Cpu,
     space: SpaceId,
 }
 
 impl Marshal {
-    /// Beside this rank of the world, whose memory is `space`.
-    pub fn new(rank: u32, ledger: Arc<rules::Ledger>, cpu: Cpu, space: SpaceId) -> Marshal {
-        Marshal { judge: Judge::new(rank, ledger), cpu, space }
+    /// Beside this rank of the world, whose memory is `space`; datatypes that do not match end the run if
+    /// `ends`.
+    pub fn new(
+        rank: u32,
+        ledger: Arc<rules::Ledger>,
+        ends: bool,
+        cpu: Cpu,
+        space: SpaceId,
+    ) -> Marshal {
+        Marshal { judge: Judge::new(rank, ledger.clone()), ledger, rank, ends, cpu, space }
+    }
+
+    /// Ends the run if datatypes did not match.
+    fn compare(&self) {
+        if self.ends {
+            if let Some(mismatch) = self.ledger.mismatch_of(self.rank) {
+                self.cpu.fault(mismatch.what);
+            }
+        }
     }
 
     fn now(&self) -> u64 {
@@ -47,14 +68,30 @@ fn found(found: Found) -> rules::Found {
     rules::Found { source: found.source, tag: found.tag, bytes: found.bytes }
 }
 
+fn of_kinds(kinds: Kinds) -> rules::Kinds {
+    let Kinds { call, items, number, matches_all, text } = kinds;
+    rules::Kinds { call, items, number, matches_all, text }
+}
+
+fn share(share: Share) -> rules::Share {
+    match share {
+        Share::Nothing => rules::Share::Nothing,
+        Share::All(kinds) => rules::Share::All(of_kinds(kinds)),
+        Share::Lower(kinds) => rules::Share::Lower(of_kinds(kinds)),
+        Share::One(rank, kinds) => rules::Share::One(rank, of_kinds(kinds)),
+        Share::Each(all) => rules::Share::Each(all.into_iter().map(of_kinds).collect()),
+    }
+}
+
 impl Witness for Marshal {
-    fn sends(&self, id: RequestId, to: Address, bytes: Bytes, mode: Mode) {
+    fn sends(&self, id: RequestId, to: Address, bytes: Bytes, mode: Mode, kinds: Option<Kinds>) {
         let (context, source) = (to.context, to.source as i32);
         let send = rules::Send {
             to: to.target,
             envelope: rules::Envelope { context, source, tag: to.tag },
             length: bytes.length,
             bytes: self.read(bytes.va, bytes.length),
+            kinds: kinds.map(of_kinds),
             synchronous: mode == Mode::Synchronous,
         };
         self.judge.sends(self.now(), id.word(), send);
@@ -84,10 +121,21 @@ impl Witness for Marshal {
     fn takes(&self, of: Wanted, message: Taken, what: Found) {
         self.uphold(self.judge.takes(self.now(), wanted(of), message.0, found(what)));
     }
-    fn ended(&self, ending: &Ending) {
+    fn joins(&self, id: RequestId, seat: &Seat, exchange: Exchange) {
+        let Seat { communicator, number, rank, members } = *seat;
+        let seat = rules::Seat { communicator, number, rank, members };
+        self.judge.joins(id.word(), seat, share(exchange.gives), share(exchange.takes));
+    }
+    fn leaves(&self, id: RequestId) {
+        self.judge.leaves(self.now(), id.word());
+        self.compare();
+    }
+    fn ended(&self, ending: &Ending, kinds: Option<Kinds>) {
         let (what, failed) = (found(ending.found), ending.error.is_some());
         let read = |va, length| self.read(va, length);
+        let what = (what, kinds.map(of_kinds));
         self.uphold(self.judge.ended(self.now(), ending.id.word(), what, failed, &read));
+        self.compare();
     }
     fn completed(&self, id: RequestId, status: &Status, failed: bool) {
         let Status { source, tag, bytes, .. } = *status;

@@ -32,6 +32,8 @@ impl Bench<'_> {
             let waits = |rank| ending == Ending::Deadlock && !stalls && !over.contains(&rank);
             conclude(&mut report.exit, rules, ending, (end, &waits));
             report.judged.get_or_insert_default().add_matching(rules.tally());
+            let all = rules.mismatches();
+            report.mismatches = all.iter().map(|mismatch| mismatch.to_string()).collect();
         }
         let told = self.options.watchers.iter().map(|watcher| watcher.finish());
         let meetings = (&**self.tallies.meetings(), self.common.launch());
@@ -97,6 +99,7 @@ impl Bench<'_> {
             breakdowns,
             firmware: None,
             judged,
+            mismatches: Vec::new(),
             nodes,
             switches: Vec::new(),
         };

@@ -53,6 +53,7 @@ impl Case {
             profile: false,
             compute: rank::Compute::None,
             judge: true,
+            check_types: false,
             pcap: None,
             watchers: Vec::new(),
             console: None,

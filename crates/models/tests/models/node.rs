@@ -201,6 +201,7 @@ fn options(threads: usize) -> Options {
         cold_boot: false,
         profile: false,
         judge: false,
+        check_types: false,
         pcap: None,
         watchers: Vec::new(),
         console: None,

@@ -11,9 +11,73 @@ use crate::comm::CommId;
 use crate::constant::{self, IN_PLACE};
 use crate::datatype::items::Items;
 use crate::error::{Error, Result};
+use crate::observe::{Exchange, Kinds, Share};
 use crate::process::Process;
-use crate::reduction::Reduction;
+use crate::reduction::{Operator, Reduction};
 use std::rc::Rc;
+
+/// Kinds of items in a call.
+fn kinds(items: &Items, call: &'static str) -> Kinds {
+    items.kinds(items.bytes(), call).expect("the items are whole")
+}
+
+/// The same with the operation that reduces them.
+fn reduced(items: &Items, reduction: &Reduction, call: &'static str) -> Kinds {
+    let mut kinds = kinds(items, call);
+    let name = match reduction.operator {
+        Operator::Predefined(op) => op.name(),
+        Operator::User(_) => "an operation of the program's",
+    };
+    let add = |number: u64, byte: u8| number.wrapping_mul(31).wrapping_add(byte.into());
+    kinds.number = name.bytes().fold(kinds.number, add);
+    kinds.text = format!("{} with {name}", kinds.text);
+    kinds
+}
+
+/// Kinds of each member's part.
+fn share(parts: &Parts, call: &'static str) -> Share {
+    match parts {
+        Parts::Equal(first) => Share::All(kinds(first, call)),
+        Parts::Any(parts) => Share::Each(parts.iter().map(|part| kinds(part, call)).collect()),
+    }
+}
+
+/// A reduction in which each gives the same, and takes of those that the second makes.
+fn reducing(
+    mpi: &mut Process,
+    items: &Items,
+    reduction: &Reduction,
+    takes: impl FnOnce(Kinds) -> Share,
+) {
+    mpi.p2p.local.declare_exchange(|call| {
+        let kinds = reduced(items, reduction, call);
+        Exchange { gives: Share::All(kinds.clone()), takes: takes(kinds) }
+    });
+}
+
+/// An exchange of a rank's own items, if it has any, and parts of all.
+fn gathering(mpi: &mut Process, own: Option<&Items>, all: Option<&Parts>) {
+    mpi.p2p.local.declare_exchange(|call| Exchange {
+        gives: own.map(|own| Share::All(kinds(own, call))).unwrap_or_default(),
+        takes: all.map(|all| share(all, call)).unwrap_or_default(),
+    });
+}
+
+/// The other way round, from the root.
+fn scattering(mpi: &mut Process, all: Option<&Parts>, own: Option<&Items>, root: u32) {
+    mpi.p2p.local.declare_exchange(|call| Exchange {
+        gives: all.map(|all| share(all, call)).unwrap_or_default(),
+        takes: own.map(|own| Share::One(root, kinds(own, call))).unwrap_or_default(),
+    });
+}
+
+/// An exchange of parts; without those to send, these are what is received.
+fn exchanging(mpi: &mut Process, out: Option<&Parts>, into: &Parts) {
+    mpi.p2p.local.declare_exchange(|call| Exchange {
+        gives: share(out.unwrap_or(into), call),
+        takes: share(into, call),
+    });
+}
 
 pub(super) fn barrier(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[0])?;
@@ -25,6 +89,11 @@ pub(super) fn bcast(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[4])?;
     let items = mpi.items(args[0], args[1], args[2])?;
     let root = mpi.p2p.check_root(int(args[3]), comm)?;
+    let is_root = mpi.rank(comm)? == root;
+    mpi.p2p.local.declare_exchange(|call| match (is_root, kinds(&items, call)) {
+        (true, kinds) => Exchange { gives: Share::All(kinds), takes: Share::Nothing },
+        (false, kinds) => Exchange { gives: Share::Nothing, takes: Share::One(root, kinds) },
+    });
     mpi.start(comm, |plan| bcast::plan(plan, &items, root))
 }
 
@@ -81,6 +150,10 @@ pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
         apart(&send, &recv)?;
     }
     let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    reducing(mpi, &recv, &reduction, |kinds| match is_root {
+        true => Share::All(kinds),
+        false => Share::Nothing,
+    });
     mpi.start(comm, |plan| reduce::plan(plan, (&send, is_root.then_some(&recv)), &reduction, root))
 }
 
@@ -100,6 +173,7 @@ pub(super) fn allreduce(mpi: &mut Process, args: &[u64]) -> Begun {
     let comm = mpi.comm_of(args[5])?;
     let (send, recv) = both(mpi, args)?;
     let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    reducing(mpi, &recv, &reduction, Share::All);
     mpi.start(comm, |plan| allreduce::plan(plan, (&send, &recv), &reduction))
 }
 
@@ -117,6 +191,7 @@ fn scan_in(mpi: &mut Process, args: &[u64], exclusive: bool) -> Begun {
     let comm = mpi.comm_of(args[5])?;
     let (send, recv) = both(mpi, args)?;
     let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    reducing(mpi, &recv, &reduction, Share::Lower);
     mpi.start(comm, |plan| scan::plan(plan, (&send, &recv), &reduction, exclusive))
 }
 
@@ -144,6 +219,7 @@ fn shares(mpi: &mut Process, args: &[u64], counts: &[u64], comm: CommId) -> Begu
         apart(&send, &recv)?;
     }
     let reduction = reduction(mpi, &send, args[3], args[4])?;
+    reducing(mpi, &send, &reduction, Share::All);
     mpi.start(comm, |plan| reduce_scatter::plan(plan, (&send, &recv), counts, &reduction))
 }
 
@@ -176,6 +252,7 @@ pub(super) fn gather(mpi: &mut Process, args: &[u64]) -> Begun {
     let all =
         if is_root { Some(Parts::Equal(mpi.items(args[3], args[4], args[5])?)) } else { None };
     own_apart(own.as_ref(), all.as_ref(), root)?;
+    gathering(mpi, own.as_ref(), all.as_ref());
     mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, true)))
 }
 
@@ -187,6 +264,7 @@ pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun 
     let own = unless_in_place(mpi, args, is_root)?;
     let all = if is_root { Some(parts::<W>(mpi, &args[3..], size)?) } else { None };
     own_apart(own.as_ref(), all.as_ref(), root)?;
+    gathering(mpi, own.as_ref(), all.as_ref());
     mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, false)))
 }
 
@@ -199,6 +277,7 @@ pub(super) fn scatter(mpi: &mut Process, args: &[u64]) -> Begun {
         if is_root { Some(Parts::Equal(mpi.items(args[0], args[1], args[2])?)) } else { None };
     let own = unless_in_place(mpi, &args[3..], is_root)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
+    scattering(mpi, all.as_ref(), own.as_ref(), root);
     mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, true)))
 }
 
@@ -210,6 +289,7 @@ pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun
     let all = if is_root { Some(parts::<W>(mpi, args, size)?) } else { None };
     let own = unless_in_place(mpi, &args[4..], is_root)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
+    scattering(mpi, all.as_ref(), own.as_ref(), root);
     mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, false)))
 }
 
@@ -219,6 +299,7 @@ pub(super) fn allgather(mpi: &mut Process, args: &[u64]) -> Begun {
     let own = unless_in_place(mpi, args, true)?;
     let all = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
     own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
+    gathering(mpi, own.as_ref(), Some(&all));
     mpi.start(comm, |plan| allgather::plan(plan, own.as_ref(), &all))
 }
 
@@ -229,6 +310,7 @@ pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Beg
     let own = unless_in_place(mpi, args, true)?;
     let all = parts::<W>(mpi, &args[3..], size)?;
     own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
+    gathering(mpi, own.as_ref(), Some(&all));
     mpi.start(comm, |plan| allgather::plan(plan, own.as_ref(), &all))
 }
 
@@ -238,6 +320,7 @@ pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
     let out = unless_in_place(mpi, args, true)?.map(Parts::Equal);
     let into = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
     parts_apart(out.as_ref(), &into, mpi.size(comm)?)?;
+    exchanging(mpi, out.as_ref(), &into);
     mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }
 
@@ -251,6 +334,7 @@ pub(super) fn alltoallv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begu
     };
     let into = parts::<W>(mpi, &args[4..], size)?;
     parts_apart(out.as_ref(), &into, size)?;
+    exchanging(mpi, out.as_ref(), &into);
     mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }
 
@@ -273,5 +357,6 @@ pub(super) fn alltoallw<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begu
     let out = if args[0] == IN_PLACE { None } else { Some(parts(mpi, args)?) };
     let into = parts(mpi, &args[4..])?;
     parts_apart(out.as_ref(), &into, size)?;
+    exchanging(mpi, out.as_ref(), &into);
     mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }

@@ -20,17 +20,17 @@ fn begin(
     // Not a collective operation: it has no place in the order of those.
     mpi.collectives.tag = Some(0);
     mpi.start(comm, |plan| {
-        let out = match buffer {
+        let copy = match buffer {
             Some(bytes) => {
                 let copy = plan.buffer(bytes);
                 let copy = plan.bytes(copy, bytes);
-                plan.copy(out, copy.clone());
+                plan.copy(out.clone(), copy.clone());
                 copy
             }
-            None => out,
+            None => out.clone(),
         };
         plan.message_from(from, receive_tag, into);
-        plan.message_to(to, send_tag, out);
+        plan.message_to(to, send_tag, copy, out);
         Ok(())
     })
 }

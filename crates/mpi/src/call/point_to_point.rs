@@ -99,6 +99,7 @@ pub(super) fn sendrecv_replace(mpi: &mut Process, args: &[u64]) -> Answer {
     let out = Items { va: buffer.va, count: items.bytes(), datatype };
     let to = (&out, int(args[3]), int(args[4]));
     let from = (&items, int(args[5]), int(args[6]));
+    mpi.p2p.local.declare_send(&items);
     let gathered = items.gather(&mut mpi.p2p.local, buffer.va);
     let result = gathered
         .and_then(|()| begin_both(mpi, comm, to, from))

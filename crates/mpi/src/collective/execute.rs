@@ -95,6 +95,9 @@ impl Executor<'_> {
 
     /// Ends an operation, all of whose steps are done.
     fn end(&mut self, id: RequestId, mut schedule: Schedule) {
+        if let Some(witness) = &self.p2p.local.witness {
+            witness.leaves(id);
+        }
         let held = schedule.held.take();
         let released = held.map_or(Ok(()), |handle| self.objects.let_go(self.p2p, handle));
         let request = self.p2p.requests.get_mut(id);
@@ -163,7 +166,8 @@ impl Executor<'_> {
             Step::Send { to, items } => {
                 (p2p.send_items(envelope(to), &items, Mode::Standard)?, None)
             }
-            Step::MessageTo { to, tag, items } => {
+            Step::MessageTo { to, tag, items, of } => {
+                p2p.local.declare_send(&of);
                 (p2p.begin_send(&items, to, tag, comm, Mode::Standard)?, None)
             }
             Step::MessageFrom { from, tag, items } => {

@@ -7,6 +7,7 @@ use crate::constant::PROC_NULL;
 use crate::datatype::items::Items;
 use crate::error::Result;
 use crate::objects::Objects;
+use crate::observe::{Exchange, Seat};
 use crate::reduction::Reduction;
 use crate::request::point_to_point::PointToPoint;
 use crate::request::table::Request;
@@ -32,6 +33,14 @@ pub(crate) struct Plan<'a> {
     pub rank: u32,
     pub size: u32,
     schedule: Schedule,
+}
+
+/// An operation begins, for a witness.
+fn joins(p2p: &PointToPoint, id: RequestId, (comm, number): (CommId, i32), exchange: Exchange) {
+    if let (Some(witness), Ok(comm)) = (&p2p.local.witness, p2p.comm(comm)) {
+        let (communicator, rank, members) = (comm.identity, comm.rank, comm.size());
+        witness.joins(id, &Seat { communicator, number, rank, members }, exchange);
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -85,9 +94,9 @@ impl<'a> Plan<'a> {
     pub fn receive_up_to(&mut self, from: u32, items: Items) {
         self.schedule.steps.push(Step::Receive { from, items, exact: false });
     }
-    /// Sends a message of the program's own.
-    pub fn message_to(&mut self, to: i32, tag: i32, items: Items) {
-        self.schedule.steps.push(Step::MessageTo { to, tag, items });
+    /// Sends a message of the program's own: these items, or a copy of them.
+    pub fn message_to(&mut self, to: i32, tag: i32, items: Items, of: Items) {
+        self.schedule.steps.push(Step::MessageTo { to, tag, items, of });
     }
     /// Receives one; its status is that of the whole operation.
     pub fn message_from(&mut self, from: i32, tag: i32, items: Items) {
@@ -143,7 +152,11 @@ impl<'a> Plan<'a> {
         let mut request = Request::new(Direction::Collective, comm, PROC_NULL, tag);
         request.collective = true;
         request.schedule = Some(Box::new(schedule));
-        p2p.requests.insert(request)
+        let id = p2p.requests.insert(request);
+        if let Some(exchange) = p2p.local.declared.exchange.take() {
+            joins(p2p, id, (comm, tag), exchange);
+        }
+        id
     }
     /// The accumulator's bytes.
     pub fn own(&self, acc: &Accumulator) -> Items {

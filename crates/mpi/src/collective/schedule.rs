@@ -26,11 +26,12 @@ pub(crate) enum Step {
         items: Items,
         exact: bool,
     },
-    /// Items of a message of the program's own.
+    /// Items of a message of the program's own: these, or a copy of them.
     MessageTo {
         to: i32,
         tag: i32,
         items: Items,
+        of: Items,
     },
     /// Room for one; its status is that of the whole.
     MessageFrom {

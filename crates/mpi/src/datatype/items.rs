@@ -8,6 +8,32 @@ use std::rc::Rc;
 /// Most bytes of a message: the wire header has 32 bits for its length.
 pub(crate) const MAX_MESSAGE: u64 = u32::MAX as u64;
 
+/// Predefined items that one side of a message has, for an observer of both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kinds {
+    /// The call: "MPI_Send".
+    pub call: &'static str,
+    /// Their number.
+    pub items: u64,
+    /// A number for their kinds and order: equal on both sides, if those are.
+    pub number: u64,
+    /// `MPI_PACKED` is among them, which matches everything.
+    pub matches_all: bool,
+    /// The items as the call has them: "4 MPI_INT".
+    pub text: String,
+}
+
+impl Kinds {
+    /// Those of items of which the message ends in the middle of one: no sender has such.
+    pub(crate) const CUT: Kinds = Kinds {
+        call: "",
+        items: u64::MAX,
+        number: u64::MAX,
+        matches_all: false,
+        text: String::new(),
+    };
+}
+
 /// `count` items of a type from address `va` on.
 #[derive(Clone, Debug)]
 pub(crate) struct Items {
@@ -41,6 +67,20 @@ impl Items {
     /// So many neighbours, each as large, together.
     pub fn times(&self, number: u32) -> Items {
         self.part(0, self.count.saturating_mul(number.into()))
+    }
+
+    /// They in words.
+    pub fn text(&self) -> String {
+        self.datatype.described(self.count)
+    }
+
+    /// Kinds of the predefined items in their first `bytes` bytes, which the call sends or receives; None if
+    /// the last one is cut.
+    pub fn kinds(&self, bytes: u64, call: &'static str) -> Option<Kinds> {
+        let (kinds, items) = self.datatype.signature.kinds_in(bytes)?;
+        let text = self.text();
+        let (number, matches_all) = (kinds.number(), kinds.matches_all);
+        Some(Kinds { call, items, number, matches_all, text })
     }
 
     /// Checks that they lie in the program's memory.

@@ -1,7 +1,18 @@
-//! Bytes of the predefined items of a type, in order: what MPI_Get_elements counts.
+//! Predefined items of a type, in order: what MPI_Get_elements counts, and what the two sides of a message
+//! must agree about.
 
 use super::nested::{release, Nested};
+use super::rolling::Rolling;
 use std::rc::Rc;
+
+/// A predefined item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Atom {
+    /// Its bytes, at least one.
+    pub bytes: u64,
+    /// Its type: the low byte of the handle.
+    pub kind: u8,
+}
 
 /// Predefined items of a type, in order. The two parts of a pair count apart.
 #[derive(Clone, Debug)]
@@ -18,8 +29,8 @@ struct List {
 
 #[derive(Clone, Debug)]
 enum Part {
-    /// A predefined item of so many bytes, at least one.
-    Atom(u64),
+    /// A predefined item.
+    Atom(Atom),
     /// Others, in order.
     Of(Rc<List>),
 }
@@ -28,12 +39,25 @@ enum Part {
 struct Total {
     bytes: u64,
     atoms: u64,
+    /// Kinds of the items, in order.
+    kinds: Rolling,
+}
+
+impl Total {
+    /// So often one after the other, behind those.
+    fn append(&mut self, times: u64, each: Total) {
+        self.bytes += times * each.bytes;
+        self.atoms += times * each.atoms;
+        self.kinds = self.kinds.then(each.kinds.repeated(times));
+    }
 }
 
 impl Part {
     fn total(&self) -> Total {
         match self {
-            Part::Atom(bytes) => Total { bytes: *bytes, atoms: 1 },
+            Part::Atom(Atom { bytes, kind }) => {
+                Total { bytes: *bytes, atoms: 1, kinds: Rolling::of(*kind) }
+            }
             Part::Of(list) => list.total,
         }
     }
@@ -64,11 +88,11 @@ impl Drop for List {
 }
 
 impl Signature {
-    /// Predefined items of these sizes.
-    pub fn atoms(sizes: &[u64]) -> Signature {
+    /// Predefined items.
+    pub fn atoms(atoms: &[Atom]) -> Signature {
         let mut builder = Builder::default();
-        for &bytes in sizes {
-            builder.push(1, Part::Atom(bytes)).expect("few small items");
+        for &atom in atoms {
+            builder.push(1, Part::Atom(atom)).expect("few small items");
         }
         builder.finish()
     }
@@ -85,6 +109,48 @@ impl Signature {
         let (total, rest) = self.descend(bytes, |total| total.bytes);
         (rest == 0).then_some(total.atoms)
     }
+    /// The kinds of the predefined items in the first `bytes` bytes of so many types one after the other,
+    /// and their number; None if the last is cut.
+    pub fn kinds_in(&self, bytes: u64) -> Option<(Rolling, u64)> {
+        let whole = self.list.total;
+        let mut all = Total::default();
+        let times = bytes.checked_div(whole.bytes).unwrap_or(0);
+        all.append(times, whole);
+        let (part, rest) = self.descend(bytes - times * whole.bytes, |total| total.bytes);
+        all.append(1, part);
+        (rest == 0).then_some((all.kinds, all.atoms))
+    }
+    /// Kinds of the first predefined items, at most so many, neighbours of a kind together.
+    pub fn first_kinds(&self, most: u64) -> Vec<(u64, u8)> {
+        let mut runs: Vec<(u64, u8)> = Vec::new();
+        for at in 0..most.min(self.count()) {
+            let kind = self.kind_at(at);
+            match runs.last_mut() {
+                Some((number, last)) if *last == kind => *number += 1,
+                _ => runs.push((1, kind)),
+            }
+        }
+        runs
+    }
+    /// The kind of a predefined item, which must be there.
+    fn kind_at(&self, mut at: u64) -> u8 {
+        let mut list = &self.list;
+        'deeper: loop {
+            for (times, part) in &list.parts {
+                let each = part.total().atoms;
+                if at < times * each {
+                    match part {
+                        Part::Atom(atom) => return atom.kind,
+                        Part::Of(inner) => list = inner,
+                    }
+                    at %= each;
+                    continue 'deeper;
+                }
+                at -= times * each;
+            }
+            unreachable!("the item is one of this type");
+        }
+    }
     /// Whole predefined items, as many as `wanted` has room for in the `measure`; and the rest of it.
     fn descend(&self, wanted: u64, measure: impl Fn(Total) -> u64) -> (Total, u64) {
         let (mut list, mut left, mut done) = (&self.list, wanted, Total::default());
@@ -92,8 +158,7 @@ impl Signature {
             for (times, part) in &list.parts {
                 let each = part.total();
                 let here = (left / measure(each)).min(*times);
-                done.bytes += here * each.bytes;
-                done.atoms += here * each.atoms;
+                done.append(here, each);
                 left -= here * measure(each);
                 if here < *times {
                     match part {
@@ -131,6 +196,7 @@ impl Builder {
         let (each, total) = (part.total(), &mut self.list.total);
         total.bytes = total.bytes.checked_add(each.bytes.checked_mul(times)?)?;
         total.atoms = total.atoms.checked_add(each.atoms.checked_mul(times)?)?;
+        total.kinds = total.kinds.then(each.kinds.repeated(times));
         match self.list.parts.last_mut() {
             Some((before, last)) if last.is(&part) => *before += times,
             _ => self.list.parts.push((times, part)),

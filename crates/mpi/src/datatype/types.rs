@@ -26,6 +26,11 @@ thread_local! {
     };
 }
 
+/// The name of a predefined type, by the low byte of its handle.
+pub(super) fn name_of(kind: u8) -> &'static str {
+    PREDEFINED.with(|table| table[usize::from(kind)].as_ref().map_or("no type", |of| of.name))
+}
+
 /// Table of datatypes.
 pub(crate) struct Types {
     predefined: Predefined,

@@ -168,6 +168,9 @@ impl PointToPoint {
 
     /// Starts sending items.
     pub fn send_items(&mut self, to: Envelope, items: &Items, mode: Mode) -> Result<RequestId> {
+        if !to.collective {
+            self.local.declare_send(items);
+        }
         if items.is_contiguous() {
             return self.start_send(to, (items.va, items.bytes()), None, mode);
         }
@@ -176,6 +179,9 @@ impl PointToPoint {
 
     /// Starts sending a copy of items: they may be changed at once.
     pub fn send_copy(&mut self, to: Envelope, items: &Items, mode: Mode) -> Result<RequestId> {
+        if !to.collective {
+            self.local.declare_send(items);
+        }
         let bytes = items.bytes();
         let buffer = self.local.take_buffer(bytes);
         if let Err(error) = items.gather(&mut self.local, buffer.va) {
@@ -188,6 +194,9 @@ impl PointToPoint {
     /// Starts receiving items.
     pub fn receive_items(&mut self, from: Envelope, items: &Items) -> Result<RequestId> {
         let (place, scattered) = self.landing(items)?;
+        if !from.collective {
+            self.local.declare_receive(items);
+        }
         self.start_receive(from, place, scattered)
     }
 
@@ -199,6 +208,7 @@ impl PointToPoint {
         items: &Items,
     ) -> Result<RequestId> {
         let (place, scattered) = self.landing(items)?;
+        self.local.declare_receive(items);
         self.start_matched(comm, message, place, scattered)
     }
 

@@ -1,12 +1,14 @@
 //! A transport with an observer of all its calls.
 
 use super::{
-    Address, Begun, Bytes, Entries, Found, GroupStep, Mode, Step, Taken, Transport, Wanted,
+    Address, Begun, Bytes, Ending, Entries, Found, GroupStep, Mode, Step, Taken, Transport, Wanted,
 };
+use crate::datatype::items::{Items, Kinds};
 use crate::error::Result;
 use crate::local::Local;
 use crate::observe::Witness;
 use crate::request::RequestId;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Another transport, and the observer of its calls and answers.
@@ -15,6 +17,8 @@ pub(crate) struct Watched {
     witness: Rc<dyn Witness>,
     /// A receive that is not posted yet.
     beginning: Option<RequestId>,
+    /// The program's items that receives under way fill, and the calls that began them.
+    filled: HashMap<RequestId, (Items, &'static str)>,
     /// Message that the last probe found.
     found: Option<Found>,
     /// Messages that were taken and not received: the transport's name, which it may use again, and one that
@@ -26,22 +30,48 @@ pub(crate) struct Watched {
 
 impl Watched {
     pub fn new(transport: Box<dyn Transport>, witness: Rc<dyn Witness>) -> Watched {
-        Watched { transport, witness, beginning: None, found: None, taken: Vec::new(), name: 0 }
+        Watched {
+            transport,
+            witness,
+            beginning: None,
+            filled: HashMap::new(),
+            found: None,
+            taken: Vec::new(),
+            name: 0,
+        }
     }
 
     fn begun(&mut self, id: RequestId, begun: Begun) -> Begun {
         self.beginning = matches!(begun, Begun::Again(_)).then_some(id);
         match &begun {
-            Begun::Ended(ending) => self.witness.ended(ending),
+            Begun::Ended(ending) => self.ended(ending),
             Begun::Again(step) => self.stepped(step),
             Begun::UnderWay => {}
         }
         begun
     }
 
-    fn stepped(&self, step: &Step) {
+    fn stepped(&mut self, step: &Step) {
         if let Step::Ended(ending) = step {
-            self.witness.ended(ending);
+            self.ended(ending);
+        }
+    }
+
+    fn ended(&mut self, ending: &Ending) {
+        let kinds = self.filled.remove(&ending.id).and_then(|(items, call)| {
+            // A longer message is an error above.
+            Some(ending.found.bytes).filter(|bytes| *bytes <= items.room()).map(|bytes| {
+                let cut = || Kinds { text: items.text(), call, ..Kinds::CUT };
+                items.kinds(bytes, call).unwrap_or_else(cut)
+            })
+        });
+        self.witness.ended(ending, kinds);
+    }
+
+    /// A receive begins: what it fills.
+    fn fills(&mut self, local: &mut Local, id: RequestId) {
+        if let Some(items) = local.declared.receives.take() {
+            self.filled.insert(id, (items, local.function));
         }
     }
 }
@@ -67,7 +97,9 @@ impl Transport for Watched {
         bytes: Bytes,
         mode: Mode,
     ) -> Result<bool> {
-        self.witness.sends(id, to, bytes, mode);
+        let items = local.declared.sends.take();
+        let kinds = items.and_then(|items| items.kinds(bytes.length, local.function));
+        self.witness.sends(id, to, bytes, mode, kinds);
         let begun = self.transport.send(local, id, to, bytes, mode);
         match begun {
             Ok(true) => self.witness.sent(id),
@@ -79,6 +111,7 @@ impl Transport for Watched {
 
     fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
         if self.beginning != Some(id) {
+            self.fills(local, id);
             self.witness.receives(id, wanted, room);
         }
         let begun = self.transport.receive(local, id, wanted, room);
@@ -96,6 +129,7 @@ impl Transport for Watched {
             let known = self.taken.iter().position(|(name, _)| *name == message.0);
             // One that is not there is the witness's to judge: no message has this name.
             let name = known.map_or(u64::MAX, |at| self.taken.swap_remove(at).1);
+            self.fills(local, id);
             self.witness.receives_taken(id, Taken(name), room);
         }
         let begun = self.transport.receive_taken(local, id, message, room);
@@ -104,6 +138,9 @@ impl Transport for Watched {
 
     fn cancel(&mut self, local: &mut Local, id: RequestId) -> bool {
         let cancelled = self.transport.cancel(local, id);
+        if cancelled {
+            self.filled.remove(&id);
+        }
         self.witness.cancels(id, cancelled);
         cancelled
     }

@@ -28,6 +28,12 @@ PROCEDURE(mpi_accumulate, (void *origin_addr, const int *origin_count, const int
     done(ierror, code);
 }
 
+PROCEDURE(mpi_accumulate_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *op, const int *win, int *ierror))
+{
+    const int code = MPI_Accumulate_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Op_fromint(*op), MPI_Win_fromint(*win));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_add_error_class, (int *errorclass, int *ierror))
 {
     const int code = MPI_Add_error_class(errorclass);
@@ -54,6 +60,12 @@ PROCEDURE(mpi_allgather, (void *sendbuf, const int *sendcount, const int *sendty
     done(ierror, code);
 }
 
+PROCEDURE(mpi_allgather_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Allgather_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_allgather_init, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
@@ -63,9 +75,24 @@ PROCEDURE(mpi_allgather_init, (void *sendbuf, const int *sendcount, const int *s
     done(ierror, code);
 }
 
+PROCEDURE(mpi_allgather_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Allgather_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_allgatherv, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, int *recvcounts, int *displs, const int *recvtype, const int *comm, int *ierror))
 {
     const int code = MPI_Allgatherv(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_allgatherv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Allgatherv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -78,9 +105,24 @@ PROCEDURE(mpi_allgatherv_init, (void *sendbuf, const int *sendcount, const int *
     done(ierror, code);
 }
 
+PROCEDURE(mpi_allgatherv_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Allgatherv_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_allreduce, (void *sendbuf, void *recvbuf, const int *count, const int *datatype, const int *op, const int *comm, int *ierror))
 {
     const int code = MPI_Allreduce(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_allreduce_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, int *ierror))
+{
+    const int code = MPI_Allreduce_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -93,9 +135,24 @@ PROCEDURE(mpi_allreduce_init, (void *sendbuf, void *recvbuf, const int *count, c
     done(ierror, code);
 }
 
+PROCEDURE(mpi_allreduce_init_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Allreduce_init_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_alltoall, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *comm, int *ierror))
 {
     const int code = MPI_Alltoall(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_alltoall_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Alltoall_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -108,9 +165,24 @@ PROCEDURE(mpi_alltoall_init, (void *sendbuf, const int *sendcount, const int *se
     done(ierror, code);
 }
 
+PROCEDURE(mpi_alltoall_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Alltoall_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_alltoallv, (void *sendbuf, int *sendcounts, int *sdispls, const int *sendtype, void *recvbuf, int *recvcounts, int *rdispls, const int *recvtype, const int *comm, int *ierror))
 {
     const int code = MPI_Alltoallv(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_alltoallv_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Alltoallv_c(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -118,6 +190,15 @@ PROCEDURE(mpi_alltoallv_init, (void *sendbuf, int *sendcounts, int *sdispls, con
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Alltoallv_init(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_alltoallv_init_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Alltoallv_init_c(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -133,12 +214,33 @@ PROCEDURE(mpi_alltoallw, (void *sendbuf, int *sendcounts, int *sdispls, const in
     done(ierror, code);
 }
 
+PROCEDURE(mpi_alltoallw_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, int *ierror))
+{
+    MPI_Datatype *c_sendtypes = data_of(sendbuf) == MPI_IN_PLACE ? NULL : types_in(size_of(*comm), sendtypes);
+    MPI_Datatype *c_recvtypes = types_in(size_of(*comm), recvtypes);
+    const int code = MPI_Alltoallw_c(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm));
+    free(c_sendtypes);
+    free(c_recvtypes);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_alltoallw_init, (void *sendbuf, int *sendcounts, int *sdispls, const int *sendtypes, void *recvbuf, int *recvcounts, int *rdispls, const int *recvtypes, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Datatype *c_sendtypes = data_of(sendbuf) == MPI_IN_PLACE ? NULL : types_kept(size_of(*comm), sendtypes);
     MPI_Datatype *c_recvtypes = types_kept(size_of(*comm), recvtypes);
     MPI_Request c_request = NULL;
     const int code = MPI_Alltoallw_init(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_alltoallw_init_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Datatype *c_sendtypes = data_of(sendbuf) == MPI_IN_PLACE ? NULL : types_kept(size_of(*comm), sendtypes);
+    MPI_Datatype *c_recvtypes = types_kept(size_of(*comm), recvtypes);
+    MPI_Request c_request = NULL;
+    const int code = MPI_Alltoallw_init_c(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -171,6 +273,12 @@ PROCEDURE(mpi_bcast, (void *buffer, const int *count, const int *datatype, const
     done(ierror, code);
 }
 
+PROCEDURE(mpi_bcast_c, (void *buffer, const MPI_Count *count, const int *datatype, const int *root, const int *comm, int *ierror))
+{
+    const int code = MPI_Bcast_c(data_of(buffer), *count, MPI_Type_fromint(*datatype), *root, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_bcast_init, (void *buffer, const int *count, const int *datatype, const int *root, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
@@ -180,9 +288,24 @@ PROCEDURE(mpi_bcast_init, (void *buffer, const int *count, const int *datatype, 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_bcast_init_c, (void *buffer, const MPI_Count *count, const int *datatype, const int *root, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Bcast_init_c(data_of(buffer), *count, MPI_Type_fromint(*datatype), *root, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_bsend, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *ierror))
 {
     const int code = MPI_Bsend(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_bsend_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *ierror))
+{
+    const int code = MPI_Bsend_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -195,9 +318,24 @@ PROCEDURE(mpi_bsend_init, (void *buf, const int *count, const int *datatype, con
     done(ierror, code);
 }
 
+PROCEDURE(mpi_bsend_init_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Bsend_init_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_buffer_attach, (void *buffer, const int *size, int *ierror))
 {
     const int code = MPI_Buffer_attach(data_of(buffer), *size);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_buffer_attach_c, (void *buffer, const MPI_Count *size, int *ierror))
+{
+    const int code = MPI_Buffer_attach_c(data_of(buffer), *size);
     done(ierror, code);
 }
 
@@ -301,6 +439,12 @@ PROCEDURE(mpi_comm_accept, (const char *port_name, const int *info, const int *r
 PROCEDURE(mpi_comm_attach_buffer, (const int *comm, void *buffer, const int *size, int *ierror))
 {
     const int code = MPI_Comm_attach_buffer(MPI_Comm_fromint(*comm), data_of(buffer), *size);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_comm_attach_buffer_c, (const int *comm, void *buffer, const MPI_Count *size, int *ierror))
+{
+    const int code = MPI_Comm_attach_buffer_c(MPI_Comm_fromint(*comm), data_of(buffer), *size);
     done(ierror, code);
 }
 
@@ -649,10 +793,25 @@ PROCEDURE(mpi_exscan, (void *sendbuf, void *recvbuf, const int *count, const int
     done(ierror, code);
 }
 
+PROCEDURE(mpi_exscan_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, int *ierror))
+{
+    const int code = MPI_Exscan_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_exscan_init, (void *sendbuf, void *recvbuf, const int *count, const int *datatype, const int *op, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Exscan_init(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_exscan_init_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Exscan_init_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -765,6 +924,12 @@ PROCEDURE(mpi_file_get_type_extent, (const int *fh, const int *datatype, MPI_Ain
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_get_type_extent_c, (const int *fh, const int *datatype, MPI_Count *extent, int *ierror))
+{
+    const int code = MPI_File_get_type_extent_c(MPI_File_fromint(*fh), MPI_Type_fromint(*datatype), extent);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_get_view, (const int *fh, MPI_Offset *disp, int *etype, int *filetype, char *datarep, int *ierror, size_t datarep_length))
 {
     MPI_Datatype c_etype = NULL;
@@ -789,10 +954,28 @@ PROCEDURE(mpi_file_iread, (const int *fh, void *buf, const int *count, const int
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_iread_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iread_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_iread_all, (const int *fh, void *buf, const int *count, const int *datatype, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_File_iread_all(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_iread_all_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iread_all_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -807,10 +990,28 @@ PROCEDURE(mpi_file_iread_at, (const int *fh, const MPI_Offset *offset, void *buf
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_iread_at_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iread_at_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_iread_at_all, (const int *fh, const MPI_Offset *offset, void *buf, const int *count, const int *datatype, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_File_iread_at_all(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_iread_at_all_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iread_at_all_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -825,10 +1026,28 @@ PROCEDURE(mpi_file_iread_shared, (const int *fh, void *buf, const int *count, co
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_iread_shared_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iread_shared_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_iwrite, (const int *fh, void *buf, const int *count, const int *datatype, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_File_iwrite(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_iwrite_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iwrite_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -843,10 +1062,28 @@ PROCEDURE(mpi_file_iwrite_all, (const int *fh, void *buf, const int *count, cons
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_iwrite_all_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iwrite_all_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_iwrite_at, (const int *fh, const MPI_Offset *offset, void *buf, const int *count, const int *datatype, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_File_iwrite_at(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_iwrite_at_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iwrite_at_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -861,10 +1098,28 @@ PROCEDURE(mpi_file_iwrite_at_all, (const int *fh, const MPI_Offset *offset, void
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_iwrite_at_all_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iwrite_at_all_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_iwrite_shared, (const int *fh, void *buf, const int *count, const int *datatype, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_File_iwrite_shared(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_iwrite_shared_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_File_iwrite_shared_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -893,15 +1148,33 @@ PROCEDURE(mpi_file_read, (const int *fh, void *buf, const int *count, const int 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_read_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_read_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_read_all, (const int *fh, void *buf, const int *count, const int *datatype, int *status, int *ierror))
 {
     const int code = MPI_File_read_all(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_read_all_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_read_all_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_read_all_begin, (const int *fh, void *buf, const int *count, const int *datatype, int *ierror))
 {
     const int code = MPI_File_read_all_begin(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_read_all_begin_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *ierror))
+{
+    const int code = MPI_File_read_all_begin_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
     done(ierror, code);
 }
 
@@ -917,15 +1190,33 @@ PROCEDURE(mpi_file_read_at, (const int *fh, const MPI_Offset *offset, void *buf,
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_read_at_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_read_at_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_read_at_all, (const int *fh, const MPI_Offset *offset, void *buf, const int *count, const int *datatype, int *status, int *ierror))
 {
     const int code = MPI_File_read_at_all(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_read_at_all_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_read_at_all_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_read_at_all_begin, (const int *fh, const MPI_Offset *offset, void *buf, const int *count, const int *datatype, int *ierror))
 {
     const int code = MPI_File_read_at_all_begin(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_read_at_all_begin_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *ierror))
+{
+    const int code = MPI_File_read_at_all_begin_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype));
     done(ierror, code);
 }
 
@@ -941,9 +1232,21 @@ PROCEDURE(mpi_file_read_ordered, (const int *fh, void *buf, const int *count, co
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_read_ordered_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_read_ordered_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_read_ordered_begin, (const int *fh, void *buf, const int *count, const int *datatype, int *ierror))
 {
     const int code = MPI_File_read_ordered_begin(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_read_ordered_begin_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *ierror))
+{
+    const int code = MPI_File_read_ordered_begin_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
     done(ierror, code);
 }
 
@@ -956,6 +1259,12 @@ PROCEDURE(mpi_file_read_ordered_end, (const int *fh, void *buf, int *status, int
 PROCEDURE(mpi_file_read_shared, (const int *fh, void *buf, const int *count, const int *datatype, int *status, int *ierror))
 {
     const int code = MPI_File_read_shared(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_read_shared_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_read_shared_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
     done(ierror, code);
 }
 
@@ -1015,15 +1324,33 @@ PROCEDURE(mpi_file_write, (const int *fh, void *buf, const int *count, const int
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_write_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_write_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_write_all, (const int *fh, void *buf, const int *count, const int *datatype, int *status, int *ierror))
 {
     const int code = MPI_File_write_all(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_write_all_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_write_all_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_write_all_begin, (const int *fh, void *buf, const int *count, const int *datatype, int *ierror))
 {
     const int code = MPI_File_write_all_begin(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_write_all_begin_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *ierror))
+{
+    const int code = MPI_File_write_all_begin_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
     done(ierror, code);
 }
 
@@ -1039,15 +1366,33 @@ PROCEDURE(mpi_file_write_at, (const int *fh, const MPI_Offset *offset, void *buf
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_write_at_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_write_at_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_write_at_all, (const int *fh, const MPI_Offset *offset, void *buf, const int *count, const int *datatype, int *status, int *ierror))
 {
     const int code = MPI_File_write_at_all(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_write_at_all_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_write_at_all_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_write_at_all_begin, (const int *fh, const MPI_Offset *offset, void *buf, const int *count, const int *datatype, int *ierror))
 {
     const int code = MPI_File_write_at_all_begin(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_write_at_all_begin_c, (const int *fh, const MPI_Offset *offset, void *buf, const MPI_Count *count, const int *datatype, int *ierror))
+{
+    const int code = MPI_File_write_at_all_begin_c(MPI_File_fromint(*fh), *offset, data_of(buf), *count, MPI_Type_fromint(*datatype));
     done(ierror, code);
 }
 
@@ -1063,9 +1408,21 @@ PROCEDURE(mpi_file_write_ordered, (const int *fh, void *buf, const int *count, c
     done(ierror, code);
 }
 
+PROCEDURE(mpi_file_write_ordered_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_write_ordered_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_file_write_ordered_begin, (const int *fh, void *buf, const int *count, const int *datatype, int *ierror))
 {
     const int code = MPI_File_write_ordered_begin(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_write_ordered_begin_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *ierror))
+{
+    const int code = MPI_File_write_ordered_begin_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype));
     done(ierror, code);
 }
 
@@ -1078,6 +1435,12 @@ PROCEDURE(mpi_file_write_ordered_end, (const int *fh, void *buf, int *status, in
 PROCEDURE(mpi_file_write_shared, (const int *fh, void *buf, const int *count, const int *datatype, int *status, int *ierror))
 {
     const int code = MPI_File_write_shared(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_file_write_shared_c, (const int *fh, void *buf, const MPI_Count *count, const int *datatype, int *status, int *ierror))
+{
+    const int code = MPI_File_write_shared_c(MPI_File_fromint(*fh), data_of(buf), *count, MPI_Type_fromint(*datatype), status_of(status));
     done(ierror, code);
 }
 
@@ -1105,6 +1468,12 @@ PROCEDURE(mpi_gather, (void *sendbuf, const int *sendcount, const int *sendtype,
     done(ierror, code);
 }
 
+PROCEDURE(mpi_gather_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, int *ierror))
+{
+    const int code = MPI_Gather_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_gather_init, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *root, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
@@ -1114,9 +1483,24 @@ PROCEDURE(mpi_gather_init, (void *sendbuf, const int *sendcount, const int *send
     done(ierror, code);
 }
 
+PROCEDURE(mpi_gather_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Gather_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_gatherv, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, int *recvcounts, int *displs, const int *recvtype, const int *root, const int *comm, int *ierror))
 {
     const int code = MPI_Gatherv(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_gatherv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *root, const int *comm, int *ierror))
+{
+    const int code = MPI_Gatherv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -1129,15 +1513,36 @@ PROCEDURE(mpi_gatherv_init, (void *sendbuf, const int *sendcount, const int *sen
     done(ierror, code);
 }
 
+PROCEDURE(mpi_gatherv_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *root, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Gatherv_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_get, (void *origin_addr, const int *origin_count, const int *origin_datatype, const int *target_rank, const MPI_Aint *target_disp, const int *target_count, const int *target_datatype, const int *win, int *ierror))
 {
     const int code = MPI_Get(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Win_fromint(*win));
     done(ierror, code);
 }
 
+PROCEDURE(mpi_get_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *win, int *ierror))
+{
+    const int code = MPI_Get_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Win_fromint(*win));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_get_accumulate, (void *origin_addr, const int *origin_count, const int *origin_datatype, void *result_addr, const int *result_count, const int *result_datatype, const int *target_rank, const MPI_Aint *target_disp, const int *target_count, const int *target_datatype, const int *op, const int *win, int *ierror))
 {
     const int code = MPI_Get_accumulate(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), data_of(result_addr), *result_count, MPI_Type_fromint(*result_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Op_fromint(*op), MPI_Win_fromint(*win));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_get_accumulate_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, void *result_addr, const MPI_Count *result_count, const int *result_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *op, const int *win, int *ierror))
+{
+    const int code = MPI_Get_accumulate_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), data_of(result_addr), *result_count, MPI_Type_fromint(*result_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Op_fromint(*op), MPI_Win_fromint(*win));
     done(ierror, code);
 }
 
@@ -1153,9 +1558,21 @@ PROCEDURE(mpi_get_count, (int *status, const int *datatype, int *count, int *ier
     done(ierror, code);
 }
 
+PROCEDURE(mpi_get_count_c, (int *status, const int *datatype, MPI_Count *count, int *ierror))
+{
+    const int code = MPI_Get_count_c(status_of(status), MPI_Type_fromint(*datatype), count);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_get_elements, (int *status, const int *datatype, int *count, int *ierror))
 {
     const int code = MPI_Get_elements(status_of(status), MPI_Type_fromint(*datatype), count);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_get_elements_c, (int *status, const int *datatype, MPI_Count *count, int *ierror))
+{
+    const int code = MPI_Get_elements_c(status_of(status), MPI_Type_fromint(*datatype), count);
     done(ierror, code);
 }
 
@@ -1359,10 +1776,28 @@ PROCEDURE(mpi_iallgather, (void *sendbuf, const int *sendcount, const int *sendt
     done(ierror, code);
 }
 
+PROCEDURE(mpi_iallgather_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Iallgather_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_iallgatherv, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, int *recvcounts, int *displs, const int *recvtype, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Iallgatherv(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_iallgatherv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Iallgatherv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1377,10 +1812,28 @@ PROCEDURE(mpi_iallreduce, (void *sendbuf, void *recvbuf, const int *count, const
     done(ierror, code);
 }
 
+PROCEDURE(mpi_iallreduce_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Iallreduce_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ialltoall, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Ialltoall(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ialltoall_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ialltoall_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1395,12 +1848,32 @@ PROCEDURE(mpi_ialltoallv, (void *sendbuf, int *sendcounts, int *sdispls, const i
     done(ierror, code);
 }
 
+PROCEDURE(mpi_ialltoallv_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ialltoallv_c(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ialltoallw, (void *sendbuf, int *sendcounts, int *sdispls, const int *sendtypes, void *recvbuf, int *recvcounts, int *rdispls, const int *recvtypes, const int *comm, int *request, int *ierror))
 {
     MPI_Datatype *c_sendtypes = data_of(sendbuf) == MPI_IN_PLACE ? NULL : types_kept(size_of(*comm), sendtypes);
     MPI_Datatype *c_recvtypes = types_kept(size_of(*comm), recvtypes);
     MPI_Request c_request = NULL;
     const int code = MPI_Ialltoallw(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ialltoallw_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, int *request, int *ierror))
+{
+    MPI_Datatype *c_sendtypes = data_of(sendbuf) == MPI_IN_PLACE ? NULL : types_kept(size_of(*comm), sendtypes);
+    MPI_Datatype *c_recvtypes = types_kept(size_of(*comm), recvtypes);
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ialltoallw_c(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1424,10 +1897,28 @@ PROCEDURE(mpi_ibcast, (void *buffer, const int *count, const int *datatype, cons
     done(ierror, code);
 }
 
+PROCEDURE(mpi_ibcast_c, (void *buffer, const MPI_Count *count, const int *datatype, const int *root, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ibcast_c(data_of(buffer), *count, MPI_Type_fromint(*datatype), *root, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ibsend, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Ibsend(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ibsend_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ibsend_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1442,6 +1933,15 @@ PROCEDURE(mpi_iexscan, (void *sendbuf, void *recvbuf, const int *count, const in
     done(ierror, code);
 }
 
+PROCEDURE(mpi_iexscan_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Iexscan_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_igather, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *root, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
@@ -1451,10 +1951,28 @@ PROCEDURE(mpi_igather, (void *sendbuf, const int *sendcount, const int *sendtype
     done(ierror, code);
 }
 
+PROCEDURE(mpi_igather_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Igather_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_igatherv, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, int *recvcounts, int *displs, const int *recvtype, const int *root, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Igatherv(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_igatherv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *root, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Igatherv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1481,10 +1999,31 @@ PROCEDURE(mpi_imrecv, (void *buf, const int *count, const int *datatype, int *me
     done(ierror, code);
 }
 
+PROCEDURE(mpi_imrecv_c, (void *buf, const MPI_Count *count, const int *datatype, int *message, int *request, int *ierror))
+{
+    MPI_Message c_message = MPI_Message_fromint(*message);
+    MPI_Request c_request = NULL;
+    const int code = MPI_Imrecv_c(data_of(buf), *count, MPI_Type_fromint(*datatype), &c_message, &c_request);
+    if (c_message)
+        *message = MPI_Message_toint(c_message);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ineighbor_allgather, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Ineighbor_allgather(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ineighbor_allgather_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ineighbor_allgather_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1499,10 +2038,28 @@ PROCEDURE(mpi_ineighbor_allgatherv, (void *sendbuf, const int *sendcount, const 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_ineighbor_allgatherv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ineighbor_allgatherv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ineighbor_alltoall, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Ineighbor_alltoall(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ineighbor_alltoall_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ineighbor_alltoall_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1517,12 +2074,32 @@ PROCEDURE(mpi_ineighbor_alltoallv, (void *sendbuf, int *sendcounts, int *sdispls
     done(ierror, code);
 }
 
+PROCEDURE(mpi_ineighbor_alltoallv_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtype, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ineighbor_alltoallv_c(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ineighbor_alltoallw, (void *sendbuf, int *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, int *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, int *request, int *ierror))
 {
     MPI_Datatype *c_sendtypes = types_kept(outdegree_of(*comm), sendtypes);
     MPI_Datatype *c_recvtypes = types_kept(indegree_of(*comm), recvtypes);
     MPI_Request c_request = NULL;
     const int code = MPI_Ineighbor_alltoallw(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ineighbor_alltoallw_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, int *request, int *ierror))
+{
+    MPI_Datatype *c_sendtypes = types_kept(outdegree_of(*comm), sendtypes);
+    MPI_Datatype *c_recvtypes = types_kept(indegree_of(*comm), recvtypes);
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ineighbor_alltoallw_c(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1646,10 +2223,28 @@ PROCEDURE(mpi_irecv, (void *buf, const int *count, const int *datatype, const in
     done(ierror, code);
 }
 
+PROCEDURE(mpi_irecv_c, (void *buf, const MPI_Count *count, const int *datatype, const int *source, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Irecv_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *source, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ireduce, (void *sendbuf, void *recvbuf, const int *count, const int *datatype, const int *op, const int *root, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Ireduce(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), *root, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ireduce_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *root, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ireduce_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), *root, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1664,6 +2259,15 @@ PROCEDURE(mpi_ireduce_scatter, (void *sendbuf, void *recvbuf, int *recvcounts, c
     done(ierror, code);
 }
 
+PROCEDURE(mpi_ireduce_scatter_c, (void *sendbuf, void *recvbuf, MPI_Count *recvcounts, const int *datatype, const int *op, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ireduce_scatter_c(data_of(sendbuf), data_of(recvbuf), recvcounts, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ireduce_scatter_block, (void *sendbuf, void *recvbuf, const int *recvcount, const int *datatype, const int *op, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
@@ -1673,10 +2277,28 @@ PROCEDURE(mpi_ireduce_scatter_block, (void *sendbuf, void *recvbuf, const int *r
     done(ierror, code);
 }
 
+PROCEDURE(mpi_ireduce_scatter_block_c, (void *sendbuf, void *recvbuf, const MPI_Count *recvcount, const int *datatype, const int *op, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ireduce_scatter_block_c(data_of(sendbuf), data_of(recvbuf), *recvcount, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_irsend, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Irsend(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_irsend_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Irsend_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1697,10 +2319,28 @@ PROCEDURE(mpi_iscan, (void *sendbuf, void *recvbuf, const int *count, const int 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_iscan_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Iscan_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_iscatter, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *root, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Iscatter(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_iscatter_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Iscatter_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1715,10 +2355,28 @@ PROCEDURE(mpi_iscatterv, (void *sendbuf, int *sendcounts, int *displs, const int
     done(ierror, code);
 }
 
+PROCEDURE(mpi_iscatterv_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *displs, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Iscatterv_c(data_of(sendbuf), sendcounts, displs, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_isend, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Isend(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_isend_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Isend_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1733,6 +2391,15 @@ PROCEDURE(mpi_isendrecv, (void *sendbuf, const int *sendcount, const int *sendty
     done(ierror, code);
 }
 
+PROCEDURE(mpi_isendrecv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, const int *dest, const int *sendtag, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *source, const int *recvtag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Isendrecv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), *dest, *sendtag, data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *source, *recvtag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_isendrecv_replace, (void *buf, const int *count, const int *datatype, const int *dest, const int *sendtag, const int *source, const int *recvtag, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
@@ -1742,10 +2409,28 @@ PROCEDURE(mpi_isendrecv_replace, (void *buf, const int *count, const int *dataty
     done(ierror, code);
 }
 
+PROCEDURE(mpi_isendrecv_replace_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *sendtag, const int *source, const int *recvtag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Isendrecv_replace_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *sendtag, *source, *recvtag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_issend, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Issend(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_issend_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Issend_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -1786,9 +2471,24 @@ PROCEDURE(mpi_mrecv, (void *buf, const int *count, const int *datatype, int *mes
     done(ierror, code);
 }
 
+PROCEDURE(mpi_mrecv_c, (void *buf, const MPI_Count *count, const int *datatype, int *message, int *status, int *ierror))
+{
+    MPI_Message c_message = MPI_Message_fromint(*message);
+    const int code = MPI_Mrecv_c(data_of(buf), *count, MPI_Type_fromint(*datatype), &c_message, status_of(status));
+    if (c_message)
+        *message = MPI_Message_toint(c_message);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_neighbor_allgather, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *comm, int *ierror))
 {
     const int code = MPI_Neighbor_allgather(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_neighbor_allgather_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Neighbor_allgather_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -1801,9 +2501,24 @@ PROCEDURE(mpi_neighbor_allgather_init, (void *sendbuf, const int *sendcount, con
     done(ierror, code);
 }
 
+PROCEDURE(mpi_neighbor_allgather_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Neighbor_allgather_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_neighbor_allgatherv, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, int *recvcounts, int *displs, const int *recvtype, const int *comm, int *ierror))
 {
     const int code = MPI_Neighbor_allgatherv(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_neighbor_allgatherv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Neighbor_allgatherv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -1816,9 +2531,24 @@ PROCEDURE(mpi_neighbor_allgatherv_init, (void *sendbuf, const int *sendcount, co
     done(ierror, code);
 }
 
+PROCEDURE(mpi_neighbor_allgatherv_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *displs, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Neighbor_allgatherv_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, displs, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_neighbor_alltoall, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *comm, int *ierror))
 {
     const int code = MPI_Neighbor_alltoall(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_neighbor_alltoall_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Neighbor_alltoall_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -1831,9 +2561,24 @@ PROCEDURE(mpi_neighbor_alltoall_init, (void *sendbuf, const int *sendcount, cons
     done(ierror, code);
 }
 
+PROCEDURE(mpi_neighbor_alltoall_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Neighbor_alltoall_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_neighbor_alltoallv, (void *sendbuf, int *sendcounts, int *sdispls, const int *sendtype, void *recvbuf, int *recvcounts, int *rdispls, const int *recvtype, const int *comm, int *ierror))
 {
     const int code = MPI_Neighbor_alltoallv(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_neighbor_alltoallv_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtype, const int *comm, int *ierror))
+{
+    const int code = MPI_Neighbor_alltoallv_c(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -1846,11 +2591,30 @@ PROCEDURE(mpi_neighbor_alltoallv_init, (void *sendbuf, int *sendcounts, int *sdi
     done(ierror, code);
 }
 
+PROCEDURE(mpi_neighbor_alltoallv_init_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtype, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtype, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Neighbor_alltoallv_init_c(data_of(sendbuf), sendcounts, sdispls, MPI_Type_fromint(*sendtype), data_of(recvbuf), recvcounts, rdispls, MPI_Type_fromint(*recvtype), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_neighbor_alltoallw, (void *sendbuf, int *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, int *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, int *ierror))
 {
     MPI_Datatype *c_sendtypes = types_in(outdegree_of(*comm), sendtypes);
     MPI_Datatype *c_recvtypes = types_in(indegree_of(*comm), recvtypes);
     const int code = MPI_Neighbor_alltoallw(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm));
+    free(c_sendtypes);
+    free(c_recvtypes);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_neighbor_alltoallw_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, int *ierror))
+{
+    MPI_Datatype *c_sendtypes = types_in(outdegree_of(*comm), sendtypes);
+    MPI_Datatype *c_recvtypes = types_in(indegree_of(*comm), recvtypes);
+    const int code = MPI_Neighbor_alltoallw_c(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm));
     free(c_sendtypes);
     free(c_recvtypes);
     done(ierror, code);
@@ -1867,6 +2631,17 @@ PROCEDURE(mpi_neighbor_alltoallw_init, (void *sendbuf, int *sendcounts, MPI_Aint
     done(ierror, code);
 }
 
+PROCEDURE(mpi_neighbor_alltoallw_init_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *sdispls, const int *sendtypes, void *recvbuf, MPI_Count *recvcounts, MPI_Aint *rdispls, const int *recvtypes, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Datatype *c_sendtypes = types_kept(outdegree_of(*comm), sendtypes);
+    MPI_Datatype *c_recvtypes = types_kept(indegree_of(*comm), recvtypes);
+    MPI_Request c_request = NULL;
+    const int code = MPI_Neighbor_alltoallw_init_c(data_of(sendbuf), sendcounts, sdispls, c_sendtypes, data_of(recvbuf), recvcounts, rdispls, c_recvtypes, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_op_commutative, (const int *op, int *commute, int *ierror))
 {
     const int code = MPI_Op_commutative(MPI_Op_fromint(*op), commute);
@@ -1877,6 +2652,15 @@ PROCEDURE(mpi_op_create, (procedure *user_fn, const int *commute, int *op, int *
 {
     MPI_Op c_op = NULL;
     const int code = MPI_Op_create((MPI_User_function *)user_fn, *commute, &c_op);
+    if (c_op)
+        *op = MPI_Op_toint(c_op);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_op_create_c, (procedure *user_fn, const int *commute, int *op, int *ierror))
+{
+    MPI_Op c_op = NULL;
+    const int code = MPI_Op_create_c((MPI_User_function_c *)user_fn, *commute, &c_op);
     if (c_op)
         *op = MPI_Op_toint(c_op);
     done(ierror, code);
@@ -1906,10 +2690,24 @@ PROCEDURE(mpi_pack, (void *inbuf, const int *incount, const int *datatype, void 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_pack_c, (void *inbuf, const MPI_Count *incount, const int *datatype, void *outbuf, const MPI_Count *outsize, MPI_Count *position, const int *comm, int *ierror))
+{
+    const int code = MPI_Pack_c(data_of(inbuf), *incount, MPI_Type_fromint(*datatype), data_of(outbuf), *outsize, position, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_pack_external, (const char *datarep, void *inbuf, const int *incount, const int *datatype, void *outbuf, const MPI_Aint *outsize, MPI_Aint *position, int *ierror, size_t datarep_length))
 {
     char *c_datarep = text_in(datarep, datarep_length);
     const int code = MPI_Pack_external(c_datarep, data_of(inbuf), *incount, MPI_Type_fromint(*datatype), data_of(outbuf), *outsize, position);
+    free(c_datarep);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_pack_external_c, (const char *datarep, void *inbuf, const MPI_Count *incount, const int *datatype, void *outbuf, const MPI_Count *outsize, MPI_Count *position, int *ierror, size_t datarep_length))
+{
+    char *c_datarep = text_in(datarep, datarep_length);
+    const int code = MPI_Pack_external_c(c_datarep, data_of(inbuf), *incount, MPI_Type_fromint(*datatype), data_of(outbuf), *outsize, position);
     free(c_datarep);
     done(ierror, code);
 }
@@ -1922,9 +2720,23 @@ PROCEDURE(mpi_pack_external_size, (const char *datarep, const int *incount, cons
     done(ierror, code);
 }
 
+PROCEDURE(mpi_pack_external_size_c, (const char *datarep, const MPI_Count *incount, const int *datatype, MPI_Count *size, int *ierror, size_t datarep_length))
+{
+    char *c_datarep = text_in(datarep, datarep_length);
+    const int code = MPI_Pack_external_size_c(c_datarep, *incount, MPI_Type_fromint(*datatype), size);
+    free(c_datarep);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_pack_size, (const int *incount, const int *datatype, const int *comm, int *size, int *ierror))
 {
     const int code = MPI_Pack_size(*incount, MPI_Type_fromint(*datatype), MPI_Comm_fromint(*comm), size);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_pack_size_c, (const MPI_Count *incount, const int *datatype, const int *comm, MPI_Count *size, int *ierror))
+{
+    const int code = MPI_Pack_size_c(*incount, MPI_Type_fromint(*datatype), MPI_Comm_fromint(*comm), size);
     done(ierror, code);
 }
 
@@ -1998,6 +2810,12 @@ PROCEDURE(mpi_put, (void *origin_addr, const int *origin_count, const int *origi
     done(ierror, code);
 }
 
+PROCEDURE(mpi_put_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *win, int *ierror))
+{
+    const int code = MPI_Put_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Win_fromint(*win));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_query_thread, (int *provided, int *ierror))
 {
     const int code = MPI_Query_thread(provided);
@@ -2013,9 +2831,24 @@ PROCEDURE(mpi_raccumulate, (void *origin_addr, const int *origin_count, const in
     done(ierror, code);
 }
 
+PROCEDURE(mpi_raccumulate_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *op, const int *win, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Raccumulate_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Op_fromint(*op), MPI_Win_fromint(*win), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_recv, (void *buf, const int *count, const int *datatype, const int *source, const int *tag, const int *comm, int *status, int *ierror))
 {
     const int code = MPI_Recv(data_of(buf), *count, MPI_Type_fromint(*datatype), *source, *tag, MPI_Comm_fromint(*comm), status_of(status));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_recv_c, (void *buf, const MPI_Count *count, const int *datatype, const int *source, const int *tag, const int *comm, int *status, int *ierror))
+{
+    const int code = MPI_Recv_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *source, *tag, MPI_Comm_fromint(*comm), status_of(status));
     done(ierror, code);
 }
 
@@ -2028,9 +2861,24 @@ PROCEDURE(mpi_recv_init, (void *buf, const int *count, const int *datatype, cons
     done(ierror, code);
 }
 
+PROCEDURE(mpi_recv_init_c, (void *buf, const MPI_Count *count, const int *datatype, const int *source, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Recv_init_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *source, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_reduce, (void *sendbuf, void *recvbuf, const int *count, const int *datatype, const int *op, const int *root, const int *comm, int *ierror))
 {
     const int code = MPI_Reduce(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), *root, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_reduce_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *root, const int *comm, int *ierror))
+{
+    const int code = MPI_Reduce_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), *root, MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2043,9 +2891,24 @@ PROCEDURE(mpi_reduce_init, (void *sendbuf, void *recvbuf, const int *count, cons
     done(ierror, code);
 }
 
+PROCEDURE(mpi_reduce_init_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *root, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Reduce_init_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), *root, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_reduce_local, (void *inbuf, void *inoutbuf, const int *count, const int *datatype, const int *op, int *ierror))
 {
     const int code = MPI_Reduce_local(data_of(inbuf), data_of(inoutbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_reduce_local_c, (void *inbuf, void *inoutbuf, const MPI_Count *count, const int *datatype, const int *op, int *ierror))
+{
+    const int code = MPI_Reduce_local_c(data_of(inbuf), data_of(inoutbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op));
     done(ierror, code);
 }
 
@@ -2055,9 +2918,21 @@ PROCEDURE(mpi_reduce_scatter, (void *sendbuf, void *recvbuf, int *recvcounts, co
     done(ierror, code);
 }
 
+PROCEDURE(mpi_reduce_scatter_c, (void *sendbuf, void *recvbuf, MPI_Count *recvcounts, const int *datatype, const int *op, const int *comm, int *ierror))
+{
+    const int code = MPI_Reduce_scatter_c(data_of(sendbuf), data_of(recvbuf), recvcounts, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_reduce_scatter_block, (void *sendbuf, void *recvbuf, const int *recvcount, const int *datatype, const int *op, const int *comm, int *ierror))
 {
     const int code = MPI_Reduce_scatter_block(data_of(sendbuf), data_of(recvbuf), *recvcount, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_reduce_scatter_block_c, (void *sendbuf, void *recvbuf, const MPI_Count *recvcount, const int *datatype, const int *op, const int *comm, int *ierror))
+{
+    const int code = MPI_Reduce_scatter_block_c(data_of(sendbuf), data_of(recvbuf), *recvcount, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2070,10 +2945,28 @@ PROCEDURE(mpi_reduce_scatter_block_init, (void *sendbuf, void *recvbuf, const in
     done(ierror, code);
 }
 
+PROCEDURE(mpi_reduce_scatter_block_init_c, (void *sendbuf, void *recvbuf, const MPI_Count *recvcount, const int *datatype, const int *op, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Reduce_scatter_block_init_c(data_of(sendbuf), data_of(recvbuf), *recvcount, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_reduce_scatter_init, (void *sendbuf, void *recvbuf, int *recvcounts, const int *datatype, const int *op, const int *comm, const int *info, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Reduce_scatter_init(data_of(sendbuf), data_of(recvbuf), recvcounts, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_reduce_scatter_init_c, (void *sendbuf, void *recvbuf, MPI_Count *recvcounts, const int *datatype, const int *op, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Reduce_scatter_init_c(data_of(sendbuf), data_of(recvbuf), recvcounts, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -2147,10 +3040,28 @@ PROCEDURE(mpi_rget, (void *origin_addr, const int *origin_count, const int *orig
     done(ierror, code);
 }
 
+PROCEDURE(mpi_rget_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *win, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Rget_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Win_fromint(*win), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_rget_accumulate, (void *origin_addr, const int *origin_count, const int *origin_datatype, void *result_addr, const int *result_count, const int *result_datatype, const int *target_rank, const MPI_Aint *target_disp, const int *target_count, const int *target_datatype, const int *op, const int *win, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Rget_accumulate(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), data_of(result_addr), *result_count, MPI_Type_fromint(*result_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Op_fromint(*op), MPI_Win_fromint(*win), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_rget_accumulate_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, void *result_addr, const MPI_Count *result_count, const int *result_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *op, const int *win, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Rget_accumulate_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), data_of(result_addr), *result_count, MPI_Type_fromint(*result_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Op_fromint(*op), MPI_Win_fromint(*win), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -2165,9 +3076,24 @@ PROCEDURE(mpi_rput, (void *origin_addr, const int *origin_count, const int *orig
     done(ierror, code);
 }
 
+PROCEDURE(mpi_rput_c, (void *origin_addr, const MPI_Count *origin_count, const int *origin_datatype, const int *target_rank, const MPI_Aint *target_disp, const MPI_Count *target_count, const int *target_datatype, const int *win, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Rput_c(data_of(origin_addr), *origin_count, MPI_Type_fromint(*origin_datatype), *target_rank, *target_disp, *target_count, MPI_Type_fromint(*target_datatype), MPI_Win_fromint(*win), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_rsend, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *ierror))
 {
     const int code = MPI_Rsend(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_rsend_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *ierror))
+{
+    const int code = MPI_Rsend_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2180,9 +3106,24 @@ PROCEDURE(mpi_rsend_init, (void *buf, const int *count, const int *datatype, con
     done(ierror, code);
 }
 
+PROCEDURE(mpi_rsend_init_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Rsend_init_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_scan, (void *sendbuf, void *recvbuf, const int *count, const int *datatype, const int *op, const int *comm, int *ierror))
 {
     const int code = MPI_Scan(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_scan_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, int *ierror))
+{
+    const int code = MPI_Scan_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2195,9 +3136,24 @@ PROCEDURE(mpi_scan_init, (void *sendbuf, void *recvbuf, const int *count, const 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_scan_init_c, (void *sendbuf, void *recvbuf, const MPI_Count *count, const int *datatype, const int *op, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Scan_init_c(data_of(sendbuf), data_of(recvbuf), *count, MPI_Type_fromint(*datatype), MPI_Op_fromint(*op), MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_scatter, (void *sendbuf, const int *sendcount, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *root, const int *comm, int *ierror))
 {
     const int code = MPI_Scatter(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_scatter_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, int *ierror))
+{
+    const int code = MPI_Scatter_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2210,9 +3166,24 @@ PROCEDURE(mpi_scatter_init, (void *sendbuf, const int *sendcount, const int *sen
     done(ierror, code);
 }
 
+PROCEDURE(mpi_scatter_init_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Scatter_init_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_scatterv, (void *sendbuf, int *sendcounts, int *displs, const int *sendtype, void *recvbuf, const int *recvcount, const int *recvtype, const int *root, const int *comm, int *ierror))
 {
     const int code = MPI_Scatterv(data_of(sendbuf), sendcounts, displs, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_scatterv_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *displs, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, int *ierror))
+{
+    const int code = MPI_Scatterv_c(data_of(sendbuf), sendcounts, displs, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2225,9 +3196,24 @@ PROCEDURE(mpi_scatterv_init, (void *sendbuf, int *sendcounts, int *displs, const
     done(ierror, code);
 }
 
+PROCEDURE(mpi_scatterv_init_c, (void *sendbuf, MPI_Count *sendcounts, MPI_Aint *displs, const int *sendtype, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *root, const int *comm, const int *info, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Scatterv_init_c(data_of(sendbuf), sendcounts, displs, MPI_Type_fromint(*sendtype), data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *root, MPI_Comm_fromint(*comm), MPI_Info_fromint(*info), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_send, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *ierror))
 {
     const int code = MPI_Send(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_send_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *ierror))
+{
+    const int code = MPI_Send_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2240,9 +3226,24 @@ PROCEDURE(mpi_send_init, (void *buf, const int *count, const int *datatype, cons
     done(ierror, code);
 }
 
+PROCEDURE(mpi_send_init_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Send_init_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_sendrecv, (void *sendbuf, const int *sendcount, const int *sendtype, const int *dest, const int *sendtag, void *recvbuf, const int *recvcount, const int *recvtype, const int *source, const int *recvtag, const int *comm, int *status, int *ierror))
 {
     const int code = MPI_Sendrecv(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), *dest, *sendtag, data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *source, *recvtag, MPI_Comm_fromint(*comm), status_of(status));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_sendrecv_c, (void *sendbuf, const MPI_Count *sendcount, const int *sendtype, const int *dest, const int *sendtag, void *recvbuf, const MPI_Count *recvcount, const int *recvtype, const int *source, const int *recvtag, const int *comm, int *status, int *ierror))
+{
+    const int code = MPI_Sendrecv_c(data_of(sendbuf), *sendcount, MPI_Type_fromint(*sendtype), *dest, *sendtag, data_of(recvbuf), *recvcount, MPI_Type_fromint(*recvtype), *source, *recvtag, MPI_Comm_fromint(*comm), status_of(status));
     done(ierror, code);
 }
 
@@ -2252,9 +3253,21 @@ PROCEDURE(mpi_sendrecv_replace, (void *buf, const int *count, const int *datatyp
     done(ierror, code);
 }
 
+PROCEDURE(mpi_sendrecv_replace_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *sendtag, const int *source, const int *recvtag, const int *comm, int *status, int *ierror))
+{
+    const int code = MPI_Sendrecv_replace_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *sendtag, *source, *recvtag, MPI_Comm_fromint(*comm), status_of(status));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_session_attach_buffer, (const int *session, void *buffer, const int *size, int *ierror))
 {
     const int code = MPI_Session_attach_buffer(MPI_Session_fromint(*session), data_of(buffer), *size);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_session_attach_buffer_c, (const int *session, void *buffer, const MPI_Count *size, int *ierror))
+{
+    const int code = MPI_Session_attach_buffer_c(MPI_Session_fromint(*session), data_of(buffer), *size);
     done(ierror, code);
 }
 
@@ -2353,10 +3366,25 @@ PROCEDURE(mpi_ssend, (void *buf, const int *count, const int *datatype, const in
     done(ierror, code);
 }
 
+PROCEDURE(mpi_ssend_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *ierror))
+{
+    const int code = MPI_Ssend_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_ssend_init, (void *buf, const int *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
 {
     MPI_Request c_request = NULL;
     const int code = MPI_Ssend_init(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
+    if (c_request)
+        *request = MPI_Request_toint(c_request);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_ssend_init_c, (void *buf, const MPI_Count *count, const int *datatype, const int *dest, const int *tag, const int *comm, int *request, int *ierror))
+{
+    MPI_Request c_request = NULL;
+    const int code = MPI_Ssend_init_c(data_of(buf), *count, MPI_Type_fromint(*datatype), *dest, *tag, MPI_Comm_fromint(*comm), &c_request);
     if (c_request)
         *request = MPI_Request_toint(c_request);
     done(ierror, code);
@@ -2389,6 +3417,12 @@ PROCEDURE(mpi_status_set_cancelled, (int *status, const int *flag, int *ierror))
 PROCEDURE(mpi_status_set_elements, (int *status, const int *datatype, const int *count, int *ierror))
 {
     const int code = MPI_Status_set_elements(status_of(status), MPI_Type_fromint(*datatype), *count);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_status_set_elements_c, (int *status, const int *datatype, const MPI_Count *count, int *ierror))
+{
+    const int code = MPI_Status_set_elements_c(status_of(status), MPI_Type_fromint(*datatype), *count);
     done(ierror, code);
 }
 
@@ -2466,10 +3500,28 @@ PROCEDURE(mpi_type_contiguous, (const int *count, const int *oldtype, int *newty
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_contiguous_c, (const MPI_Count *count, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_contiguous_c(*count, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_create_darray, (const int *size, const int *rank, const int *ndims, int *array_of_gsizes, int *array_of_distribs, int *array_of_dargs, int *array_of_psizes, const int *order, const int *oldtype, int *newtype, int *ierror))
 {
     MPI_Datatype c_newtype = NULL;
     const int code = MPI_Type_create_darray(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, *order, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_type_create_darray_c, (const int *size, const int *rank, const int *ndims, MPI_Count *array_of_gsizes, int *array_of_distribs, int *array_of_dargs, int *array_of_psizes, const int *order, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_darray_c(*size, *rank, *ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, *order, MPI_Type_fromint(*oldtype), &c_newtype);
     if (c_newtype)
         *newtype = MPI_Type_toint(c_newtype);
     done(ierror, code);
@@ -2511,10 +3563,28 @@ PROCEDURE(mpi_type_create_hindexed, (const int *count, int *array_of_blocklength
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_create_hindexed_c, (const MPI_Count *count, MPI_Count *array_of_blocklengths, MPI_Count *array_of_displacements, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_hindexed_c(*count, array_of_blocklengths, array_of_displacements, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_create_hindexed_block, (const int *count, const int *blocklength, MPI_Aint *array_of_displacements, const int *oldtype, int *newtype, int *ierror))
 {
     MPI_Datatype c_newtype = NULL;
     const int code = MPI_Type_create_hindexed_block(*count, *blocklength, array_of_displacements, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_type_create_hindexed_block_c, (const MPI_Count *count, const MPI_Count *blocklength, MPI_Count *array_of_displacements, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_hindexed_block_c(*count, *blocklength, array_of_displacements, MPI_Type_fromint(*oldtype), &c_newtype);
     if (c_newtype)
         *newtype = MPI_Type_toint(c_newtype);
     done(ierror, code);
@@ -2529,6 +3599,15 @@ PROCEDURE(mpi_type_create_hvector, (const int *count, const int *blocklength, co
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_create_hvector_c, (const MPI_Count *count, const MPI_Count *blocklength, const MPI_Count *stride, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_hvector_c(*count, *blocklength, *stride, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_create_indexed_block, (const int *count, const int *blocklength, int *array_of_displacements, const int *oldtype, int *newtype, int *ierror))
 {
     MPI_Datatype c_newtype = NULL;
@@ -2538,10 +3617,28 @@ PROCEDURE(mpi_type_create_indexed_block, (const int *count, const int *blockleng
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_create_indexed_block_c, (const MPI_Count *count, const MPI_Count *blocklength, MPI_Count *array_of_displacements, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_indexed_block_c(*count, *blocklength, array_of_displacements, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_create_resized, (const int *oldtype, const MPI_Aint *lb, const MPI_Aint *extent, int *newtype, int *ierror))
 {
     MPI_Datatype c_newtype = NULL;
     const int code = MPI_Type_create_resized(MPI_Type_fromint(*oldtype), *lb, *extent, &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_type_create_resized_c, (const int *oldtype, const MPI_Count *lb, const MPI_Count *extent, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_resized_c(MPI_Type_fromint(*oldtype), *lb, *extent, &c_newtype);
     if (c_newtype)
         *newtype = MPI_Type_toint(c_newtype);
     done(ierror, code);
@@ -2558,10 +3655,30 @@ PROCEDURE(mpi_type_create_struct, (const int *count, int *array_of_blocklengths,
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_create_struct_c, (const MPI_Count *count, MPI_Count *array_of_blocklengths, MPI_Count *array_of_displacements, const int *array_of_types, int *newtype, int *ierror))
+{
+    MPI_Datatype *c_array_of_types = types_in(*count, array_of_types);
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_struct_c(*count, array_of_blocklengths, array_of_displacements, c_array_of_types, &c_newtype);
+    free(c_array_of_types);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_create_subarray, (const int *ndims, int *array_of_sizes, int *array_of_subsizes, int *array_of_starts, const int *order, const int *oldtype, int *newtype, int *ierror))
 {
     MPI_Datatype c_newtype = NULL;
     const int code = MPI_Type_create_subarray(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_type_create_subarray_c, (const int *ndims, MPI_Count *array_of_sizes, MPI_Count *array_of_subsizes, MPI_Count *array_of_starts, const int *order, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_create_subarray_c(*ndims, array_of_sizes, array_of_subsizes, array_of_starts, *order, MPI_Type_fromint(*oldtype), &c_newtype);
     if (c_newtype)
         *newtype = MPI_Type_toint(c_newtype);
     done(ierror, code);
@@ -2606,15 +3723,36 @@ PROCEDURE(mpi_type_get_contents, (const int *datatype, const int *max_integers, 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_get_contents_c, (const int *datatype, const MPI_Count *max_integers, const MPI_Count *max_addresses, const MPI_Count *max_large_counts, const MPI_Count *max_datatypes, int *array_of_integers, MPI_Aint *array_of_addresses, MPI_Count *array_of_large_counts, int *array_of_datatypes, int *ierror))
+{
+    MPI_Datatype *c_array_of_datatypes = types_in(*max_datatypes, array_of_datatypes);
+    const int code = MPI_Type_get_contents_c(MPI_Type_fromint(*datatype), *max_integers, *max_addresses, *max_large_counts, *max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, c_array_of_datatypes);
+    types_out(*max_datatypes, c_array_of_datatypes, array_of_datatypes);
+    free(c_array_of_datatypes);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_get_envelope, (const int *datatype, int *num_integers, int *num_addresses, int *num_datatypes, int *combiner, int *ierror))
 {
     const int code = MPI_Type_get_envelope(MPI_Type_fromint(*datatype), num_integers, num_addresses, num_datatypes, combiner);
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_get_envelope_c, (const int *datatype, MPI_Count *num_integers, MPI_Count *num_addresses, MPI_Count *num_large_counts, MPI_Count *num_datatypes, int *combiner, int *ierror))
+{
+    const int code = MPI_Type_get_envelope_c(MPI_Type_fromint(*datatype), num_integers, num_addresses, num_large_counts, num_datatypes, combiner);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_get_extent, (const int *datatype, MPI_Aint *lb, MPI_Aint *extent, int *ierror))
 {
     const int code = MPI_Type_get_extent(MPI_Type_fromint(*datatype), lb, extent);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_type_get_extent_c, (const int *datatype, MPI_Count *lb, MPI_Count *extent, int *ierror))
+{
+    const int code = MPI_Type_get_extent_c(MPI_Type_fromint(*datatype), lb, extent);
     done(ierror, code);
 }
 
@@ -2639,6 +3777,12 @@ PROCEDURE(mpi_type_get_true_extent, (const int *datatype, MPI_Aint *true_lb, MPI
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_get_true_extent_c, (const int *datatype, MPI_Count *true_lb, MPI_Count *true_extent, int *ierror))
+{
+    const int code = MPI_Type_get_true_extent_c(MPI_Type_fromint(*datatype), true_lb, true_extent);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_get_true_extent_x, (const int *datatype, MPI_Count *true_lb, MPI_Count *true_extent, int *ierror))
 {
     const int code = MPI_Type_get_true_extent_x(MPI_Type_fromint(*datatype), true_lb, true_extent);
@@ -2658,6 +3802,15 @@ PROCEDURE(mpi_type_indexed, (const int *count, int *array_of_blocklengths, int *
 {
     MPI_Datatype c_newtype = NULL;
     const int code = MPI_Type_indexed(*count, array_of_blocklengths, array_of_displacements, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_type_indexed_c, (const MPI_Count *count, MPI_Count *array_of_blocklengths, MPI_Count *array_of_displacements, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_indexed_c(*count, array_of_blocklengths, array_of_displacements, MPI_Type_fromint(*oldtype), &c_newtype);
     if (c_newtype)
         *newtype = MPI_Type_toint(c_newtype);
     done(ierror, code);
@@ -2686,6 +3839,12 @@ PROCEDURE(mpi_type_size, (const int *datatype, int *size, int *ierror))
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_size_c, (const int *datatype, MPI_Count *size, int *ierror))
+{
+    const int code = MPI_Type_size_c(MPI_Type_fromint(*datatype), size);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_type_size_x, (const int *datatype, MPI_Count *size, int *ierror))
 {
     const int code = MPI_Type_size_x(MPI_Type_fromint(*datatype), size);
@@ -2701,9 +3860,24 @@ PROCEDURE(mpi_type_vector, (const int *count, const int *blocklength, const int 
     done(ierror, code);
 }
 
+PROCEDURE(mpi_type_vector_c, (const MPI_Count *count, const MPI_Count *blocklength, const MPI_Count *stride, const int *oldtype, int *newtype, int *ierror))
+{
+    MPI_Datatype c_newtype = NULL;
+    const int code = MPI_Type_vector_c(*count, *blocklength, *stride, MPI_Type_fromint(*oldtype), &c_newtype);
+    if (c_newtype)
+        *newtype = MPI_Type_toint(c_newtype);
+    done(ierror, code);
+}
+
 PROCEDURE(mpi_unpack, (void *inbuf, const int *insize, int *position, void *outbuf, const int *outcount, const int *datatype, const int *comm, int *ierror))
 {
     const int code = MPI_Unpack(data_of(inbuf), *insize, position, data_of(outbuf), *outcount, MPI_Type_fromint(*datatype), MPI_Comm_fromint(*comm));
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_unpack_c, (void *inbuf, const MPI_Count *insize, MPI_Count *position, void *outbuf, const MPI_Count *outcount, const int *datatype, const int *comm, int *ierror))
+{
+    const int code = MPI_Unpack_c(data_of(inbuf), *insize, position, data_of(outbuf), *outcount, MPI_Type_fromint(*datatype), MPI_Comm_fromint(*comm));
     done(ierror, code);
 }
 
@@ -2711,6 +3885,14 @@ PROCEDURE(mpi_unpack_external, (const char *datarep, void *inbuf, const MPI_Aint
 {
     char *c_datarep = text_in(datarep, datarep_length);
     const int code = MPI_Unpack_external(c_datarep, data_of(inbuf), *insize, position, data_of(outbuf), *outcount, MPI_Type_fromint(*datatype));
+    free(c_datarep);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_unpack_external_c, (const char *datarep, void *inbuf, const MPI_Count *insize, MPI_Count *position, void *outbuf, const MPI_Count *outcount, const int *datatype, int *ierror, size_t datarep_length))
+{
+    char *c_datarep = text_in(datarep, datarep_length);
+    const int code = MPI_Unpack_external_c(c_datarep, data_of(inbuf), *insize, position, data_of(outbuf), *outcount, MPI_Type_fromint(*datatype));
     free(c_datarep);
     done(ierror, code);
 }
@@ -2785,6 +3967,15 @@ PROCEDURE(mpi_win_create, (void *base, const MPI_Aint *size, const int *disp_uni
 {
     MPI_Win c_win = NULL;
     const int code = MPI_Win_create(data_of(base), *size, *disp_unit, MPI_Info_fromint(*info), MPI_Comm_fromint(*comm), &c_win);
+    if (c_win)
+        *win = MPI_Win_toint(c_win);
+    done(ierror, code);
+}
+
+PROCEDURE(mpi_win_create_c, (void *base, const MPI_Aint *size, const MPI_Aint *disp_unit, const int *info, const int *comm, int *win, int *ierror))
+{
+    MPI_Win c_win = NULL;
+    const int code = MPI_Win_create_c(data_of(base), *size, *disp_unit, MPI_Info_fromint(*info), MPI_Comm_fromint(*comm), &c_win);
     if (c_win)
         *win = MPI_Win_toint(c_win);
     done(ierror, code);

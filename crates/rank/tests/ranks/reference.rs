@@ -17,8 +17,9 @@ const FORTRAN: &str = "
 `sunstar fc` compiles with gfortran (`SUNSTAR_FC` names another compiler). Programs include \
 `mpif.h`, in fixed or free form, or use the module `mpi` or `mpi_f08`. INTEGER and LOGICAL \
 have 4 bytes. Functions without a procedure in Fortran have a dash below: those for tools, \
-those that turn handles into integers, and those for large counts, which `mpi_f08` has not \
-here. Parts of arrays that are not contiguous are copied by the compiler, so they are no \
+and those that turn handles into integers. Those for large counts are in `mpi_f08` alone, under \
+the names of the others, and are chosen by counts of `MPI_COUNT_KIND` (`MPI_Op_create_c` has \
+its own name). Parts of arrays that are not contiguous are copied by the compiler, so they are no \
 buffers for nonblocking operations (`MPI_SUBARRAYS_SUPPORTED` is false). The names that left \
 the standard (`MPI_ADDRESS`, `MPI_TYPE_STRUCT`, `MPI_TYPE_EXTENT` ...) are there.
 

@@ -2,7 +2,7 @@
 //! and sender, and operations that have not been settled, in the order in which they were begun.
 
 use super::verdict::time;
-use super::{Envelope, Found, Tally, Wanted};
+use super::{Envelope, Found, Kinds, Tally, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -19,6 +19,8 @@ pub(super) struct Message {
     pub length: u64,
     /// As they stood when the send began; `None` if they could not be read.
     pub bytes: Option<Vec<u8>>,
+    /// The sender's items, if they are known.
+    pub kinds: Option<Kinds>,
     pub at: u64,
     /// Of a synchronous send.
     pub meeting: Option<Arc<Mutex<Meeting>>>,
@@ -99,6 +101,8 @@ pub(super) struct Ended {
     pub found: Found,
     /// Contents of its buffer; `None` if it cannot be read, or nobody says that it is right.
     pub bytes: Option<Vec<u8>>,
+    /// The receiver's items that it has filled, if they are known.
+    pub kinds: Option<Kinds>,
 }
 
 impl fmt::Display for Unsettled {

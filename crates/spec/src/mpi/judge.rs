@@ -1,6 +1,7 @@
 //! The judge of one process: what it begins, and how that ends.
 
 use super::inbox::{Because, Ended, Inbox, Kept, Meeting, Message, Role, Unsettled};
+use super::kinds::{Kinds, Mismatch, Seat, Share};
 use super::ledger::Ledger;
 use super::verdict::{rule, time, Broken};
 use super::{Envelope, Found, Status, Wanted};
@@ -19,6 +20,8 @@ pub struct Send {
     pub length: u64,
     /// The bytes as they stand when it begins; `None` if they cannot be read.
     pub bytes: Option<Vec<u8>>,
+    /// Items of the program, if they are known.
+    pub kinds: Option<Kinds>,
     /// It ends after its receive has begun.
     pub synchronous: bool,
 }
@@ -51,6 +54,8 @@ pub struct Judge {
     /// A probe that may not fail: the process was told that there is something.
     promised: RefCell<Option<Wanted>>,
     told: RefCell<Option<Told>>,
+    /// Collective operations under way: what this process takes in them.
+    joined: RefCell<HashMap<u64, (Seat, Share)>>,
 }
 
 /// An answer: that all is well, or the rule that was broken.
@@ -59,8 +64,8 @@ pub type Answer = Result<(), Broken>;
 impl Judge {
     /// The judge of this rank of the world.
     pub fn new(rank: u32, ledger: Arc<Ledger>) -> Judge {
-        let (sends, promised, told) = Default::default();
-        Judge { rank, ledger, sends, promised, told }
+        let (sends, promised, told, joined) = Default::default();
+        Judge { rank, ledger, sends, promised, told, joined }
     }
 
     fn broken(&self, at: u64, rule: &'static str, what: String) -> Broken {
@@ -75,7 +80,7 @@ impl Judge {
 
     /// A send begins.
     pub fn sends(&self, at: u64, id: u64, send: Send) {
-        let Send { to, envelope, length, bytes, synchronous } = send;
+        let Send { to, envelope, length, bytes, kinds, synchronous } = send;
         let meeting = synchronous.then(Arc::default);
         let (way, from) = ((envelope.context, envelope.source), self.rank);
         let mut inbox = self.ledger.inbox(to);
@@ -89,6 +94,7 @@ impl Judge {
             envelope,
             length,
             bytes,
+            kinds,
             at,
             meeting: meeting.clone(),
             seen: None,
@@ -163,9 +169,16 @@ impl Judge {
         })
     }
 
-    /// An operation has ended, with what it has found if it received, and `failed` if its bytes are not to be
-    /// believed.
-    pub fn ended(&self, at: u64, id: u64, found: Found, failed: bool, read: Read<'_>) -> Answer {
+    /// An operation has ended, with what it has found if it received, the program's items that it has filled,
+    /// and `failed` if its bytes are not to be believed.
+    pub fn ended(
+        &self,
+        at: u64,
+        id: u64,
+        (found, kinds): (Found, Option<Kinds>),
+        failed: bool,
+        read: Read<'_>,
+    ) -> Answer {
         let sending = self.sends.borrow_mut().remove(&id);
         if sending.is_some() {
             self.send_ended(at, sending);
@@ -180,7 +193,7 @@ impl Judge {
                 let status = Status { source, tag, bytes: length, failed: failed_so };
                 self.told.replace(Some(Told { id, status }));
                 let bytes = if failed { None } else { read(room.0, length) };
-                Ended { at, found, bytes }
+                Ended { at, found, bytes, kinds }
             };
             if let Some((name, room)) = inbox.claims.remove(&id) {
                 return self.claim_ended(inbox, name, take(room));
@@ -305,7 +318,7 @@ impl Judge {
         (wanted, role): (Wanted, Role),
         found: Found,
     ) -> Answer {
-        let ended = Some(Ended { at, found, bytes: None });
+        let ended = Some(Ended { at, found, bytes: None, kinds: None });
         let unsettled = Unsettled { wanted, role, at, met: None, ended };
         if !wanted.accepts(found.envelope(wanted.context)) {
             let what = format!("{unsettled} found {}", told(&found));
@@ -314,6 +327,24 @@ impl Judge {
         let number = inbox.begin(unsettled);
         inbox.pass(number, wanted.context, found, at);
         self.settle(inbox)
+    }
+
+    // Collective operations.
+
+    /// One begins, in which the process gives and takes these items.
+    pub fn joins(&self, id: u64, seat: Seat, gives: Share, takes: Share) {
+        self.ledger.assemblies().join(self.rank, &seat, gives);
+        self.joined.borrow_mut().insert(id, (seat, takes));
+    }
+
+    /// It has ended here.
+    pub fn leaves(&self, at: u64, id: u64) {
+        let Some((seat, takes)) = self.joined.borrow_mut().remove(&id) else { return };
+        let differs = self.ledger.assemblies().leave(&seat, &takes);
+        if let Some((from, given, taken)) = differs {
+            let mismatch = Mismatch::new(at, (self.rank, &taken), (from, &given), None);
+            self.ledger.mismatched(mismatch);
+        }
     }
 
     // What the program is told.

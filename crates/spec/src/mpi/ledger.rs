@@ -2,9 +2,14 @@
 //! own thread all else. What one process looks for was put there by causes of what it is told, and so before.
 
 use super::inbox::{Inbox, Kept};
+use super::kinds::{Assemblies, Mismatch};
 use super::verdict::{rule, Broken};
 use super::Tally;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
+
+/// Mismatches of datatypes that are kept of each rank.
+const MISMATCHES_MAX: usize = 16;
 
 /// The processes of a run.
 #[derive(Debug)]
@@ -12,13 +17,18 @@ pub struct Ledger {
     inboxes: Vec<Mutex<Inbox>>,
     /// Violations that may show to either side first, and are reported at the end.
     late: Mutex<Vec<Broken>>,
+    /// Collective operations.
+    assemblies: Mutex<Assemblies>,
+    /// Datatypes that do not match.
+    mismatches: Mutex<BTreeMap<u32, Vec<Mismatch>>>,
 }
 
 impl Ledger {
     /// For so many ranks.
     pub fn new(ranks: u32) -> Ledger {
         let inboxes = (0..ranks).map(|_| Mutex::default()).collect();
-        Ledger { inboxes, late: Mutex::default() }
+        let (late, assemblies, mismatches) = Default::default();
+        Ledger { inboxes, late, assemblies, mismatches }
     }
 
     pub(super) fn inbox(&self, rank: u32) -> MutexGuard<'_, Inbox> {
@@ -27,6 +37,32 @@ impl Ledger {
 
     pub(super) fn too_late(&self, broken: Broken) {
         self.late.lock().expect("nobody panics with it").push(broken);
+    }
+
+    pub(super) fn assemblies(&self) -> MutexGuard<'_, Assemblies> {
+        self.assemblies.lock().expect("nobody panics with it")
+    }
+
+    pub(super) fn mismatched(&self, mismatch: Mismatch) {
+        let mut all = self.mismatches.lock().expect("nobody panics with it");
+        let own = all.entry(mismatch.rank).or_default();
+        if own.len() < MISMATCHES_MAX {
+            own.push(mismatch);
+        }
+    }
+
+    /// The datatypes that did not match so far, the first of each rank, in the order of their times.
+    pub fn mismatches(&self) -> Vec<Mismatch> {
+        let told = self.mismatches.lock().expect("nobody panics with it");
+        let mut all: Vec<Mismatch> = told.values().flatten().cloned().collect();
+        all.sort_by_key(|mismatch| (mismatch.at, mismatch.rank));
+        all
+    }
+
+    /// The first of them that showed to this rank.
+    pub fn mismatch_of(&self, rank: u32) -> Option<Mismatch> {
+        let all = self.mismatches.lock().expect("nobody panics with it");
+        all.get(&rank)?.first().cloned()
     }
 
     /// Comparisons so far.

@@ -21,11 +21,13 @@
 //! | `judge` | one process: operations begun and ended |
 //! | `inbox` | what stands between the senders and a process |
 //! | `settle` | which message it was, and whether that was right |
+//! | `kinds` | datatypes of both sides |
 //! | `ledger` | the processes of a run, and what is left of them at its end |
 //! | `verdict` | a broken rule, for people |
 
 mod inbox;
 mod judge;
+mod kinds;
 mod ledger;
 mod settle;
 mod verdict;
@@ -34,6 +36,7 @@ mod verdict;
 mod tests;
 
 pub use judge::{Judge, Send};
+pub use kinds::{Kinds, Mismatch, Seat, Share};
 pub use ledger::Ledger;
 pub use verdict::Broken;
 

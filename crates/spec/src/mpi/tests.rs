@@ -46,7 +46,7 @@ fn judge(ranks: u32, history: &[(u32, Told)]) -> (Option<Broken>, Tally) {
             Told::ReceivesTaken(id, name, room) => judge.receives_taken(at, id, name, (0, room)),
             Told::Ended(id, found, bytes) => {
                 let read = |_, length| Some(bytes[..bytes.len().min(length as usize)].to_vec());
-                judge.ended(at, id, found, false, &read)
+                judge.ended(at, id, (found, None), false, &read)
             }
             Told::Cancels(id, cancelled) => judge.cancels(at, id, cancelled),
             Told::Probed(wanted, found) => judge.probed(at, wanted, found),
@@ -208,7 +208,8 @@ impl Model {
         let (envelope, synchronous) =
             (Envelope { context, source, tag }, self.random.below(4) == 0);
         let (length, bytes) = (data.len() as u64, Some(data.clone()));
-        let send = Send { to: to as u32, envelope, length, bytes, synchronous };
+        let kinds = None;
+        let send = Send { to: to as u32, envelope, length, bytes, kinds, synchronous };
         self.tell(rank, Told::Sends(id, send));
         if !synchronous {
             self.tell(rank, Told::Sent(id));

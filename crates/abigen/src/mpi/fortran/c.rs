@@ -1,6 +1,6 @@
 //! Generates the procedures of Fortran in C, over the functions of the ABI.
 
-use super::{Dummy, Fortran, Kind, Procedure, Shape};
+use super::{twin_of, Dummy, Fortran, Kind, Procedure, Shape};
 use std::fmt::Write;
 
 /// `procedures.c`: all procedures that are not written by hand, and the sentinels.
@@ -111,7 +111,7 @@ fn handles(
     stored: bool,
 ) -> (String, String) {
     let has = |wanted: &str| procedure.dummies().any(|dummy| dummy.name == wanted);
-    let length = fortran.lengths.get(&format!("{}.{name}", procedure.name));
+    let length = fortran.lengths.get(&format!("{}.{name}", twin_of(&procedure.name)));
     let length = length.and_then(toml::Value::as_str);
     let length = length.unwrap_or(if has("incount") { "*incount" } else { "*count" });
     let noun = stem(handle).trim_start_matches("MPI_").to_lowercase();

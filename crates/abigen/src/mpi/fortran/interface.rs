@@ -1,6 +1,6 @@
 //! Generates the files that Fortran programs include (`mpif.h`) or use (modules `mpi` and `mpi_f08`).
 
-use super::{Dummy, Kind, Number, Procedure, Shape};
+use super::{twin_of, Dummy, Kind, Number, Procedure, Shape};
 use crate::mpi::data::{numbers, strings, Mpi};
 use std::fmt::Write;
 
@@ -14,6 +14,10 @@ const OLD: [&str; 5] =
 /// Procedures that `mpi_f08` has in a form of their own: they return an address.
 const OWN_FORM: [&str; 3] =
     ["MPI_Buffer_detach", "MPI_Comm_detach_buffer", "MPI_Session_detach_buffer"];
+
+/// Procedures whose forms for large counts differ in a procedure's interface alone, which does not choose
+/// between them: they have names of their own.
+const NOT_GENERIC: [&str; 2] = ["MPI_Op_create", "MPI_Register_datarep"];
 
 /// Fortran module: `mpi` or `mpi_f08`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -170,11 +174,28 @@ fn block(name: &str) -> String {
 
 fn interfaces(out: &mut String, mpi: &Mpi, module: Module) {
     *out += "\n  interface\n";
+    let mut generic = String::new();
     for procedure in &mpi.procedures {
         let name = &*procedure.name;
         let own = module == Module::Mpi2008 && OWN_FORM.contains(&name);
-        if !own && (module == Module::Mpi || !OLD.contains(&name)) {
-            interface(out, procedure, module);
+        let twin = mpi.procedures.iter().find(|large| {
+            let overloads = module == Module::Mpi2008 && !NOT_GENERIC.contains(&name);
+            let is_twin = large.large && twin_of(&large.name) == name;
+            overloads && is_twin && kinds(large) != kinds(procedure)
+        });
+        let alone = procedure.large && !NOT_GENERIC.contains(&twin_of(name));
+        let absent = procedure.large && module == Module::Mpi;
+        if alone || absent || own || module == Module::Mpi2008 && OLD.contains(&name) {
+            continue;
+        }
+        match twin {
+            None => interface(out, procedure, module),
+            Some(large) => {
+                let _ = writeln!(generic, "  interface {name}");
+                interface(&mut generic, procedure, module);
+                interface(&mut generic, large, module);
+                let _ = writeln!(generic, "  end interface {name}");
+            }
         }
     }
     for (name, role) in mpi.fortran.callbacks() {
@@ -193,9 +214,23 @@ fn interfaces(out: &mut String, mpi: &Mpi, module: Module) {
         attribute_function(out, name, role, &handle_type(object, module), word);
     }
     *out += "  end interface\n";
+    *out += &generic;
     if module == Module::Mpi2008 {
         *out += OWN_FORMS;
     }
+}
+
+/// The kinds of a procedure's arguments, by which a generic name chooses. Addresses, offsets and counts are
+/// integers of one kind: where those are all that differs, the procedure takes large counts as it is.
+fn kinds(procedure: &Procedure) -> Vec<(bool, bool)> {
+    let wide = |kind: &Kind| match kind {
+        Kind::Value(number) | Kind::Place(number, _) => {
+            !matches!(number, Number::Integer | Number::Logical)
+        }
+        _ => false,
+    };
+    let is_array = |kind: &Kind| matches!(kind, Kind::Place(_, Shape::Array));
+    procedure.dummies().map(|dummy| (wide(&dummy.kind), is_array(&dummy.kind))).collect()
 }
 
 /// A function that copies or deletes an attribute.
@@ -342,6 +377,12 @@ const USER_FUNCTION: &str = "    \
       integer :: len
       type(MPI_Datatype) :: datatype
     end subroutine MPI_User_function
+    subroutine MPI_User_function_c(invec, inoutvec, len, datatype)
+      import
+      type(c_ptr), value :: invec, inoutvec
+      integer(kind=MPI_COUNT_KIND) :: len
+      type(MPI_Datatype) :: datatype
+    end subroutine MPI_User_function_c
 ";
 
 const STATUS: &str = "

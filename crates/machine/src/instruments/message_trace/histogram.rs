@@ -1,4 +1,5 @@
-//! Histogram of times, whose buckets grow with the time, in memory of fixed size.
+//! Histogram of times, whose buckets grow with the time, in memory for those between the least and the
+//! greatest: each step of each class of messages has one, and most times of a step are alike.
 
 use std::fmt;
 
@@ -16,12 +17,15 @@ pub(crate) struct Spread {
     pub sum: u128,
     pub least: u64,
     pub most: u64,
-    buckets: Box<[u64; BUCKETS]>,
+    /// Number of the first bucket in `buckets`, which end with the last that was used.
+    first: usize,
+    buckets: Vec<u64>,
 }
 
 impl Default for Spread {
     fn default() -> Spread {
-        Spread { count: 0, sum: 0, least: u64::MAX, most: 0, buckets: Box::new([0; BUCKETS]) }
+        let (first, buckets) = Default::default();
+        Spread { count: 0, sum: 0, least: u64::MAX, most: 0, first, buckets }
     }
 }
 
@@ -57,7 +61,7 @@ impl Spread {
         self.sum += u128::from(ps);
         self.least = self.least.min(ps);
         self.most = self.most.max(ps);
-        self.buckets[bucket(ps)] += 1;
+        *self.bucket_mut(bucket(ps)) += 1;
     }
 
     pub fn merge(&mut self, other: &Spread) {
@@ -65,14 +69,36 @@ impl Spread {
         self.sum += other.sum;
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
-        self.buckets.iter_mut().zip(&*other.buckets).for_each(|(own, other)| *own += other);
+        for (at, count) in (other.first..).zip(&other.buckets).filter(|(_, count)| **count > 0) {
+            *self.bucket_mut(at) += count;
+        }
+    }
+
+    /// The count of a bucket, for which there is room from now on.
+    fn bucket_mut(&mut self, at: usize) -> &mut u64 {
+        if !(self.first..self.first + self.buckets.len()).contains(&at) {
+            self.make_room(at);
+        }
+        &mut self.buckets[at - self.first]
+    }
+
+    #[cold]
+    fn make_room(&mut self, at: usize) {
+        if self.buckets.is_empty() {
+            self.first = at;
+        }
+        let before = self.first.saturating_sub(at);
+        self.buckets.splice(0..0, std::iter::repeat_n(0, before));
+        self.first -= before;
+        let end = self.buckets.len().max(at - self.first + 1);
+        self.buckets.resize(end, 0);
     }
 
     /// Time that so many percent of the times do not exceed, to one part in [`PARTS`]; 0 if there is none.
     pub fn percentile(&self, percent: u64) -> u64 {
         let wanted = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1) as u64;
         let mut seen = 0;
-        for (index, count) in self.buckets.iter().enumerate() {
+        for (index, count) in (self.first..).zip(&self.buckets) {
             seen += count;
             if seen >= wanted {
                 // The middle of the bucket, as far as there are such times.
@@ -121,5 +147,17 @@ mod tests {
             assert!((told / exact - 1.0).abs() < 1.0 / PARTS as f64, "{percent}: {told} {exact}");
         }
         assert_eq!(Spread::default().percentile(50), 0);
+    }
+
+    /// A class of messages has some thirty histograms.
+    #[test]
+    fn times_that_are_alike_take_little_memory() {
+        let mut spread = Spread::default();
+        (0..100_000).for_each(|i| spread.add(2_000_000 + i % 1_000_000));
+        assert!(spread.buckets.len() <= PARTS, "{}", spread.buckets.len());
+        spread.add(u64::MAX);
+        spread.add(0);
+        assert_eq!((spread.first, spread.buckets.len()), (0, BUCKETS));
+        assert_eq!((spread.least, spread.percentile(0)), (0, 0));
     }
 }

@@ -312,7 +312,7 @@ impl Setting {
             let (core, settings, rules) = (cpu.clone(), settings.clone(), rules.clone());
             let judge = |local: &mut Local| {
                 let cpu = local.cpu().clone();
-                local.set_witness(Rc::new(Marshal::new(rank, rules, cpu, space)));
+                local.set_witness(Rc::new(Marshal::new(rank, rules, false, cpu, space)));
             };
             if carrier == Carrier::Office {
                 let office = office.clone();

@@ -11,7 +11,10 @@ fn wanted(source: Option<i32>, tag: Option<i32>) -> Wanted {
 }
 fn sends(id: u64, to: u32, of: Envelope, data: &[u8], synchronous: bool) -> (u32, Told) {
     let (length, bytes) = (data.len() as u64, Some(data.to_vec()));
-    (of.source as u32, Told::Sends(id, Send { to, envelope: of, length, bytes, synchronous }))
+    (
+        of.source as u32,
+        Told::Sends(id, Send { to, envelope: of, length, bytes, kinds: None, synchronous }),
+    )
 }
 fn ended(rank: u32, id: u64, (source, tag): (i32, i32), data: &[u8]) -> (u32, Told) {
     let found = Found { source, tag, bytes: data.len() as u64 };
