@@ -95,6 +95,7 @@ const LAW: &[(&str, &[&str])] = &[
             "block",
             "des",
             "diagnosis",
+            "files",
             "guest",
             "machine",
             "models",
@@ -257,6 +258,7 @@ fn comments_have_no_tests() {
 const UNSAFE: &[&str] = &[
     "alpu",
     "cli",
+    "files",
     "guest",
     "host",
     "machine",
