@@ -146,9 +146,12 @@ impl Service {
                 }
             }
             self.exchange();
-            self.clients.begin(&mut self.simulator)?;
-            if self.simulator.under_way() > 0 && !self.simulator.is_waited_for() {
-                self.simulator.go_on(Time::MAX)?;
+            // It reads requests only when it has answered, and an answer is longer than a pipe.
+            if !self.simulator.is_waited_for() {
+                self.clients.begin(&mut self.simulator)?;
+                if self.simulator.under_way() > 0 {
+                    self.simulator.go_on(Time::MAX)?;
+                }
             }
             let mut watched = vec![
                 Watched::read(self.simulator.answers()),
