@@ -173,7 +173,7 @@ impl Service {
         }
     }
 
-    /// Takes what clients have sent, and new clients; true if one of them has got something.
+    /// Takes what clients have sent, and new clients; true if something has moved.
     fn exchange(&mut self) -> bool {
         while self.clients.count() < CLIENTS_MAX {
             // One that has left, or for which the system has no room, is no client.
