@@ -146,9 +146,12 @@ impl Service {
                 }
             }
             self.exchange();
-            self.clients.begin(&mut self.simulator)?;
-            if self.simulator.under_way() > 0 && !self.simulator.is_waited_for() {
-                self.simulator.go_on(Time::MAX)?;
+            // It reads requests only when it has answered, and an answer is longer than a pipe.
+            if !self.simulator.is_waited_for() {
+                self.clients.begin(&mut self.simulator)?;
+                if self.simulator.under_way() > 0 {
+                    self.simulator.go_on(Time::MAX)?;
+                }
             }
             let mut watched = vec![
                 Watched::read(self.simulator.answers()),
@@ -170,7 +173,7 @@ impl Service {
         }
     }
 
-    /// Takes what clients have sent, and new clients; true if one of them has got something.
+    /// Takes what clients have sent, and new clients; true if something has moved.
     fn exchange(&mut self) -> bool {
         while self.clients.count() < CLIENTS_MAX {
             // One that has left, or for which the system has no room, is no client.

@@ -60,22 +60,25 @@ impl Client {
         some
     }
 
-    /// Takes what it has sent, as far as there is room.
-    fn receive(&mut self, extents: &Extents) {
-        let mut bytes = vec![0; 1 << 16];
+    /// Takes what it has sent, as far as there is room; true if that was something, so that it may send more.
+    fn receive(&mut self, extents: &Extents) -> bool {
+        let (mut bytes, mut some) = (vec![0; 1 << 16], false);
         loop {
             self.step(extents);
             if self.is_full() || !self.open || self.gone {
-                return;
+                return some;
             }
             match self.stream.read(&mut bytes) {
                 Ok(0) => {
                     // One that has closed both ways waits for nothing.
                     (self.open, self.gone) = (false, poll::is_gone(&self.stream));
                 }
-                Ok(count) => self.session.receive(&bytes[..count]),
+                Ok(count) => {
+                    self.session.receive(&bytes[..count]);
+                    some = true;
+                }
                 Err(why) if why.kind() == ErrorKind::Interrupted => {}
-                Err(why) if why.kind() == ErrorKind::WouldBlock => return,
+                Err(why) if why.kind() == ErrorKind::WouldBlock => return some,
                 Err(_) => self.gone = true,
             }
         }
@@ -111,18 +114,27 @@ impl Client {
     }
 
     /// Its next request, if there is room for the answer.
-    fn next(&mut self) -> Option<Request> {
-        let answer = |request: &Request| match request.command {
-            Command::Read => request.length as usize,
-            _ => 0,
-        };
+    fn first(&self) -> Option<&Request> {
         let kept = self.promised + self.unsent();
-        let fits = |next: &Request| kept == 0 || kept + answer(next) <= ANSWERS_MAX;
-        self.waiting.front().filter(|next| !self.gone && fits(next))?;
+        let fits = |next: &Request| kept == 0 || kept + answer_of(next) <= ANSWERS_MAX;
+        self.waiting.front().filter(|next| !self.gone && fits(next))
+    }
+
+    /// The same; it is taken.
+    fn next(&mut self) -> Option<Request> {
+        self.first()?;
         let request = self.waiting.pop_front()?;
         self.waiting_bytes -= request.data.len();
-        (self.under_way, self.promised) = (self.under_way + 1, self.promised + answer(&request));
+        (self.under_way, self.promised) = (self.under_way + 1, self.promised + answer_of(&request));
         Some(request)
+    }
+}
+
+/// Bytes of the answer to a request.
+fn answer_of(request: &Request) -> usize {
+    match request.command {
+        Command::Read => request.length as usize,
+        _ => 0,
     }
 }
 
@@ -199,11 +211,11 @@ impl Clients {
     }
 
     /// Takes what they have sent, and answers what needs no disk. Those that have left are forgotten. True
-    /// if one got something, or its end.
+    /// if something has moved, so that a client may go on.
     pub fn exchange(&mut self) -> bool {
         let mut some = false;
         for client in self.all.values_mut() {
-            client.receive(&self.extents);
+            some |= client.receive(&self.extents);
             some |= client.send();
         }
         let before = self.all.len();
@@ -214,6 +226,23 @@ impl Clients {
     /// True if requests have not begun.
     pub fn are_waiting(&self) -> bool {
         self.all.values().any(|client| !client.waiting.is_empty())
+    }
+
+    /// Requests of a clocked client begin, as many as the disk takes: those that are there at the same time in
+    /// the order of their places. Which of its connections has which is up to its threads.
+    #[cfg(target_arch = "x86_64")]
+    pub fn begin_in_order(&mut self, disk: &mut Simulator) -> Result<(), Broken> {
+        while disk.under_way() < REQUESTS_MAX {
+            let all = self.all.iter().filter_map(|(name, client)| {
+                client.first().map(|request| (request.offset, request.length, *name))
+            });
+            let first = all.min().and_then(|(.., name)| {
+                self.all.get_mut(&name)?.next().map(|request| (name, request))
+            });
+            let Some((name, request)) = first else { return Ok(()) };
+            self.begin_one(disk, name, request)?;
+        }
+        Ok(())
     }
 
     /// Requests begin, by turns of clients, as many as the disk takes.

@@ -365,7 +365,7 @@ impl Clocked<'_> {
 
     // ---- the disk ----------------------------------------------------------------------------------------
 
-    /// Takes what the client has sent; true if some of it was answered at once.
+    /// Takes what the client has sent; true if there was something: it may send more before time moves.
     fn serve(&mut self) -> Result<bool, Broken> {
         if self.service.simulator.is_stopped() {
             return Err(Broken::Disk(super::Broken::Stopped));
@@ -386,7 +386,7 @@ impl Clocked<'_> {
         let Service { clients, simulator, .. } = &mut *self.service;
         loop {
             let before = simulator.under_way();
-            clients.begin(simulator)?;
+            clients.begin_in_order(simulator)?;
             if simulator.under_way() == before || !clients.exchange() {
                 break;
             }

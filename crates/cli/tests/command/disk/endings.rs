@@ -156,6 +156,30 @@ fn a_client_that_takes_nothing_or_has_gone_is_not_worked_for() {
 }
 
 #[test]
+fn long_reads_and_long_writes_of_several_clients_do_not_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("disk");
+    let child = begun(folder.path(), &[]);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    for operation in [Operation::Read, Operation::Write, Operation::Read, Operation::Write] {
+        let mut client = Client::connect(&socket);
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let data = vec![7; if operation == Operation::Write { 4 << 20 } else { 0 }];
+            for _ in 0..2 {
+                client.carry_out(&Ask::new(operation, 0, 4 << 20), &data);
+            }
+            sender.send(()).unwrap();
+        });
+    }
+    for _ in 0..4 {
+        receiver.recv_timeout(Duration::from_secs(120)).expect("all are answered");
+    }
+    signal(child.id(), libc::SIGTERM);
+    end(child).said(143, &["8 requests"]);
+}
+
+#[test]
 fn what_is_killed_leaves_no_run_behind() {
     let folder = tempfile::tempdir().unwrap();
     let child = Owned(begun(folder.path(), &[]));
