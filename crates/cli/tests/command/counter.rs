@@ -103,3 +103,14 @@ fn the_counter_is_simulated_before_the_first_constructor() {
         }
     }
 }
+
+#[test]
+fn a_static_program_is_told_what_it_has_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("static.c"), folder.path().join("static"));
+    std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let mut gcc = std::process::Command::new("gcc");
+    ended(gcc.arg("-static").arg("-o").arg(&program).arg(&source)).went_well();
+    let words = ["linked statically, so its clocks, time-stamp counter and random numbers"];
+    started(&["-q", "-n", "2"], &program, &[]).said(0, &words);
+}

@@ -55,7 +55,14 @@ fn random_programs_follow_the_specification_with_faults() {
     let read = judged(&words);
     assert!(read > 200, "{read}");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    assert_eq!(hash_and_output("1", &words), hash_and_output("2", &words));
+    // Guests that write at about the same time do so in any order.
+    let [one, other] = ["1", "2"].map(|threads| {
+        let (hash, output) = hash_and_output(threads, &words);
+        let mut lines: Vec<String> = output.lines().map(Into::into).collect();
+        lines.sort_unstable();
+        (hash, lines)
+    });
+    assert_eq!(one, other);
 }
 
 #[test]

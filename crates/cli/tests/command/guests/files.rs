@@ -1,9 +1,10 @@
 //! A guest cannot write this computer's files, however it mounts them.
 
-use crate::runner::{command, ended};
+use crate::runner::{command, ended, hearing, root, waited_for};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// A shell's function that says how a command went.
 const WELL: &str = "ok() { if \"$@\" 2>/dev/null; then echo yes; else echo no; fi; }\n";
@@ -107,4 +108,29 @@ fn ordinary_work_goes_on() {
     );
     assert_eq!(told(&script), ["yes", "yes", "yes", "yes", "inside", "2"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+/// A guest's folder is owned by a lock: commands of another PID namespace, in which there is no such
+/// process, leave it.
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn a_guest_of_another_namespace_goes_on() {
+    let mut long = command();
+    let script = "for i in $(seq 600); do /bin/true; done; wc -l </run/sunstar/program";
+    long.args(["guest", "sh", "-c", script]);
+    let long = long.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for _ in 0..3 {
+        let plain = command();
+        let mut other = Command::new("unshare");
+        other.args(["-rpf", "--mount-proc"]).arg(plain.get_program()).args(["guest", "true"]);
+        other.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        hearing(other.current_dir(root()).stdin(Stdio::null()));
+        let other = ended(&mut other);
+        if other.stderr.starts_with("unshare") {
+            eprintln!("not tested: the system has no namespaces for this user");
+            break;
+        }
+        other.went_well();
+    }
+    assert_eq!(waited_for(long).went_well().stdout, "0\n");
 }
