@@ -85,8 +85,8 @@ fn lost_messages_are_a_fault_and_not_a_riddle() {
     );
 }
 
-/// Rank 0 sends 2,000 messages without payload while rank 1 computes: 4,000 events, where its queue holds 1,024
-/// at first.
+/// Rank 0 sends 2,000 messages without payload while rank 1 computes: 4,000 events, where its queue holds
+/// 1,024 at first.
 fn flood(rank: &mut Rank) {
     let (va, late) = (rank.alloc(8), des::Duration::from_us(40_000));
     if rank.rank == 1 {

@@ -76,7 +76,8 @@ impl Portals {
         self.credits = Some(Credits { most, ranks, peers, ready });
     }
 
-    /// Takes a credit for a message; without one, or behind one without, the send waits. True if it may begin.
+    /// Takes a credit for a message; without one, or behind one without, the send waits. True if it may
+    /// begin.
     pub(super) fn take_credit(
         &mut self,
         id: RequestId,
