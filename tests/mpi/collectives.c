@@ -98,12 +98,15 @@ int main(int argc, char **argv)
         places2[i] = 7 * (size - 1 - i);
     }
     ALL(Alltoallv, in, counts, places, MPI_INT, out, counts2, places2, MPI_INT);
-    MPI_Datatype types[16], gaps;
+    /* Two short ones with a gap between them, and without. */
+    MPI_Datatype types[16], gaps, pair;
     MPI_Type_vector(2, 1, 3, MPI_SHORT, &gaps);
     MPI_Type_commit(&gaps);
+    MPI_Type_contiguous(2, MPI_SHORT, &pair);
+    MPI_Type_commit(&pair);
     MPI_Datatype to[16];
     for (int i = 0; i < size; i++) {
-        types[i] = MPI_INT;
+        types[i] = pair;
         to[i] = gaps;
         places[i] *= 4;
         places2[i] = 40 * i;

@@ -25,7 +25,7 @@ static void travel(const char *name, MPI_Datatype type, int count)
     MPI_Get_elements(&status, type, &elements);
     say("%s: %d items, %d elements, %08x", name, received, elements, hash(target, sizeof target));
     memset(target, 0x11, sizeof target);
-    MPI_Sendrecv(source + 64, count, type, (rank + 1) % size, 3, target, 512, MPI_INT,
+    MPI_Sendrecv(source + 64, count, type, (rank + 1) % size, 3, target, sizeof target, MPI_PACKED,
                  (rank + size - 1) % size, 3, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_INT, &received);
     say("%s: %d ints, %08x", name, received, hash(target, sizeof target));
@@ -143,7 +143,8 @@ int main(int argc, char **argv)
     MPI_Status status;
     MPI_Type_create_struct(3, ones, fields, types, &u);
     MPI_Type_commit(&u);
-    MPI_Sendrecv(source, 12, MPI_BYTE, rank, 0, target, 2, u, rank, 0, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(source, 12, MPI_PACKED, rank, 0, target, 2, u, rank, 0, MPI_COMM_WORLD,
+                 &status);
     int count, elements;
     MPI_Get_count(&status, u, &count);
     MPI_Get_elements(&status, u, &elements);

@@ -490,6 +490,7 @@ fn mpi(p: &Parameters) -> Result<mpi::Settings, String> {
         unexpected_events: p.number("mpi.unexpected_events"),
         unexpected_queue: p.number("mpi.unexpected_queue"),
         unexpected_growth: p.number("mpi.unexpected_growth"),
+        send_credits: p.number("mpi.send_credits"),
         events: p.number("mpi.events"),
         alltoall_short: p.number("mpi.alltoall_short"),
         allgather_short: p.number("mpi.allgather_short"),

@@ -37,6 +37,8 @@ pub struct Params {
     pub unexpected_queue: u32,
     /// Events by which it grows whenever it is full.
     pub unexpected_growth: u32,
+    /// Messages of a process to another that have not come to its library's notice; 0: any number.
+    pub send_credits: u32,
     /// Events that a queue for expected messages and for sends holds; more queues are made as
     /// needed.
     pub events: u32,

@@ -53,6 +53,7 @@ fn settings() -> mpi::Settings {
         unexpected_events: 0,
         unexpected_queue: 0,
         unexpected_growth: 0,
+        send_credits: 0,
         events: 0,
         alltoall_short: EAGER as u64,
         allgather_short: EAGER as u64,

@@ -41,7 +41,7 @@ static uint64_t patience = PATIENCE_NS;
 /* Real time of a piece of a wait. */
 #define PIECE_NS 2000000L
 
-/* A thread that wants to enter itself must not seem to be blocked, so it does not wait for the lock asleep. */
+/* A thread that wants to enter itself must not seem to be blocked: it does not sleep for the lock. */
 static void hold(void)
 {
     while (pthread_mutex_trylock(&lock) != 0)

@@ -1,6 +1,6 @@
 //! Memory that a process may write and not read (`PROT_WRITE` alone): the processor reads it all the same,
-//! and so does a network interface. `process_vm_readv` refuses it; the file of the process's memory does not, but
-//! would also give what the process itself cannot read, so its mappings are asked first.
+//! and so does a network interface. `process_vm_readv` refuses it; the file of the process's memory does not,
+//! but would also give what the process itself cannot read, so its mappings are asked first.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -74,6 +74,9 @@ fn a_one_way_stream_of_any_length_ends_well() {
     assert!(grown(&format!("{FAST} {flood}")) >= 1024);
     assert_eq!(grown(&format!("{FAST} {flood} 200")), 0);
     assert!(grown(&format!("{FAST} --set mpi.unexpected_queue=16 {flood} 200")) >= 1024);
+    // Credits hold the sender back, so that a limit is never reached.
+    let credits = "--set mpi.unexpected_events=64 --set mpi.send_credits=12";
+    assert_eq!(grown(&format!("{FAST} {credits} {flood} 2000")), 0);
     run(&format!("-q -n 2 --set mpi.unexpected_events=3 {flood} 1"))
         .said(2, &["mpi.unexpected_events is 3", "0 means a queue that grows"]);
 }

@@ -146,6 +146,7 @@ pub const COMMON: &[Row] = &[
     count("mpi.unexpected_events", "0", "1048576"),
     count("mpi.unexpected_queue", "16", "1048576"),
     count("mpi.unexpected_growth", "16", "1048576"),
+    count("mpi.send_credits", "0", "65536"),
     count("mpi.events", "64", "1048576"),
     bytes("mpi.alltoall_short", "0 B", "1 MiB"),
     bytes("mpi.allgather_short", "0 B", "1 GiB"),

@@ -85,8 +85,8 @@ fn lost_messages_are_a_fault_and_not_a_riddle() {
     );
 }
 
-/// Rank 0 sends 2,000 messages without payload while rank 1 computes: 4,000 events, where its queue holds 1,024
-/// at first.
+/// Rank 0 sends 2,000 messages without payload while rank 1 computes: 4,000 events, where its queue holds
+/// 1,024 at first.
 fn flood(rank: &mut Rank) {
     let (va, late) = (rank.alloc(8), des::Duration::from_us(40_000));
     if rank.rank == 1 {
@@ -105,6 +105,30 @@ fn flood(rank: &mut Rank) {
 #[test]
 fn the_queue_of_unexpected_messages_grows() {
     Setting::new(2).finish(flood);
+}
+
+/// With credits the queue never holds more than those of the messages that have them: nothing is lost though
+/// it cannot grow. All kinds of messages cost one.
+#[test]
+fn credits_hold_back_senders_and_all_comes_in_order() {
+    let mut setting = Setting::new(2);
+    (setting.settings.params.unexpected_events, setting.settings.params.send_credits) = (64, 12);
+    setting.finish(flood);
+    setting.finish(|rank| rounds(rank, 5, 8));
+    setting.finish(|rank| {
+        // Both send more than they have credits for before either receives; lengths of all protocols.
+        let (out, into, peer) = (rank.alloc(8000), rank.alloc(8000), 1 - rank.rank);
+        let length = |id: i32| [0, 8, 4000, 8000][id as usize % 4];
+        let sends: Vec<_> = (0..100)
+            .map(|id| rank.process().isend(out, length(id), peer, id, WORLD).unwrap())
+            .collect();
+        for id in 0..100 {
+            let got = rank.process().recv(into, 8000, peer, id, WORLD).unwrap();
+            assert_eq!(got.bytes, length(id));
+        }
+        rank.process().waitall(&sends).unwrap();
+        rank.process().finalize().unwrap();
+    });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Datatypes of both sides of a message, and of the members in a collective operation: they must match
-//! (MPI 5.0 s3.3.1). A mismatch is a fault of the program, and breaks no rule of whatever carries its messages.
+//! (MPI 5.0 s3.3.1). A mismatch is a fault of the program, and breaks no rule of whatever carries its
+//! messages.
 //!
 //! A message is compared when its receive is settled, a part of a collective operation when that has ended on
 //! the process that takes it: then whoever has given it has begun it, however many threads simulate.

@@ -34,7 +34,21 @@ impl Portals {
 
     fn dispatch(&mut self, local: &mut Local, event: &Event) -> Step {
         local.charge(local.params.event);
-        match Owner::unpack(event.md.user_ptr) {
+        let owner = Owner::unpack(event.md.user_ptr);
+        // The first event of a message: a posted receive has no START.
+        let first = match owner {
+            Owner::Block(_) | Owner::Catcher => event.kind == EventKind::PutStart,
+            Owner::Operation(_) => event.kind == EventKind::PutEnd,
+            Owner::Copy(_) | Owner::Credits => false,
+        };
+        if first {
+            self.owe_credit(local, event.initiator);
+        }
+        match owner {
+            Owner::Credits => {
+                self.credits_came(event);
+                Step::Event
+            }
             Owner::Operation(id) => self.of_operation(local, id, event),
             Owner::Block(block) => self.of_block(local, block, event),
             Owner::Catcher => {

@@ -26,6 +26,7 @@
 //! | `overtaken` | receives that were posted to a network interface that knew of a message first |
 //! | `unexpected` | blocks, and the list of messages that came before their receive |
 //! | `matching` | match bits and header data |
+//! | `credits` | flow control, if it is asked for |
 //! | `collective` | operations that the network interface performs |
 
 use super::{
@@ -35,6 +36,7 @@ use crate::error::Result;
 use crate::local::Local;
 use crate::request::RequestId;
 use collective::Collecting;
+use credits::Credits;
 use des::Duration;
 use matching::Pattern;
 use operations::{Operations, Owner};
@@ -48,6 +50,7 @@ use std::sync::Arc;
 use unexpected::{Block, Unexpected};
 
 mod collective;
+mod credits;
 mod events;
 pub(crate) mod matching;
 mod operations;
@@ -92,6 +95,8 @@ pub struct Portals {
     unexpected: Unexpected,
     operations: Operations,
     overtaken: Overtaken,
+    /// Flow control, if it is asked for.
+    credits: Option<Credits>,
     /// Collective operations on the network interface that are not over, in the order of their beginning.
     collecting: Vec<Collecting>,
     /// Groups of those that are over, of which nobody has been told.
@@ -138,6 +143,7 @@ impl Portals {
             unexpected: Unexpected::default(),
             operations: Operations::default(),
             overtaken: Overtaken::default(),
+            credits: None,
             collecting: Vec::new(),
             collected: VecDeque::new(),
             ni,
@@ -160,6 +166,9 @@ impl Portals {
         must(local, attached, "PtlMDAttach");
         let eq = must(local, self.ni.eq_alloc(local.params.events), "PtlEQAlloc");
         self.add_queue(eq);
+        if local.params.send_credits > 0 {
+            self.open_credits(local);
+        }
         for _ in 0..local.params.unexpected_blocks {
             let block = self.add_block(local);
             self.attach_block(local, block);
@@ -247,7 +256,14 @@ impl Transport for Portals {
         bytes: Bytes,
         mode: Mode,
     ) -> Result<bool> {
-        self.start_send(local, id, to, bytes, mode)
+        if !self.take_credit(id, to, bytes, mode) {
+            return Ok(false);
+        }
+        let begun = self.start_send(local, id, to, bytes, mode);
+        if begun.is_err() {
+            self.untake_credit(to);
+        }
+        begun
     }
 
     fn receive(&mut self, local: &mut Local, id: RequestId, wanted: Wanted, room: Bytes) -> Begun {
@@ -297,7 +313,8 @@ impl Transport for Portals {
     }
 
     fn is_quiet(&self) -> bool {
-        self.free_copies.len() == self.copies.len()
+        let waits = self.credits.as_ref().is_some_and(|credits| !credits.is_quiet());
+        self.free_copies.len() == self.copies.len() && !waits
     }
 
     fn open_group(

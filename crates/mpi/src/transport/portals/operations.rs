@@ -151,6 +151,8 @@ pub(super) enum Owner {
     Catcher,
     /// A library buffer for copied sends.
     Copy(u32),
+    /// The entry to which credits come back.
+    Credits,
 }
 
 const KIND_SHIFT: u32 = 62;
@@ -166,6 +168,7 @@ impl Owner {
             Owner::Block(index) => (1, 0, index),
             Owner::Catcher => (2, 0, 0),
             Owner::Copy(index) => (3, 0, index),
+            Owner::Credits => (2, 0, 1),
         };
         kind << KIND_SHIFT | u64::from(generation) << GENERATION_SHIFT | u64::from(index)
     }
@@ -176,6 +179,7 @@ impl Owner {
         match word >> KIND_SHIFT {
             0 => Owner::Operation(RequestId { index, generation }),
             1 => Owner::Block(index),
+            2 if index == 1 => Owner::Credits,
             2 => Owner::Catcher,
             _ => Owner::Copy(index),
         }
@@ -189,7 +193,9 @@ mod tests {
     #[test]
     fn owners_survive_the_user_pointer() {
         let id = RequestId { index: u32::MAX, generation: GENERATION_MASK };
-        for owner in [Owner::Operation(id), Owner::Block(3), Owner::Catcher, Owner::Copy(7)] {
+        for owner in
+            [Owner::Operation(id), Owner::Block(3), Owner::Catcher, Owner::Copy(7), Owner::Credits]
+        {
             assert_eq!(Owner::unpack(owner.pack()), owner);
         }
     }

@@ -60,7 +60,8 @@ impl Portals {
         timeout: Option<Duration>,
     ) -> Step {
         loop {
-            if let Some(step) = self.take_collected(local).or_else(|| self.post_again(local)) {
+            let next = self.take_collected(local).or_else(|| self.post_again(local));
+            if let Some(step) = next.or_else(|| self.start_deferred(local)) {
                 return step;
             }
             local.settle();

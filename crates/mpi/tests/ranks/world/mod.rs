@@ -187,6 +187,7 @@ pub fn settings() -> Settings {
         unexpected_events: 0,
         unexpected_queue: 1024,
         unexpected_growth: 64,
+        send_credits: 0,
         events: 64,
         alltoall_short: 128,
         allgather_short: 1024,
