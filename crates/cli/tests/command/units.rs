@@ -197,7 +197,7 @@ fn what_is_kept_is_of_all_files_and_ours() {
         ended(command.args(words.split_whitespace()))
     };
     let installed = cache.path().join("root");
-    for part in ["machines", "build/firmware", "build/lib", "rtl", "crates/rtl/shim"] {
+    for part in ["machines", "include", "build/firmware", "build/lib", "rtl", "crates/rtl/shim"] {
         let target = installed.join(part);
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(root().join(part), target).unwrap();
