@@ -170,6 +170,15 @@ static void read_only(int bytes)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* The result of a reduction goes where the program may only read, among its own data. */
+static void read_only_result(void)
+{
+    static char data[3 * 4096] __attribute__((aligned(4096)));
+    int one = 1;
+    mprotect(data + 4096, 4096, PROT_READ);
+    MPI_Allreduce(&one, data + 4096, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 /* A send's memory goes while the receiver fetches it. */
 static void gone_under_way(void)
 {
@@ -283,6 +292,7 @@ static const struct {
     {"gone-under-way", gone_under_way},
     {"read-only-short", read_only_short},
     {"read-only-long", read_only_long},
+    {"read-only-result", read_only_result},
     {"truncated", truncated},
     {"missing-function", missing_function},
     {"after-finalize", after_finalize},

@@ -64,8 +64,13 @@ fn become_cleaner(signal: libc::c_int, quiet: bool) -> ! {
     let word = if quiet { QUIET.as_ptr() } else { end };
     let words = [CLEANER.as_ptr(), number.as_ptr(), word, end];
     // SAFETY: words and environment are lists that end with a null pointer. No other thread changes the
-    // environment.
+    // environment. Signals wait from here on, as in a handler: the new program has none for them.
     unsafe {
+        let mut wait: libc::sigset_t = std::mem::zeroed();
+        for (signal, _) in SIGNALS {
+            libc::sigaddset(&raw mut wait, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const wait, std::ptr::null_mut());
         libc::execve(c"/proc/self/exe".as_ptr(), words.as_ptr(), environ);
         libc::_exit(128 + signal)
     }

@@ -1,6 +1,7 @@
-//! A folder of things that can be made again. Each is a folder of files with a seal: a digest of each file. One
-//! whose seal does not fit is removed, and made anew by whoever wanted it. Nothing is given back from a folder
-//! that another user could have written: libraries that are kept are loaded, and run with this user's rights.
+//! A folder of things that can be made again. Each is a folder of files with a seal: a digest of each file.
+//! One whose seal does not fit is removed, and made anew by whoever wanted it. Nothing is given back from a
+//! folder that another user could have written: libraries that are kept are loaded, and run with this user's
+//! rights.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -32,8 +33,8 @@ pub fn digest(bytes: &[u8]) -> u64 {
 }
 
 impl Cache {
-    /// Opens a folder, and makes it for this user alone if there is none. The error is a sentence: somebody else
-    /// could write there, or nobody can.
+    /// Opens a folder, and makes it for this user alone if there is none. The error is a sentence: somebody
+    /// else could write there, or nobody can.
     pub fn open(folder: &Path) -> Result<Cache, String> {
         let failed = |why: io::Error| format!("{}: {why}", folder.display());
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
@@ -84,7 +85,7 @@ impl Cache {
     }
 }
 
-/// Who else could change what is in a folder, as the end of a sentence; none if nobody. The system's own user
+/// Other users who could change what is in a folder, as the end of a sentence; none if nobody. The system's own user
 /// may. Of folders above it, in those that are `own` nobody may add anything either.
 fn writers(folder: &Path, own: bool) -> Option<String> {
     let facts = match fs::symlink_metadata(folder) {

@@ -121,8 +121,8 @@ pub struct Firmware {
     pub sources: &'static str,
     /// Other folders with sources of its.
     pub shared: &'static [&'static str],
-    /// Folder in `build/firmware` where the Makefile leaves the images for these parameters, below the folder that
-    /// it is given; none if images are built when `firmware.*` parameters ask for them.
+    /// Folder in `build/firmware` where the Makefile leaves the images for these parameters, below the folder
+    /// that it is given; none if images are built when `firmware.*` parameters ask for them.
     pub built: Option<fn(&Parameters) -> &'static str>,
     /// Its ELF in that folder.
     pub elf: &'static str,

@@ -67,8 +67,8 @@ pub trait Nic: Sized + 'static {
     fn works(&self) -> bool {
         self.next_action() < Time::NEVER
     }
-    /// Time at which it is known to do nothing more, if nothing happens on the node after `last`. A run in which
-    /// nothing moves ends no sooner, so that its end does not depend on the windows.
+    /// Time at which it is known to do nothing more, if nothing happens on the node after `last`. A run in
+    /// which nothing moves ends no sooner, so that its end does not depend on the windows.
     fn quiesce_time(&self, last: Time) -> Time {
         last
     }

@@ -8,7 +8,7 @@ use crate::observe::{Exchange, Observer, Witness};
 use crate::params::Params;
 use crate::scratch::{Buffer, Scratch};
 use des::{Duration, Time};
-use host::{Cpu, SpaceId, LIBRARY_BASE};
+use host::{Cpu, Memory, SpaceId, LIBRARY_BASE};
 use std::rc::Rc;
 
 /// The ranks of MPI_COMM_WORLD.
@@ -177,7 +177,9 @@ impl Local {
             let read = memory.read(self.space, from.wrapping_add(at), piece);
             read.map_err(|_| outside(from, bytes))?;
             let written = memory.write(self.space, to.wrapping_add(at), piece);
-            written.map_err(|_| outside(to, bytes))?;
+            if let Err(error) = written {
+                return Err(unwritten(&mut memory, self.space, (to, bytes), error.addr));
+            }
         }
         Ok(())
     }
@@ -191,19 +193,28 @@ impl Local {
     /// Writes the process's memory. Takes no time.
     pub fn write(&self, va: u64, data: &[u8]) -> Result<()> {
         let mut memory = self.cpu.memory().borrow_mut();
-        memory.write(self.space, va, data).map_err(|_| outside(va, data.len() as u64))
+        let written = memory.write(self.space, va, data);
+        let buffer = (va, data.len() as u64);
+        written.map_err(|error| unwritten(&mut memory, self.space, buffer, error.addr))
     }
 
     /// Reads runs (address and length), one after the other. Takes no time.
     pub(crate) fn read_runs(&self, runs: &[(u64, usize)], buf: &mut [u8]) -> Result<()> {
         let mut memory = self.cpu.memory().borrow_mut();
-        memory.read_pieces(self.space, runs, buf).map_err(|error| no_such_run(runs, error.addr))
+        memory.read_pieces(self.space, runs, buf).map_err(|error| {
+            let (va, bytes) = run_of(runs, error.addr);
+            outside(va, bytes as u64)
+        })
     }
 
     /// Writes runs, likewise.
     pub(crate) fn write_runs(&self, runs: &[(u64, usize)], data: &[u8]) -> Result<()> {
         let mut memory = self.cpu.memory().borrow_mut();
-        memory.write_pieces(self.space, runs, data).map_err(|error| no_such_run(runs, error.addr))
+        let written = memory.write_pieces(self.space, runs, data);
+        written.map_err(|error| {
+            let (va, bytes) = run_of(runs, error.addr);
+            unwritten(&mut memory, self.space, (va, bytes as u64), error.addr)
+        })
     }
 
     /// Checks that the first and the last byte of a buffer are the program's now, wherever it was before.
@@ -235,11 +246,19 @@ impl Local {
     }
 }
 
-/// The error for one of several runs, in which this address is not the program's.
-fn no_such_run(runs: &[(u64, usize)], address: u64) -> Error {
+/// The one of several runs that has this address.
+fn run_of(runs: &[(u64, usize)], address: u64) -> (u64, usize) {
     let holds = |&&(va, bytes): &&(u64, usize)| address.wrapping_sub(va) < bytes as u64;
-    let (va, bytes) = runs.iter().find(holds).copied().unwrap_or((address, 1));
-    outside(va, bytes as u64)
+    runs.iter().find(holds).copied().unwrap_or((address, 1))
+}
+
+/// The error for a buffer of which the byte at `address` could not be written: it may be there to be read.
+fn unwritten(memory: &mut Memory, space: SpaceId, (va, bytes): (u64, u64), address: u64) -> Error {
+    if memory.read(space, address, &mut [0]).is_err() {
+        return outside(va, bytes);
+    }
+    let text = format!("the buffer of {bytes} bytes at {va:#x} may not be written");
+    Error::new(constant::ERR_BUFFER, text)
 }
 
 /// The error for a buffer that is not the program's.

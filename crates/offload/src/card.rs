@@ -131,8 +131,8 @@ impl Card {
         self.core.now()
     }
 
-    /// Time at which it is known that its firmware only polls, if nothing comes after `last`: then nodes run in
-    /// windows of at most two messages' times on the wire.
+    /// Time at which it is known that its firmware only polls, if nothing comes after `last`: then nodes run
+    /// in windows of at most two messages' times on the wire.
     pub fn quiesce_time(&self, last: Time) -> Time {
         let Inside { acted, idle_turn, params, .. } = &self.inside;
         last.max(*acted) + *idle_turn * (IDLE_TURNS + 2) + params.wire * 2

@@ -31,8 +31,8 @@ pub struct Wrong {
     pub what: String,
 }
 
-/// Cycles for which a command, or somebody who looks for a result, waits, after which its unit is taken for one
-/// that never takes it, or never answers.
+/// Cycles for which a command, or somebody who looks for a result, waits, after which its unit is taken for
+/// one that never takes it, or never answers.
 const PATIENCE: u64 = 1_000_000;
 
 /// Implementation of the matching.

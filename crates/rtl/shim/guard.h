@@ -1,5 +1,5 @@
-// Calls into a design that others have written: C++ in it ($c) may throw, or die of a signal. The caller goes on
-// in either case, and the design is not called again.
+// Calls into a design that others have written: C++ in it ($c) may throw, or die of a signal. The caller goes
+// on in either case, and the design is not called again.
 #pragma once
 #include <csetjmp>
 #include <csignal>

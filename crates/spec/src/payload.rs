@@ -33,7 +33,7 @@ pub(crate) struct Stray {
     suspects: Vec<(usize, Key)>,
 }
 
-/// Whether bytes are those of a message.
+/// Bytes that were written, as they compare with those of a message.
 enum Bytes {
     Right,
     Wrong(Wrong),

@@ -40,7 +40,7 @@ struct Reply {
     written: u64,
 }
 
-/// What is spoilt in a world.
+/// Damage in a world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spoilt {
     Nothing,

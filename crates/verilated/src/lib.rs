@@ -96,8 +96,8 @@ impl Library {
     pub fn build(place: &DesignPaths, design: &Design<'_>) -> Result<Library, Unbuilt> {
         let path = build(place, design)?;
         let name = CString::new(path.as_os_str().as_bytes()).expect("a path has no zero byte");
-        // SAFETY: this user has made the library, of a shim of ours, and nobody has changed it since (`Cache`); it
-        // has no constructors but the C++ library's.
+        // SAFETY: this user has made the library, of a shim of ours, and nobody has changed it since
+        // (`Cache`); it has no constructors but the C++ library's.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(Unbuilt::Files(format!("{} cannot be loaded", path.display())));
@@ -135,7 +135,7 @@ fn failed(path: &Path, why: std::io::Error) -> Unbuilt {
 /// A file of a design: the number of its folder and its path from there.
 type Place = (usize, PathBuf);
 
-/// What is in the folders of a design.
+/// Contents of the folders of a design.
 struct Found {
     /// SystemVerilog in the folders themselves, packages first: what Verilator is given.
     sources: Vec<PathBuf>,
@@ -143,8 +143,8 @@ struct Found {
     below: Vec<(Place, PathBuf)>,
 }
 
-/// Looks into the design's folders. Verilator takes any name for a file that is included, and would wait for a
-/// pipe: there must be none.
+/// Looks into the design's folders. Verilator takes any name for a file that is included, and would wait for
+/// a pipe: there must be none.
 fn look(place: &DesignPaths, design: &Design<'_>) -> Result<Found, Unbuilt> {
     let mut found = Found { sources: Vec::new(), below: Vec::new() };
     for (number, top) in design.folders.iter().map(|folder| place.root.join(folder)).enumerate() {
@@ -337,7 +337,7 @@ const FLAGS: [&str; 14] = [
     "OPT_FAST=-O2 OPT_GLOBAL=-O0",
 ];
 
-/// What designs call in the place of a function of Verilator's own (`VL_USER_FINISH`).
+/// Functions that designs call in the place of a function of Verilator's own (`VL_USER_FINISH`).
 const FINISH: &str = include_str!("finish.cpp");
 
 /// Version of Verilator, in its own words: objects of its library go with no other version's headers.

@@ -228,8 +228,8 @@ impl Clients {
         self.all.values().any(|client| !client.waiting.is_empty())
     }
 
-    /// Requests of a clocked client begin, as many as the disk takes: those that are there at the same time in
-    /// the order of their places. Which of its connections has which is up to its threads.
+    /// Requests of a clocked client begin, as many as the disk takes: those that are there at the same time
+    /// in the order of their places. Which of its connections has which is up to its threads.
     #[cfg(target_arch = "x86_64")]
     pub fn begin_in_order(&mut self, disk: &mut Simulator) -> Result<(), Broken> {
         while disk.under_way() < REQUESTS_MAX {

@@ -178,10 +178,11 @@ fn no_change_of_any_firmware_is_ignored() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         assert!(installation(folder.path()));
-        let copied = Command::new("cp")
-            .args(["-r".as_ref(), root().join("firmware").as_os_str(), folder.path().as_os_str()])
-            .status();
-        assert!(copied.unwrap().success());
+        for part in ["firmware", "abi"] {
+            let mut copy = Command::new("cp");
+            copy.arg("-r").arg(root().join(part)).arg(folder.path());
+            assert!(copy.status().unwrap().success(), "{part}");
+        }
         let file = folder.path().join(sources).join(file);
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{text}\nthis is no C\n")).unwrap();

@@ -10,6 +10,7 @@ mod account;
 mod aids;
 mod alpu;
 mod amata;
+mod bad_files;
 mod boot;
 mod bringup;
 mod bypass;

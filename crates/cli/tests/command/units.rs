@@ -181,8 +181,8 @@ fn a_changed_include_file_is_compiled() {
     run(&with, LISTS).said(1, &["the unit for ", "an assertion of it has failed"]);
 }
 
-/// The same of a file with any name beside it, as Verilator takes any; and what is kept is taken only if nobody
-/// has changed it, and nobody else could have.
+/// The same of a file with any name beside it, as Verilator takes any; and what is kept is taken only if
+/// nobody has changed it, and nobody else could have.
 #[test]
 fn what_is_kept_is_of_all_files_and_ours() {
     use std::os::unix::fs::PermissionsExt;

@@ -160,6 +160,11 @@ fn buffers_that_may_only_be_read() {
         ended.stderr
     });
     assert_eq!(said[0], said[1]);
+    // Whatever way the operation takes, which depends on the number of ranks.
+    for ranks in 2..=5 {
+        run(&format!("-n {ranks} tests/cli/wrong.c read-only-result"))
+            .said(1, &["MPI_Allreduce: the buffer of 4 bytes", "may not be written"]);
+    }
 }
 
 #[test]
