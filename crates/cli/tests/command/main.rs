@@ -10,7 +10,6 @@ mod account;
 mod aids;
 mod alpu;
 mod amata;
-mod bad_files;
 mod boot;
 mod bringup;
 mod bypass;

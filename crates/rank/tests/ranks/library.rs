@@ -92,7 +92,8 @@ const OTHERS: [(&str, &str); 9] = [
         "the seam to the other libraries of a rank",
         "sunstar_compute_seconds sunstar_rank_attach sunstar_rank_call_portals \
          sunstar_rank_call_verbs sunstar_rank_clock sunstar_rank_compute sunstar_rank_events \
-         sunstar_rank_fail sunstar_rank_gate_enter sunstar_rank_gate_leave sunstar_rank_guard sunstar_rank_may_call sunstar_rank_pass \
+         sunstar_rank_fail sunstar_rank_gate_enter sunstar_rank_gate_leave sunstar_rank_guard \
+         sunstar_rank_may_call sunstar_rank_pass \
          sunstar_rank_sleep sunstar_rank_state_add sunstar_rank_told sunstar_rank_unguard",
     ),
 ];
