@@ -4,7 +4,7 @@
 //! Two means of Linux, which need no rights. Landlock lets the process write in its own folder alone, and
 //! make nothing there that leads elsewhere; a filter of system calls refuses what Landlock does not know:
 //! rights, owners, dates and attributes of files, mounts, and what administrators do to a running system.
-//! Where this computer's Linux has one of them not, the other remains, and the guest's own kernel, which only
+//! If this computer's Linux lacks one of them, the other remains, and the guest's own kernel, which only
 //! reads (`linux/kernel/read_only.h`).
 
 use std::fs::File;

@@ -9,11 +9,11 @@ use std::time::Duration;
 pub struct Watched(libc::pollfd);
 
 impl Watched {
-    /// Until it can be read.
+    /// Wait for the time at which it can be read.
     pub fn read(stream: &impl AsFd) -> Watched {
         Watched::of(stream, true, false)
     }
-    /// Until it can be read or written, as wanted; its end is seen in any case.
+    /// Wait for the time at which it can be read or written, as wanted; its end is seen in any case.
     pub fn of(stream: &impl AsFd, read: bool, write: bool) -> Watched {
         let wanted = |is, events| if is { events } else { 0 };
         let events = wanted(read, libc::POLLIN) | wanted(write, libc::POLLOUT);
