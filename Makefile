@@ -15,11 +15,12 @@ cargo := PATH="$$(cat build/toolchain):$$PATH" cargo
 profile := $(firstword $(wildcard build/profile/*.profdata))
 tuned := -C profile-use=$(CURDIR)/$(profile) -C llvm-args=-no-pgo-warn-mismatch
 release := $(if $(profile),RUSTFLAGS="$$RUSTFLAGS $(tuned)") $(cargo)
-sunstar := target/release/sunstar
+# What is made by cargo, and what by other compilers; `make dist` makes both anew, elsewhere.
+target := target
+parts := build
+sunstar := $(target)/release/sunstar
 # Pico-MPI's library is loaded into programs: it has no fixed addresses, and so a target folder of its own.
-pico := SUNSTAR_RELOCATION=pic $(cargo) rustc --quiet --release --target-dir build/pico --package pico --crate-type staticlib
-# Memory in huge pages. Tests do without: the allocator takes as long to compile as the largest crates.
-features := --features cli/jemalloc
+pico := SUNSTAR_RELOCATION=pic $(cargo) rustc --quiet --release --target-dir $(parts)/pico --package pico --crate-type staticlib
 
 ##@ Use
 .PHONY: run
@@ -28,10 +29,15 @@ run: build ## Build, and run an MPI ping-pong on two nodes of machine redstorm
 
 .PHONY: build
 build: tools parts ## Build everything that a user needs
-	@[ -x $(sunstar) ] || echo "Building $(sunstar) (the first time takes a few minutes)"
-	@$(release) build --quiet --release $(features) --bin sunstar
+	@[ -x $(sunstar) ] || echo "Building $(sunstar) (the first time takes some four minutes)"
+	@$(release) build $(if $(wildcard $(sunstar)),--quiet) --release --target-dir $(target) --bin sunstar
 
-# Names that makefiles look for; by them the command is one of its verbs (crates/cli/src/args/names.rs).
+# Images of the steps from the first firmware on (crates/app/cli/src/bench/rungs.rs). They stand here because the hash
+# of each image has the firmware's own Makefile in it.
+climb := CACHE=none,INLINE=off,SHADOW_FIFOS=off,PINNED_REGS=off CACHE=i,INLINE=off,SHADOW_FIFOS=off,PINNED_REGS=off \
+    INLINE=off,SHADOW_FIFOS=off,PINNED_REGS=off SHADOW_FIFOS=off,PINNED_REGS=off
+
+# Names that makefiles look for; by them the command is one of its verbs (crates/app/cli/src/args/names.rs).
 names := mpicc mpicxx mpic++ mpifort mpif90 mpif77 mpirun mpiexec
 
 .PHONY: tune
@@ -41,16 +47,15 @@ tune: tune-tools parts ## Build anew for speed: the compiler is told what runs u
 
 .PHONY: install
 install: build ## Install to PREFIX (/usr/local)
-	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware variants
-	install -D $(sunstar) $(DESTDIR)$(PREFIX)/bin/sunstar
-	@$(sunstar) manual $(DESTDIR)$(PREFIX)/share/man/man1
-	@for file in $$(find machines include published examples wireshark build/lib build/firmware rtl crates/rtl/shim linux \
-	    -name '*.toml' -o -name '*.sv' -o -name '*.cpp' -o -name '*.pc' -o -name '*.[ch]' -o -name '*.f90' -o -name '*.lua' -o -name 'lib*.so*' \
-	    -o -name seastar.elf -o -name offload.elf -o -name '*.img' -o -name mcp.elf -o -name mcp.bin -o -name console.bin -o -name libdp.a -o -name libbypass.a -o -type f -path 'linux/*' -o -type f -path 'examples/guests/*'); do \
-	    mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/$$(dirname $$file)" && \
-	    cp -P $$file "$(DESTDIR)$(PREFIX)/share/sunstar/$$file" || exit 1; done
-	@mkdir -p "$(DESTDIR)$(PREFIX)/share/sunstar/bin" && for name in $(names); do \
-	    ln -sf ../../../bin/sunstar "$(DESTDIR)$(PREFIX)/share/sunstar/bin/$$name"; done
+	@$(MAKE) --silent -C firmware/seastar BUILD=$(abspath $(parts))/firmware variants
+	@for options in $(climb); do \
+	    $(MAKE) --silent -C firmware/seastar BUILD=$(abspath $(parts))/firmware $$(echo $$options | tr , ' ') || exit 1; done
+	@scripts/dist/examples $(parts)
+	@scripts/dist/install $(sunstar) $(parts) "$(DESTDIR)$(PREFIX)" $(names)
+
+.PHONY: dist
+dist: tools ## Packages, in dist: a wheel, a tarball, a .deb, a Containerfile (10 min)
+	@scripts/dist/build
 
 ##@ Parts
 .PHONY: fw
@@ -61,18 +66,14 @@ fw: build ## Build the firmware and show its sizes and its SRAM budget
 .PHONY: parts
 parts: tools
 	@mkdir -p build/bin && for name in $(names); do ln -sf ../../$(sunstar) build/bin/$$name; done
-	@$(MAKE) --silent -C crates/rank/libmpi_abi BUILD=$(CURDIR)/build
-	@$(MAKE) --silent -C crates/rank/libmpi_fortran BUILD=$(CURDIR)/build
-	@$(MAKE) --silent -C crates/rank/libportals BUILD=$(CURDIR)/build
-	@$(MAKE) --silent -C crates/rank/libibverbs BUILD=$(CURDIR)/build
-	@$(MAKE) --silent -C linux/libdp BUILD=$(CURDIR)/build
-	@$(MAKE) --silent -C linux/libbypass BUILD=$(CURDIR)/build
+	@for part in lib/mpi lib/mpi-fortran lib/portals lib/verbs \
+	    lib/dp lib/bypass; do $(MAKE) --silent -C $$part BUILD=$(abspath $(parts)) || exit 1; done
 	@$(pico)
-	@$(MAKE) --silent -C linux/pico BUILD=$(CURDIR)/build
-	@$(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware
-	@$(MAKE) --silent -C firmware/crossbar BUILD=$(CURDIR)/build/firmware/crossbar
-	@PATH="$$(cat build/toolchain):$$PATH" $(MAKE) --silent -C firmware/lanai BUILD=$(CURDIR)/build/firmware/lanai
-	@$(MAKE) --silent -C firmware/offload BUILD=$(CURDIR)/build/firmware/offload
+	@$(MAKE) --silent -C lib/pico BUILD=$(abspath $(parts))
+	@$(MAKE) --silent -C firmware/seastar BUILD=$(abspath $(parts))/firmware
+	@$(MAKE) --silent -C firmware/crossbar BUILD=$(abspath $(parts))/firmware/crossbar
+	@PATH="$$(cat build/toolchain):$$PATH" $(MAKE) --silent -C firmware/lanai BUILD=$(abspath $(parts))/firmware/lanai
+	@$(MAKE) --silent -C firmware/offload BUILD=$(abspath $(parts))/firmware/offload
 
 # The kernel of Linux guests; tests that need it are skipped, and counted, if it cannot be built.
 .PHONY: guests
@@ -119,13 +120,13 @@ generate: tools ## Generate anew what comes from abi/
 
 .PHONY: soak
 soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesis
-	@{ $(release) test --quiet --release $(features) --workspace --tests --no-fail-fast -- --ignored; echo "ended $$?"; \
+	@{ $(release) test --quiet --release --workspace --tests --no-fail-fast -- --ignored; echo "ended $$?"; \
 	   $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware soak-pair; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; \
 	   rtl/rdma/test; echo "ended $$?"; \
 	   rtl/crossbar/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
 
-# A target is a test whose name begins with fuzz_ (crates/fuzz). One at a time, each for so many seconds; whatever
+# A target is a test whose name begins with fuzz_ (crates/base/fuzz). One at a time, each for so many seconds; whatever
 # takes more memory than this (KB) has found something.
 SECONDS ?= 60
 MEMORY ?= 8000000
@@ -139,12 +140,12 @@ bench: bench-tools ## Tune for the sources as they are (make tune), and measure 
 	@if [ -z "$(profile)" ] || [ -n "$$(find crates -name '*.rs' -newer "$(profile)" -print -quit)" ]; \
 	    then $(MAKE) tune; else $(MAKE) build; fi
 	@echo "Whole runs with the tuned command (peers); all else with plain builds"
-	@$(cargo) bench --quiet $(features) --workspace
+	@$(cargo) bench --quiet --workspace
 
 ##@ Housekeeping
 .PHONY: clean
 clean: ## Remove all that was built
-	rm -rf build target
+	rm -rf build target dist
 
 .PHONY: help
 help: ## This list

@@ -107,7 +107,7 @@
 #define FORTH_CONTROL_BIT_LOOP_BACK FORTH_U(4) /* Loop-back: packets that are sent arrive here, without the links. */
 #define FORTH_CONTROL_BIT_FREEZE FORTH_U(8) /* Stop at the first wrong CRC, and when the lanes lose one another. */
 #define FORTH_CONTROL_BIT_HANDLES FORTH_U(16) /* Destinations of descriptors are handles, if the card has bindings. */
-#define FORTH_CONTROL_BIT_RESET FORTH_U(64) /* Everything in the card begins anew, as at power on, but the tracing memories; reads as 0. */
+#define FORTH_CONTROL_BIT_RESET FORTH_U(64) /* Everything in the card begins anew, as at power on, but the tracing memories and the tags of reads; data of open reads are dropped as they come. Reads as 0. */
 #define FORTH_CONTROL_BIT_CREDITS_IN_PAYLOAD FORTH_U(32) /* The last word of each packet's payload is the fields of CREDITS for its flow, as they are when it is sent. */
 
 /* Bits of STATUS. Source: assumed. */

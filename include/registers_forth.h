@@ -82,7 +82,7 @@ static inline uint64_t forth_register_control_set_credits_in_payload(uint64_t wo
     return (word & ~FORTH_REGISTER_CONTROL_CREDITS_IN_PAYLOAD_MASK) | ((value << FORTH_REGISTER_CONTROL_CREDITS_IN_PAYLOAD_SHIFT) & FORTH_REGISTER_CONTROL_CREDITS_IN_PAYLOAD_MASK);
 }
 
-/* Everything in the card begins anew, as at power on, but the tracing memories; reads as 0. (wo) */
+/* Everything in the card begins anew, as at power on, but the tracing memories and the tags of reads; data of open reads are dropped as they come. Reads as 0. (wo) */
 #define FORTH_REGISTER_CONTROL_RESET_MASK 0x40ull
 #define FORTH_REGISTER_CONTROL_RESET_SHIFT 6
 static inline uint64_t forth_register_control_get_reset(uint64_t word)
@@ -199,18 +199,6 @@ static inline uint64_t forth_register_aids_get_words(uint64_t word)
 static inline uint64_t forth_register_aids_set_words(uint64_t word, uint64_t value)
 {
     return (word & ~FORTH_REGISTER_AIDS_WORDS_MASK) | ((value << FORTH_REGISTER_AIDS_WORDS_SHIFT) & FORTH_REGISTER_AIDS_WORDS_MASK);
-}
-
-/* Bit RESET of CONTROL does nothing: the card is RTL. (ro) */
-#define FORTH_REGISTER_AIDS_NO_RESET_MASK 0x10000ull
-#define FORTH_REGISTER_AIDS_NO_RESET_SHIFT 16
-static inline uint64_t forth_register_aids_get_no_reset(uint64_t word)
-{
-    return (word & FORTH_REGISTER_AIDS_NO_RESET_MASK) >> FORTH_REGISTER_AIDS_NO_RESET_SHIFT;
-}
-static inline uint64_t forth_register_aids_set_no_reset(uint64_t word, uint64_t value)
-{
-    return (word & ~FORTH_REGISTER_AIDS_NO_RESET_MASK) | ((value << FORTH_REGISTER_AIDS_NO_RESET_SHIFT) & FORTH_REGISTER_AIDS_NO_RESET_MASK);
 }
 
 /* STATES: State of each state machine. */

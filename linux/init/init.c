@@ -2,12 +2,13 @@
 //
 // The bench names its folder of this guest in the environment (SUNSTAR); there `program` has, each with a
 // byte 0 behind it: the guest's number, how many guests there are, the time of its clock in ns at which
-// the program begins, the working folder, the kind of standard input (nothing; all: it is the file
-// `stdin`; terminal), rows and columns of the terminal, the number of arguments, the arguments, the number
-// of variables, the variables; then what is to be done before the program: the number of words that
-// follow, modules, each with its options, and the same of files to be written, each with its contents; the
-// number of files that are kept at the end, and these (`kept.0` and so on, behind a line with the time).
-// What the program writes goes to `stdout` and `stderr` there.
+// the program begins, the working folder, the folder that stands at LIBRARIES (or nothing), the kind of
+// standard input (nothing; all: it is the file `stdin`; terminal), rows and columns of the terminal, the
+// number of arguments, the arguments, the number of variables, the variables; then what is to be done
+// before the program: the number of words that follow, modules, each with its options, and the same of
+// files to be written, each with its contents; the number of files that are kept at the end, and these
+// (`kept.0` and so on, behind a line with the time). What the program writes goes to `stdout` and `stderr`
+// there.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
-// The bench's system call: what this program does is free (linux/kernel/sunstar.c). It depends on the bench's
-// folder, on paths, and on what is kept.
+// The bench's system call of a process that pays for what it does (linux/kernel/sunstar.c). This program pays
+// for nothing: what it does depends on the bench's folder, on paths, and on what is kept.
 #define SUNSTAR_CALL 0x53554e
-#define SUNSTAR_FREE 2
+#define SUNSTAR_PAID 2
+
+// Where libraries of the bench's stand, wherever it is installed.
+#define LIBRARIES "/run/lib"
 
 // In the upper bytes of what the bench is told: an end of the program, whose wait status stands below.
 #define ENDED (UINT64_C(0x454e4400) << 32)
@@ -296,7 +300,6 @@ int main(void)
 
     if (!folder)
         return 1;
-    syscall(SUNSTAR_CALL, SUNSTAR_FREE, 1);
     layer();
     // The bench's folder itself, not the private layer over it.
     mkdir("/run/sunstar", 0755);
@@ -310,7 +313,7 @@ int main(void)
     char *at = fields;
     unsigned number = strtoul(next(&at), NULL, 10), guests = strtoul(next(&at), NULL, 10);
     uint64_t begins = strtoull(next(&at), NULL, 10);
-    char *home = next(&at);
+    char *home = next(&at), *libraries = next(&at);
     char *kind = next(&at), screen[64] = "";
     unsigned rows = strtoul(next(&at), NULL, 10), columns = strtoul(next(&at), NULL, 10);
     char **arguments = list(&at);
@@ -322,6 +325,8 @@ int main(void)
     if (sethostname(name, length))
         fail("the guest's name");
     names(guests);
+    if (*libraries && (mkdir(LIBRARIES, 0755) || mount(libraries, LIBRARIES, NULL, MS_BIND, NULL)))
+        fail(libraries);
     for (; *modules; modules += 2)
         load(modules[0], modules[1]);
     for (; *files; files += 2)
@@ -356,7 +361,7 @@ int main(void)
         if (chdir(home) && chdir("/"))
             _exit(127);
         environ = variables;
-        syscall(SUNSTAR_CALL, SUNSTAR_FREE, 0);
+        syscall(SUNSTAR_CALL, SUNSTAR_PAID);
         execvp(arguments[0], arguments);
         fprintf(stderr, "sunstar: %s: %s\n", arguments[0], strerror(errno));
         _exit(errno == ENOENT ? 127 : 126);

@@ -13,8 +13,10 @@
  *
  * Observers take no time: system calls with the number SUNSTAR_CALL are for the bench alone.
  *     SUNSTAR_LOG(text, bytes)    adds to `log` in the bench's folder of this guest, which a judged run has
- *     SUNSTAR_FREE(1)             all that the first program does from now on is free, but readings of clocks
- *     SUNSTAR_FREE(0)             not any more, in a process that it has forked
+ *     SUNSTAR_PAID                the process pays for what it does from now on
+ * The first program pays for nothing but readings of clocks, from before it is executed: its name and its
+ * environment have paths of the computer's. Its children pay after they have said so.
+ *
  * The guest's programs do the same system calls whether anybody observes or not.
  *
  * The time-stamp counter that processes see counts nanoseconds since the boot; reading it takes as long as
@@ -52,7 +54,7 @@ static unsigned long long debt_ps;
 /* Numbers of the bench's calls: as in linux/libdp/log.c and linux/init/init.c. */
 #define SUNSTAR_CALL 0x53554e
 #define SUNSTAR_LOG 1
-#define SUNSTAR_FREE 2
+#define SUNSTAR_PAID 2
 
 /* What the current process does that is free (task_struct's sunstar_free). */
 enum { NOTHING_FREE, COPIES_FREE, ALL_FREE };
@@ -126,15 +128,21 @@ static long call_of_bench(unsigned long what, unsigned long word, unsigned long 
 	switch (what) {
 	case SUNSTAR_LOG:
 		return add_to_log(word, bytes);
-	case SUNSTAR_FREE:
-		if (word && !is_global_init(current))
-			return -EPERM;
-		current->sunstar_free = word ? ALL_FREE : NOTHING_FREE;
+	case SUNSTAR_PAID:
+		current->sunstar_free = NOTHING_FREE;
 		return 0;
 	default:
 		return -ENOSYS;
 	}
 }
+
+/* Done by the process that will execute the first program. */
+static int __init first_program_is_free(void)
+{
+	current->sunstar_free = ALL_FREE;
+	return 0;
+}
+late_initcall(first_program_is_free);
 
 static bool names_paths(long number)
 {

@@ -1,4 +1,7 @@
 // The crossbar with its lanes: one in each direction for each port. The transceivers stand outside.
+//
+// The parts that a card has, too, take their reset at once. Here it ends with an edge of the only clock.
+/* verilator lint_off SYNCASYNCNET */
 
 module crossbar_switch #(
   parameter int unsigned PORTS  = 8,

@@ -107,8 +107,6 @@ package abi_forth_pkg;
   localparam logic [63:0] RegisterAidsWritable = 64'h0;
   localparam int unsigned RegisterAidsWordsLsb = 0;
   localparam int unsigned RegisterAidsWordsWidth = 16;
-  localparam int unsigned RegisterAidsNoResetLsb = 16;
-  localparam int unsigned RegisterAidsNoResetWidth = 1;
 
   // STATES: value after a reset, bits that read as they were written, fields.
   localparam logic [63:0] RegisterStatesAfterReset = 64'h0;

@@ -174,7 +174,7 @@ module rdma_aids #(
     from = FromNone;
     case ({18'd0, read_offset_i})
       abi_forth_pkg::RegisterAids: begin
-        word = (64'd1 << abi_forth_pkg::RegisterAidsNoResetLsb) | 64'(RX_WORDS);
+        word = 64'(RX_WORDS);
       end
       abi_forth_pkg::RegisterStates:          word = 64'(states_i) | 64'(link_i.states);
       abi_forth_pkg::RegisterLanes:           word = 64'(link_i.lane);

@@ -44,6 +44,9 @@ module rdma_align #(
     bytes_q   <= bytes_i;
     bytes_o   <= (8 * BYTES)'(window >> {shift_d, 3'd0});
     control_o <= BYTES'(controls >> shift_d);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       control_q <= '0;
       known_q   <= 1'b0;

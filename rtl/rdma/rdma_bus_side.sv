@@ -12,6 +12,7 @@ module rdma_bus_side #(
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
+  output logic               restart_o, // the host asks for a reset; rst_ni is low then, in this cycle
   input  logic [7:0]         source_i,
 
   // What the chip drives, out of registers.
@@ -97,6 +98,8 @@ module rdma_bus_side #(
   assign to_limits    = write_i && write_offset_i >= 14'(abi_forth_pkg::TableLimits)
       && !to_bindings;
   assign to_registers = write_i && !to_queue && !to_limits && !to_bindings;
+  assign restart_o    = write_i && write_offset_i == 14'(abi_forth_pkg::RegisterControl)
+      && (write_data_i[31:0] & abi_forth_pkg::ControlBitReset) != '0;
   assign limit_flow   = 10'((write_offset_i - 14'(abi_forth_pkg::TableLimits)) >> 3);
   assign limit_push_o = to_limits && limit_flow < 10'(abi_forth_pkg::Flows);
   assign limit_o      = '{flow: limit_flow[6:0], words: write_data_i[15:0]};
@@ -163,13 +166,14 @@ module rdma_bus_side #(
 
   // ---- sending -----------------------------------------------------------------------------------------
 
-  logic fetch_accepted, fetch_aborted, notify, fetching, few;
+  logic fetch_accepted, fetch_aborted, stale, came, notify, fetching, few;
   logic [7:0] reads;
   logic [$clog2(TX_WORDS):0] reserved;
   assign fetch_accepted = owner_q == OwnerFetch && accepted_i;
   assign fetch_aborted  = owner_q == OwnerFetch && !accepted_i && ended_i && aborted_i;
   assign queue_pop      = fetch_accepted || fetch_aborted;
-  assign tx_push_o      = completion_i;
+  assign came           = completion_i && !stale;
+  assign tx_push_o      = came;
   assign tx_word_o      = completion_data_i;
   rdma_fetch #(
     .TX_WORDS(TX_WORDS),
@@ -177,12 +181,14 @@ module rdma_bus_side #(
   ) u_fetch (
     .clk_i,
     .rst_ni,
+    .restart_i      (restart_o),
     .source_i,
     .accepted_i     (fetch_accepted),
     .destination_i  (head_destination),
     .control_i      (head_control),
     .tag_o          (request_tag_o),
     .word_i         (completion_i),
+    .stale_o        (stale),
     .done_o         (message_push_o),
     .message_o,
     .notify_o       (notify),
@@ -297,7 +303,7 @@ module rdma_bus_side #(
     states[abi_forth_pkg::RegisterStatesQueueLsb+:4] = queue_count < 8'd15 ? queue_count[3:0] : 4'd15;
     states[abi_forth_pkg::RegisterStatesFrozenLsb] = frozen_o;
   end
-  assign send_in.valid = completion_i;
+  assign send_in.valid = came;
   assign send_in.kind  = message_push_o ? 2'(abi_forth_pkg::TraceTagEndGood)
       : 2'(abi_forth_pkg::TraceTagData);
   assign send_in.data  = completion_data_i;

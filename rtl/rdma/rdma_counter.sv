@@ -12,7 +12,7 @@ module rdma_counter (
 
   assign total_d = total_o + 64'(count_i);
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       total_o <= '0;
       gray_o  <= '0;

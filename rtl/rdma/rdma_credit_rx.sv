@@ -61,7 +61,7 @@ module rdma_credit_rx #(
   assign counted = begun_q[free_flow_i] ? freed_q[free_flow_i] : '0;
   assign sum = {1'b0, base} + {1'b0, free_words_i};
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       begun_q   <= '0;
       pending_q <= 1'b0;

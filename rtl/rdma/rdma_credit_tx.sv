@@ -65,7 +65,7 @@ module rdma_credit_tx #(
   assign credit        = credit_valid_i && whole;
   assign discarded_o   = credit_valid_i && !whole;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       set_q        <= '0;
       has_sent_q   <= '0;

@@ -5,7 +5,9 @@
 
 module rdma_fifo #(
   parameter int unsigned WIDTH = 64,
-  parameter int unsigned DEPTH = 16 // a power of two, at least 4
+  parameter int unsigned DEPTH = 16, // a power of two, at least 4
+  // Resets clear one side with an edge of its clock, the other at once (rdma_register).
+  parameter bit          WRITER_ASYNC = 1'b0
 ) (
   input  logic                     wclk_i,
   input  logic                     wrst_ni,
@@ -64,19 +66,15 @@ module rdma_fifo #(
   assign reader_settled_o = write_at_reader1_q == write_gray_q && write_at_reader2_q == write_gray_q
       && read_gray_q == write_gray_q;
 
-  always_ff @(posedge wclk_i) begin
-    if (!wrst_ni) begin
-      write_q           <= '0;
-      write_gray_q      <= '0;
-      read_at_writer1_q <= '0;
-      read_at_writer2_q <= '0;
-    end else begin
-      write_q           <= write_d;
-      write_gray_q      <= gray(write_d);
-      read_at_writer1_q <= read_seen;
-      read_at_writer2_q <= read_at_writer1_q;
-    end
-  end
+  rdma_register #(
+    .WIDTH(4 * PtrWidth),
+    .ASYNC(WRITER_ASYNC)
+  ) u_writer (
+    .clk_i (wclk_i),
+    .rst_ni(wrst_ni),
+    .data_i({write_d, gray(write_d), read_seen, read_at_writer1_q}),
+    .data_o({write_q, write_gray_q, read_at_writer1_q, read_at_writer2_q})
+  );
 
   always_ff @(posedge wclk_i) begin
     if (push) begin
@@ -84,19 +82,15 @@ module rdma_fifo #(
     end
   end
 
-  always_ff @(posedge rclk_i) begin
-    if (!rrst_ni) begin
-      read_q             <= '0;
-      read_gray_q        <= '0;
-      write_at_reader1_q <= '0;
-      write_at_reader2_q <= '0;
-    end else begin
-      read_q             <= read_d;
-      read_gray_q        <= gray(read_d);
-      write_at_reader1_q <= write_seen;
-      write_at_reader2_q <= write_at_reader1_q;
-    end
-  end
+  rdma_register #(
+    .WIDTH(4 * PtrWidth),
+    .ASYNC(!WRITER_ASYNC)
+  ) u_reader (
+    .clk_i (rclk_i),
+    .rst_ni(rrst_ni),
+    .data_i({read_d, gray(read_d), write_seen, write_at_reader1_q}),
+    .data_o({read_q, read_gray_q, write_at_reader1_q, write_at_reader2_q})
+  );
 
 `ifdef FORMAL
   // Wires differ in length: of a pointer whose last edge has not been sampled yet, each bit may still be
@@ -104,16 +98,24 @@ module rdma_fifo #(
   (* anyseq *) ptr_t write_late, read_late;
   ptr_t       write_before_q, read_before_q;
   logic [1:0] write_edge_q, write_edge_seen_q, read_edge_q, read_edge_seen_q;
-  always_ff @(posedge wclk_i) begin
-    write_before_q   <= wrst_ni ? write_gray_q : '0;
-    write_edge_q     <= wrst_ni ? write_edge_q + 1'b1 : '0;
-    read_edge_seen_q <= wrst_ni ? read_edge_q : '0;
-  end
-  always_ff @(posedge rclk_i) begin
-    read_before_q     <= rrst_ni ? read_gray_q : '0;
-    read_edge_q       <= rrst_ni ? read_edge_q + 1'b1 : '0;
-    write_edge_seen_q <= rrst_ni ? write_edge_q : '0;
-  end
+  rdma_register #(
+    .WIDTH(PtrWidth + 4),
+    .ASYNC(WRITER_ASYNC)
+  ) u_writer_edges (
+    .clk_i (wclk_i),
+    .rst_ni(wrst_ni),
+    .data_i({write_gray_q, write_edge_q + 2'd1, read_edge_q}),
+    .data_o({write_before_q, write_edge_q, read_edge_seen_q})
+  );
+  rdma_register #(
+    .WIDTH(PtrWidth + 4),
+    .ASYNC(!WRITER_ASYNC)
+  ) u_reader_edges (
+    .clk_i (rclk_i),
+    .rst_ni(rrst_ni),
+    .data_i({read_gray_q, read_edge_q + 2'd1, write_edge_q}),
+    .data_o({read_before_q, read_edge_q, write_edge_seen_q})
+  );
   ptr_t write_mix, read_mix;
   assign write_mix  = write_edge_q != write_edge_seen_q ? write_late : '0;
   assign read_mix   = read_edge_q != read_edge_seen_q ? read_late : '0;

@@ -51,7 +51,9 @@ module rdma_link_aids #(
       : 2'(abi_forth_pkg::TraceTagData);
   assign send_out.data  = message_pop_i ? 64'(message_i) : data_i;
 
-  rdma_trace u_send_out (
+  rdma_trace #(
+    .ASYNC(1'b1)
+  ) u_send_out (
     .clk_i,
     .rst_ni,
     .on_i    (wanted_i.on[SendOut]),
@@ -67,7 +69,9 @@ module rdma_link_aids #(
     .sample_o(traced_o[0]),
     .count_o (link_o.trace_counts[0])
   );
-  rdma_trace u_receive_in (
+  rdma_trace #(
+    .ASYNC(1'b1)
+  ) u_receive_in (
     .clk_i,
     .rst_ni,
     .on_i    (wanted_i.on[ReceiveIn]),
@@ -92,7 +96,7 @@ module rdma_link_aids #(
   assign words_in = words_in_q + 64'(rx_push_i && rx_kind_i == rdma_pkg::EntryData);
   assign level    = level_t'(RX_DEPTH) - rx_next_room_i;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       words_in_q    <= '0;
       credits_in_q  <= '0;

@@ -188,6 +188,9 @@ module rdma_link_rx #(
 
   always_ff @(posedge clk_i) begin
     data_o <= data;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       read_q   <= '0;
       write_q  <= '0;

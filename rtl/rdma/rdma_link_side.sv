@@ -284,6 +284,9 @@ module rdma_link_side #(
 
   always_ff @(posedge clk_i) begin
     looped_word_q <= sent_word;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       looped_kind_q <= rdma_pkg::KindNone;
       stop_q        <= 1'b0;

@@ -92,13 +92,11 @@ module rdma_link_tx #(
       bytes_o[1]   <= '0;
       control_o[1] <= '0;
       half_q       <= {control[1], halves[1]};
-      if (!rst_ni) begin
-        held_q <= 1'b0;
-        {control_o[0], bytes_o[0]} <= '0;
-      end else begin
-        held_q <= !held_q;
-        {control_o[0], bytes_o[0]} <= held_q ? half_q : {control[0], halves[0]};
-      end
+      {control_o[0], bytes_o[0]} <= held_q ? half_q : {control[0], halves[0]};
+    end
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) held_q <= 1'b0;
+      else         held_q <= !held_q;
     end
   end
 

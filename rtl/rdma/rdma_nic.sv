@@ -57,6 +57,7 @@ module rdma_nic #(
   input  logic [5:0]        link_passed_i,
   output logic              bus_rests_o,     // edges of the bus's clock change nothing
   output logic              link_rests_o,
+  output logic              link_held_o,     // a reset clears the lanes' half
   output logic              frozen_o,
   output logic              arrived_o,       // with the bus's last edge a packet has come to memory
   output logic              arrived_good_o,
@@ -71,6 +72,19 @@ module rdma_nic #(
   localparam int unsigned RxDepth = 1 << $clog2(RX_WORDS);
   localparam int unsigned Near    = $clog2(RX_WORDS) + 2;
   localparam int unsigned Far     = $clog2(PEER_WORDS) + 2;
+
+  // ---- resets --------------------------------------------------------------------------------------------
+
+  logic restart, bus_rst_n, link_rst_n, reset_settled;
+  rdma_reset u_reset (
+    .bus_clk_i,
+    .link_clk_i,
+    .rst_ni,
+    .request_i    (restart),
+    .bus_rst_no   (bus_rst_n),
+    .link_rst_no  (link_rst_n),
+    .bus_settled_o(reset_settled)
+  );
 
   // ---- what crosses between the clocks -------------------------------------------------------------------
 
@@ -89,14 +103,14 @@ module rdma_nic #(
 
   rdma_fifo #(.WIDTH(64), .DEPTH(TX_WORDS)) u_tx (
     .wclk_i          (bus_clk_i),
-    .wrst_ni         (rst_ni),
+    .wrst_ni         (bus_rst_n),
     .push_i          (tx_push),
     .data_i          (tx_put),
     .room_o          (tx_room),
     .next_room_o     (tx_next_room),
     .writer_settled_o(at_writer[0]),
     .rclk_i          (link_clk_i),
-    .rrst_ni         (rst_ni),
+    .rrst_ni         (link_rst_n),
     .pop_i           (tx_pop),
     .data_o          (tx_word),
     .count_o         (tx_count),
@@ -106,14 +120,14 @@ module rdma_nic #(
 
   rdma_fifo #(.WIDTH($bits(rdma_pkg::header_t)), .DEPTH(Small)) u_messages (
     .wclk_i          (bus_clk_i),
-    .wrst_ni         (rst_ni),
+    .wrst_ni         (bus_rst_n),
     .push_i          (message_push),
     .data_i          (message_put),
     .room_o          (message_room),
     .next_room_o     (message_next_room),
     .writer_settled_o(at_writer[1]),
     .rclk_i          (link_clk_i),
-    .rrst_ni         (rst_ni),
+    .rrst_ni         (link_rst_n),
     .pop_i           (message_pop),
     .data_o          (message),
     .count_o         (message_count),
@@ -123,14 +137,14 @@ module rdma_nic #(
 
   rdma_fifo #(.WIDTH($bits(rdma_pkg::share_t)), .DEPTH(Small)) u_freed (
     .wclk_i          (bus_clk_i),
-    .wrst_ni         (rst_ni),
+    .wrst_ni         (bus_rst_n),
     .push_i          (freed_push),
     .data_i          (freed_put),
     .room_o          (freed_room),
     .next_room_o     (freed_next_room),
     .writer_settled_o(at_writer[2]),
     .rclk_i          (link_clk_i),
-    .rrst_ni         (rst_ni),
+    .rrst_ni         (link_rst_n),
     .pop_i           (freed_pop),
     .data_o          (freed),
     .count_o         (freed_count),
@@ -140,14 +154,14 @@ module rdma_nic #(
 
   rdma_fifo #(.WIDTH($bits(rdma_pkg::share_t)), .DEPTH(Small)) u_limits (
     .wclk_i          (bus_clk_i),
-    .wrst_ni         (rst_ni),
+    .wrst_ni         (bus_rst_n),
     .push_i          (limit_push),
     .data_i          (limit_put),
     .room_o          (limit_room),
     .next_room_o     (limit_next_room),
     .writer_settled_o(at_writer[3]),
     .rclk_i          (link_clk_i),
-    .rrst_ni         (rst_ni),
+    .rrst_ni         (link_rst_n),
     .pop_i           (1'b1),
     .data_o          (limit),
     .count_o         (limit_count),
@@ -155,16 +169,16 @@ module rdma_nic #(
     .reader_settled_o(at_reader[3])
   );
 
-  rdma_fifo #(.WIDTH(66), .DEPTH(RxDepth)) u_rx (
+  rdma_fifo #(.WIDTH(66), .DEPTH(RxDepth), .WRITER_ASYNC(1'b1)) u_rx (
     .wclk_i          (link_clk_i),
-    .wrst_ni         (rst_ni),
+    .wrst_ni         (link_rst_n),
     .push_i          (rx_push),
     .data_i          ({rx_put_kind, rx_put_data}),
     .room_o          (rx_room),
     .next_room_o     (rx_next_room),
     .writer_settled_o(at_writer[4]),
     .rclk_i          (bus_clk_i),
-    .rrst_ni         (rst_ni),
+    .rrst_ni         (bus_rst_n),
     .pop_i           (rx_pop),
     .data_o          ({rx_kind, rx_data}),
     .count_o         (rx_count),
@@ -184,16 +198,16 @@ module rdma_nic #(
   logic [2:0][63:0]     sample;
   logic [10:0]          trace_index, sample_index;
   logic       levels_settled, stop, stop_seen, stop_settled;
-  rdma_sync #(.WIDTH(4 + $bits(rdma_pkg::aids_t))) u_levels (
+  rdma_sync #(.WIDTH(4 + $bits(rdma_pkg::aids_t)), .ASYNC(1'b1)) u_levels (
     .clk_i    (link_clk_i),
-    .rst_ni,
+    .rst_ni   (link_rst_n),
     .data_i   ({aids, levels}),
     .data_o   ({aids_seen, levels_seen}),
     .settled_o(levels_settled)
   );
   rdma_sync u_stop (
     .clk_i    (bus_clk_i),
-    .rst_ni,
+    .rst_ni   (bus_rst_n),
     .data_i   (stop),
     .data_o   (stop_seen),
     .settled_o(stop_settled)
@@ -214,7 +228,8 @@ module rdma_nic #(
     .SMALL   (Small)
   ) u_bus_side (
     .clk_i              (bus_clk_i),
-    .rst_ni,
+    .rst_ni             (bus_rst_n),
+    .restart_o          (restart),
     .source_i,
     .request_o,
     .request_write_o,
@@ -282,7 +297,7 @@ module rdma_nic #(
     .URGENT  (URGENT)
   ) u_link_side (
     .clk_i          (link_clk_i),
-    .rst_ni,
+    .rst_ni         (link_rst_n),
     .slack_i,
     .bytes_i,
     .control_i,
@@ -326,7 +341,10 @@ module rdma_nic #(
   );
 
   assign frozen_o     = levels[0];
-  assign bus_rests_o  = bus_quiet && &at_writer[3:0] && at_reader[4] && stop_settled;
-  assign link_rests_o = link_quiet && &at_reader[3:0] && at_writer[4] && levels_settled;
+  assign link_held_o  = !link_rst_n;
+  assign bus_rests_o  = bus_quiet && &at_writer[3:0] && at_reader[4] && stop_settled
+      && reset_settled;
+  assign link_rests_o = link_quiet && &at_reader[3:0] && at_writer[4] && levels_settled
+      && link_rst_n;
 
 endmodule

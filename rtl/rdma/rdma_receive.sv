@@ -118,6 +118,9 @@ module rdma_receive (
     crc32_q <= crc32_d;
     crc16_q <= crc16_d;
     first_q <= first_d;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StateSkip;
     end else begin

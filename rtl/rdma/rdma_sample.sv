@@ -39,6 +39,9 @@ module rdma_sample (
     if (take) begin
       samples[count[10:0]] <= counts_i;
     end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       starts_q <= '0;
       wanted_q <= '0;

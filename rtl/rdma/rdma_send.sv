@@ -128,6 +128,9 @@ module rdma_send (
     crc32_q <= crc32_d;
     crc16_q <= crc16_d;
     flow_q  <= flow_d;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StateNothing;
     end else begin

@@ -1,7 +1,8 @@
 // Brings bits that change rarely, or one at a time, into a clock: through two flip-flops.
 
 module rdma_sync #(
-  parameter int unsigned WIDTH = 1
+  parameter int unsigned WIDTH = 1,
+  parameter bit          ASYNC = 1'b0 // reset, as rdma_register has it
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -15,14 +16,14 @@ module rdma_sync #(
   assign data_o    = second_q;
   assign settled_o = first_q == data_i && second_q == data_i;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      first_q  <= '0;
-      second_q <= '0;
-    end else begin
-      first_q  <= data_i;
-      second_q <= first_q;
-    end
-  end
+  rdma_register #(
+    .WIDTH(2 * WIDTH),
+    .ASYNC(ASYNC)
+  ) u_register (
+    .clk_i,
+    .rst_ni,
+    .data_i({first_q, data_i}),
+    .data_o({second_q, first_q})
+  );
 
 endmodule

@@ -2,7 +2,9 @@
 // clock, as it stands: the host does so when nothing passes. A reset leaves it as it is; it is zero once the
 // FPGA is configured.
 
-module rdma_trace (
+module rdma_trace #(
+  parameter bit ASYNC = 1'b0 // reset, as rdma_register has it
+) (
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              on_i,     // this memory takes samples
@@ -59,12 +61,17 @@ module rdma_trace (
     if (write) begin
       samples[count[10:0]] <= {gap, seen_i.kind, seen_i.data};
     end
-    if (!rst_ni) begin
-      cleared_q <= '0;
-    end else if (clear) begin
-      cleared_q <= clears_i;
-    end
   end
+
+  rdma_register #(
+    .WIDTH(8),
+    .ASYNC(ASYNC)
+  ) u_cleared (
+    .clk_i,
+    .rst_ni,
+    .data_i(clear ? clears_i : cleared_q),
+    .data_o(cleared_q)
+  );
 
   always_ff @(posedge read_clk_i) begin
     if (read_i) begin

@@ -1,6 +1,8 @@
 // What crosses between the NIC's clocks and the flow control behind it, side by side: a FIFO from the bus's
-// clock to the lanes', and both sides of the credits in the lanes' clock. crates/rdma runs it edge by edge
-// beside its model, which finds more than a whole NIC does: every input is random.
+// clock to the lanes', and both sides of the credits in the lanes' clock. crates/parts/forth-nic runs it edge by edge
+// beside its model, which finds more than a whole NIC does: every input is random. Its one reset lasts for
+// edges of both clocks.
+/* verilator lint_off SYNCASYNCNET */
 
 module rdma_units #(
   parameter int unsigned WIDTH  = 64,

@@ -1,7 +1,7 @@
 /* Holds the layouts of our libibverbs against the installed header: compiled, never run. */
 #include <infiniband/verbs.h>
 
-#include "../../crates/rank/libibverbs/layout.h"
+#include "../../lib/verbs/layout.h"
 
 #define SIZE(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(struct theirs), #theirs)
 #define PLACE(ours, field, theirs, their_field)                                                    \

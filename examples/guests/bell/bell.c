@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Driver of the card `bell` (crates/model-bell): a PCI device with one region, DMA and an interrupt. It is
+ * Driver of the card `bell` (crate model-bell): a PCI device with one region, DMA and an interrupt. It is
  * meant to be copied. A value that is written to /dev/bell goes to the peer's card; one that has come is read
  * from there.
  */
@@ -13,7 +13,7 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-/* Registers, as crates/model-bell/src/nic.rs has them. */
+/* Registers, as crates/models/model-bell/src/nic.rs has them. */
 #define BELL_ID 0x00
 #define BELL_NODE 0x04
 #define BELL_RING 0x10

@@ -1,0 +1,128 @@
+//! `sunstar faults`.
+
+use crate::machines;
+use crate::root::Root;
+use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
+use machine::faults::{hidden, FaultKind, Form, OF_ALL};
+use machine::models::Model;
+use models::MODELS;
+use std::fmt::Write;
+
+/// Options of `sunstar faults`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct FaultsOptions {
+    /// Kinds whose name contains this
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Only what this machine can have
+    #[arg(short, long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+    /// Hide one of the bugs of the RDMA NIC, and tell how to look for it
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["name", "machine"])]
+    pub quiz: Option<u64>,
+    /// Check this answer to the quiz, e.g. bug.skew
+    #[arg(long, value_name = "NAME", requires = "quiz")]
+    pub answer: Option<String>,
+}
+
+/// Lists faults, or asks for one.
+pub fn faults(options: &FaultsOptions) -> Result<u8, UsageError> {
+    match (options.quiz, &options.answer) {
+        (Some(seed), Some(answer)) => check(seed, answer),
+        (Some(seed), None) => ask(seed),
+        (None, _) => list(options),
+    }
+}
+
+fn ask(seed: u64) -> Result<u8, UsageError> {
+    let stages: Vec<&str> = crate::nic::diagnosis::STAGES.iter().map(|stage| stage.name).collect();
+    let text = format!(
+        "One of the RDMA NICs of machine forth, or its driver, has a bug. Look for it stage by \
+         stage, by what the debugging aids say:\n\n    sunstar nic STAGE --aids --fault \
+         quiz={seed}\n\nSTAGE is {}. Bugs are listed by `sunstar faults bug`. Then answer:\n\n    \
+         sunstar faults --quiz {seed} --answer bug.NAME\n",
+        stages.join(", ")
+    );
+    terminal::write(&text)?;
+    Ok(0)
+}
+
+fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
+    let name = if answer.starts_with("bug.") { answer.into() } else { format!("bug.{answer}") };
+    let kinds = with_bugs().map_or(&[][..], |model| model.faults);
+    if !hidden::bugs(kinds).any(|bug| bug.name == name) {
+        let why = format!("there is no bug {answer}; `sunstar faults bug` lists all");
+        return Err(UsageError(why));
+    }
+    let hidden = hidden::find(kinds, seed).filter(|(bug, _)| bug.name == name);
+    let right = hidden.is_some();
+    let text = match hidden {
+        Some((bug, node)) => format!("Right: it is {} on node {node}.\n", bug.name),
+        None => format!("No, it is not {name}. Look again.\n"),
+    };
+    terminal::write(&text)?;
+    Ok(u8::from(!right))
+}
+
+/// The model one of whose bugs a seed can hide.
+fn with_bugs() -> Option<&'static Model> {
+    MODELS.iter().find(|model| model.faults.iter().any(|kind| kind.value == Form::Seed))
+}
+
+/// Lists the kinds of faults whose name contains `name`, with their expected effects.
+fn list(options: &FaultsOptions) -> Result<u8, UsageError> {
+    let (terminal, name) = (Terminal::of_stdout(), options.name.as_deref());
+    let model = match &options.machine {
+        None => None,
+        Some(machine) => {
+            let root = Root::find()?;
+            Some(machines::read(&root, &machines::file(&root, machine)?)?.model())
+        }
+    };
+    let named = |kind: &&FaultKind| name.is_none_or(|name| kind.name.contains(name));
+    let own = |one: &&'static Model| model.is_none_or(|model| model.name == one.name);
+    let of_models = MODELS.iter().filter(own).map(|model| (Some(model), model.faults));
+    let mut out = String::new();
+    for (model, kinds) in std::iter::once((None, OF_ALL)).chain(of_models) {
+        let kinds: Vec<&FaultKind> = kinds.iter().copied().filter(named).collect();
+        if kinds.is_empty() {
+            continue;
+        }
+        // Writing into a string cannot fail.
+        let _ = match model {
+            Some(model) => writeln!(out, "Machines of model {}:\n", model.name),
+            None => writeln!(out, "All machines:\n"),
+        };
+        kinds.iter().for_each(|kind| describe(&mut out, &terminal, kind));
+    }
+    if out.is_empty() {
+        let name = name.unwrap_or_default();
+        return Err(UsageError(format!(
+            "there is no fault like {name}; `sunstar faults` lists all"
+        )));
+    }
+    if name.is_none() {
+        out.push('\n');
+        let how = "SHARE is a chance from 0 to 1 for each packet, bit or interrupt, by `--seed`, \
+                   or #NUMBER for one of them, from 1 on each link or node. NODE is a node's id; \
+                   behind link.* it stands for the links that leave it, and NODE-NODE for the \
+                   link between two neighbours, both ways. Times have a unit and count from the \
+                   launch of the program: @TIME is from then on, @TIME..TIME from one to the \
+                   other. Without a node it happens everywhere, without a time always.";
+        terminal::paragraph(&mut out, how, terminal.width);
+    }
+    terminal::write(&out)?;
+    Ok(0)
+}
+
+fn describe(out: &mut String, terminal: &Terminal, kind: &FaultKind) {
+    // Writing into a string cannot fail.
+    let _ = writeln!(out, "{}", terminal.bold(kind.form()));
+    terminal::paragraph(out, kind.what, terminal.width);
+    if let Form::Number { least, most } = kind.value {
+        terminal::paragraph(out, &format!("NUMBER is {least} to {most}."), terminal.width);
+    }
+    terminal::paragraph(out, &format!("Expected: {}", kind.expected), terminal.width);
+    let _ = writeln!(out, "    {}", terminal.dim(format!("--fault {}", kind.example)));
+}

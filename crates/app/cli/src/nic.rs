@@ -1,0 +1,100 @@
+//! `sunstar nic`: brings an RDMA NIC up in stages, and looks for what is wrong with it.
+
+pub(crate) mod diagnosis;
+
+use crate::child;
+use crate::terminal::{self, Terminal};
+use crate::usage_error::UsageError;
+use diagnosis::{stage, Finding, Run, Stage, STAGES};
+use std::fmt::Write;
+
+/// Options of `sunstar nic`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct NicOptions {
+    /// config, dma, loopback, link or switch; or all, which stops where something is found
+    #[arg(value_name = "STAGE")]
+    pub stage: String,
+    /// Print what the aids say, and not what is made of it
+    #[arg(long)]
+    pub aids: bool,
+    /// Let something be wrong, e.g. bug.skew=1; `sunstar faults bug` lists what; may be repeated
+    #[arg(long = "fault", value_name = "FAULT")]
+    pub faults: Vec<String>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Goes through the stages; 1 if something was found.
+pub fn nic(options: &NicOptions) -> Result<u8, UsageError> {
+    let stages: Vec<&Stage> = match &*options.stage {
+        "all" => STAGES.iter().collect(),
+        name => vec![stage(name).ok_or_else(|| unknown(name))?],
+    };
+    let terminal = Terminal::of_stdout();
+    for stage in stages {
+        let mut said = Vec::new();
+        for run in stage.runs {
+            let text = carry_out(run, options)?;
+            if options.aids {
+                let lines: String =
+                    text.lines().map(|line| format!("{} {line}\n", run.label)).collect();
+                terminal::write(&lines)?;
+            }
+            said.push((run.label, text));
+        }
+        if options.aids {
+            continue;
+        }
+        let found = stage.find(&said);
+        terminal::write(&told(stage, &found, terminal))?;
+        if !found.is_empty() {
+            return Ok(1);
+        }
+    }
+    Ok(0)
+}
+
+fn unknown(name: &str) -> UsageError {
+    let names: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
+    UsageError(format!("there is no stage {name}; there are {} and all", names.join(", ")))
+}
+
+/// The text of a run, in a process of its own.
+fn carry_out(run: &Run, options: &NicOptions) -> Result<String, UsageError> {
+    let mut command = child::command();
+    command.args(["run", "-q", "--machine", run.machine, "-n", &run.ranks.to_string()]);
+    for setting in run.settings {
+        command.args(["--set", setting]);
+    }
+    for fault in &options.faults {
+        command.args(["--fault", fault]);
+    }
+    command.args(["--seed", &options.seed.to_string()]);
+    command.arg(format!("builtin:{}", run.workload));
+    let ended =
+        command.output().map_err(|why| UsageError(format!("cannot run {}: {why}", run.label)))?;
+    if !ended.status.success() {
+        let why = String::from_utf8_lossy(&ended.stderr);
+        let why = why.trim().trim_start_matches("sunstar: ");
+        return Err(UsageError(format!("{}: {why}", run.label)));
+    }
+    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+fn told(stage: &Stage, found: &[Finding], terminal: Terminal) -> String {
+    let mut out = format!("{}\n", terminal.bold(stage.name));
+    if found.is_empty() {
+        terminal::paragraph(
+            &mut out,
+            &format!("As it should be: {}.", stage.proves),
+            terminal.width,
+        );
+    }
+    for Finding { node, bug, why } in found {
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "    node {node}: {}", terminal.bold(bug));
+        terminal::paragraph(&mut out, &format!("{why}."), terminal.width);
+    }
+    out
+}

@@ -1,0 +1,278 @@
+//! Description of a model for the bench: a row that the model's crate provides. `nic.model` of a machine
+//! chooses among them.
+
+use crate::bench;
+use crate::faults::{FaultKind, ModelFaults};
+use crate::instruments::message_trace::{Cause, MessagePath};
+use crate::parameters::schema;
+use crate::parameters::{Parameters, Row, MODEL};
+use crate::programs::native;
+use crate::programs::Program;
+use crate::run::{Options, Outcome, UsageError};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A model: network interfaces, the network between them, and the kernel's driver for them.
+#[derive(Debug)]
+pub struct Model {
+    /// Name, as in `nic.model`.
+    pub name: &'static str,
+    /// Description, in a line.
+    pub doc: &'static str,
+    /// Parameters that machines of this model have beside those that all have, in the order in which they are
+    /// printed.
+    pub rows: &'static [Row],
+    /// Firmware that its network interfaces execute, if they do: it can be listed and profiled.
+    pub firmware: Option<&'static Firmware>,
+    /// The steps of its messages; none if it reports neither messages nor calls.
+    pub messages: Option<&'static MessagePath>,
+    /// The same of Linux guests, if theirs are others.
+    pub guest_messages: Option<GuestMessages>,
+    /// Queues of its nodes whose depth it reports, in the order of their numbers (`Gauge::Own`).
+    pub queues: &'static [&'static str],
+    /// True if packets cross a network of routers and links, which can fail.
+    pub packets: bool,
+    /// Link type of captured packets; none if they are not captured.
+    pub link_type: Option<u16>,
+    /// Kinds of faults that its machines have, beside those that all have.
+    pub faults: &'static [&'static FaultKind],
+    /// Words of the sentences with which a run may end because network interfaces run out of something.
+    pub exhausted: &'static [&'static str],
+    /// Image, in `build`, of the program behind the console of a switch; none if there is none.
+    pub console: Option<&'static str>,
+    /// True if processes call MPI and Portals on it.
+    pub processes: bool,
+    /// True if its network interfaces can perform MPI's collective operations.
+    pub collectives: bool,
+    /// True if processes call verbs on it.
+    pub verbs: bool,
+    /// True if its cards are PCI devices for Linux guests.
+    pub guests: bool,
+    /// Folder, below that of the libraries, of the MPI library that programs in such guests load; none if
+    /// there is none.
+    pub guest_mpi: Option<&'static str>,
+    /// Workloads over an interface that only it has.
+    pub workloads: &'static [native::WorkloadKind],
+    /// Number of nodes of a machine for so many ranks.
+    pub nodes: fn(&Parameters, u32) -> Result<u32, String>,
+    /// Checks that machine, ranks, faults and seed fit together.
+    pub check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
+    /// Runs a program of such a machine.
+    pub run: fn(&Options) -> Result<Outcome, UsageError>,
+}
+
+impl Model {
+    /// A model that has only what all have: hosts without processes, no firmware, nothing observed. A row
+    /// states what is different (`Model { processes: true, ..Model::new(...) }`).
+    pub const fn new(
+        name: &'static str,
+        doc: &'static str,
+        rows: &'static [Row],
+        run: fn(&Options) -> Result<Outcome, UsageError>,
+    ) -> Model {
+        Model {
+            name,
+            doc,
+            rows,
+            run,
+            firmware: None,
+            messages: None,
+            guest_messages: None,
+            queues: &[],
+            packets: false,
+            link_type: None,
+            faults: &[],
+            exhausted: &[],
+            console: None,
+            processes: false,
+            collectives: false,
+            verbs: false,
+            guests: false,
+            guest_mpi: None,
+            workloads: &[],
+            nodes: bench::nodes_needed,
+            check: bench::check_hosts,
+        }
+    }
+
+    /// Faults that its machines can have.
+    pub fn fault_kinds(&self) -> ModelFaults {
+        ModelFaults { model: self.name, kinds: self.faults }
+    }
+
+    /// The steps of the messages of a program, which runs in Linux guests or not, on this machine.
+    pub fn message_path(
+        &self,
+        in_guests: bool,
+        parameters: &Parameters,
+    ) -> Option<&'static MessagePath> {
+        let of_guests = self.guest_messages.as_ref().filter(|_| in_guests);
+        of_guests.map(|guests| guests.paths[(guests.driver)(parameters)]).or(self.messages)
+    }
+}
+
+/// The steps of the messages of Linux guests.
+#[derive(Debug)]
+pub struct GuestMessages {
+    /// Those of each driver that guests may load.
+    pub paths: &'static [&'static MessagePath],
+    /// Index of the one that the guests of a machine load.
+    pub driver: fn(&Parameters) -> usize,
+}
+
+/// The program on the processors of network interfaces.
+#[derive(Debug)]
+pub struct Firmware {
+    /// Folder of its sources, with a Makefile.
+    pub sources: &'static str,
+    /// Other folders with sources of its.
+    pub shared: &'static [&'static str],
+    /// Folder in `build/firmware` where the Makefile leaves the images for these parameters, below the folder
+    /// that it is given; none if images are built when `firmware.*` parameters ask for them.
+    pub built: Option<fn(&Parameters) -> &'static str>,
+    /// Its ELF in that folder.
+    pub elf: &'static str,
+    /// The files there that a run reads.
+    pub images: &'static [&'static str],
+    /// Processor that executes it.
+    pub processor: Processor,
+    /// True if it can be built with a trace ring and counters of functions in the memory of its processor.
+    pub ring: bool,
+    /// Reads the images in a folder.
+    pub listing: fn(&Path) -> Result<Listing, String>,
+}
+
+impl Firmware {
+    /// Sizes of the images in a folder. The error is a sentence.
+    pub fn listing(&self, folder: &Path) -> Result<Listing, String> {
+        (self.listing)(folder)
+    }
+}
+
+/// Memory that firmware occupies on its processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// Build options, or a description.
+    pub title: String,
+    /// Sizes, as tables.
+    pub sizes: String,
+}
+
+/// A processor of network interfaces, by its debugger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// A PowerPC 440: gdb debugs it.
+    PowerPc,
+    /// A LANai, which no gdb knows: a monitor examines it.
+    Lanai,
+}
+
+/// The models that there are, in the order in which they are listed. The crate `models` has those of Sunstar.
+#[derive(Debug)]
+pub struct Models {
+    list: &'static [&'static Model],
+    /// `nic.model`, which names them.
+    row: OnceLock<Row>,
+}
+
+impl Models {
+    /// List of these models.
+    pub const fn new(list: &'static [&'static Model]) -> Models {
+        Models { list, row: OnceLock::new() }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &'static Model> + Clone {
+        self.list.iter().copied()
+    }
+
+    /// The model of this name.
+    pub fn model(&self, name: &str) -> Option<&'static Model> {
+        self.iter().find(|model| model.name == name)
+    }
+
+    /// The cause of a step of a message on machines of a model; `None` if there is no such step.
+    pub fn cause_of(&self, model: &str, step: &str) -> Option<&'static Cause> {
+        let model = self.model(model)?;
+        let of_guests = model.guest_messages.iter().flat_map(|guests| guests.paths);
+        let mut paths = model.messages.iter().chain(of_guests);
+        paths.find_map(|path| path.cause_of(step))
+    }
+
+    /// The row of the parameter that chooses one.
+    pub(crate) fn choice(&'static self) -> &'static Row {
+        let names = || self.iter().map(|model| model.name).collect::<Vec<_>>();
+        self.row.get_or_init(|| schema::choice(MODEL, names().leak()))
+    }
+}
+
+/// Runs a program.
+pub fn run(options: &Options) -> Result<Outcome, UsageError> {
+    suits(&options.program, &options.parameters)?;
+    (options.parameters.model().run)(options)
+}
+
+/// Checks that a machine of this model can run the program.
+fn suits(program: &Program, parameters: &Parameters) -> Result<(), UsageError> {
+    let model = parameters.model();
+    let prefix = rank::BUILTIN_PREFIX;
+    match program {
+        Program::Native(workload) => {
+            let kind = workload.kind;
+            let has = |model: &&Model| model.workloads.iter().any(|own| own == kind);
+            let owner = parameters.models().iter().find(has);
+            let owner = owner.map_or("none", |owner| owner.name);
+            if owner == model.name {
+                return Ok(());
+            }
+            Err(UsageError(format!(
+                "{prefix}{} runs on machines of model {owner}, not of model {}",
+                kind.name, model.name
+            )))
+        }
+        _ if model.processes => Ok(()),
+        Program::Executables(_) if model.verbs => Ok(()),
+        Program::Guests(_) if model.guests => Ok(()),
+        _ => {
+            let own = model.workloads.iter().map(|own| format!("{prefix}{}", own.name));
+            let own = own.chain(model.verbs.then(|| "programs that use verbs".to_string()));
+            let own = own.chain(model.guests.then(|| "programs in Linux guests".to_string()));
+            let none = match model.guest_mpi {
+                Some(_) => "no Portals, and MPI in Linux guests only",
+                None => "neither MPI nor Portals",
+            };
+            Err(UsageError(format!(
+                "machines of model {} have {none}; they run {}",
+                model.name,
+                own.collect::<Vec<_>>().join(", ")
+            )))
+        }
+    }
+}
+
+/// Checks without a run that machine, ranks and faults fit together.
+pub fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), UsageError> {
+    (parameters.model().check)(parameters, ranks, faults, seed).map_err(UsageError)
+}
+
+/// Checks that a machine for so many ranks has node `nid`; `option` is the option that names it.
+pub fn check_node(
+    parameters: &Parameters,
+    ranks: u32,
+    option: &str,
+    nid: u32,
+) -> Result<(), UsageError> {
+    let nodes = (parameters.model().nodes)(parameters, ranks).map_err(UsageError)?;
+    if nid < nodes {
+        return Ok(());
+    }
+    let last = nodes - 1;
+    Err(UsageError(format!(
+        "{option} {nid}: there is no such node, the machine has nodes 0 to {last}"
+    )))
+}

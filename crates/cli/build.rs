@@ -1,3 +1,0 @@
-//! Tells the tests whether there is a kernel for guests.
-
-include!("../guest/kernel.rs");

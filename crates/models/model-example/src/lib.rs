@@ -1,0 +1,305 @@
+//! The model `example`: the network interface of docs/adding-a-nic.md, written to be copied. It has a command
+//! queue, one DMA engine that both directions share, a link of its own to every node, and an interrupt.
+//!
+//! ```text
+//! driver ── Port, doorbell ──► fetch ──► DMA engine reads ──► link ──► other node
+//! driver ◄── Port, interrupt ── DMA engine writes ◄── packets of a message, until it is whole ◄── link
+//! ```
+
+#![forbid(unsafe_code)]
+
+use abi::seastar::PortalsHeader;
+use abi::MessageId;
+use des::{Duration, Links, Time};
+use machine::bench::{Bench, Plan};
+use machine::instruments::message_trace::{Waypoint, PORTALS};
+use machine::models::Model;
+use machine::node::{Nic, Node, Ports};
+use machine::parameters::schema::{bytes, rate, time};
+use machine::parameters::{Parameters, Row};
+use machine::{Options, Outcome, UsageError};
+use portals::messages::{Deposit, Driver, Incoming, Outgoing, Port};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+/// The row of this model.
+pub static MODEL: Model = Model {
+    messages: Some(&PORTALS),
+    processes: true,
+    ..Model::new(
+        "example",
+        "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
+        ROWS,
+        run,
+    )
+};
+
+/// Its parameters, in the order in which they are printed.
+pub(crate) const ROWS: &[Row] = &[
+    time("example.fetch", "1 ns", "1 ms"),
+    rate("example.dma_rate", "1 MB/s", "1000 GB/s"),
+    time("example.dma_start", "0 ns", "1 ms"),
+    bytes("example.packet", "64 B", "1 MiB"),
+    rate("example.link_rate", "1 MB/s", "1000 GB/s"),
+    time("example.link_latency", "1 ns", "1 ms"),
+];
+
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    /// Time from the doorbell to the command in the interface.
+    fetch: Duration,
+    dma_rate: u64,
+    dma_start: Duration,
+    /// Payload of a packet at most.
+    packet: usize,
+    link_rate: u64,
+    link_latency: Duration,
+}
+
+impl Params {
+    fn of(p: &Parameters) -> Params {
+        Params {
+            fetch: p.duration("example.fetch"),
+            dma_rate: p.number("example.dma_rate"),
+            dma_start: p.duration("example.dma_start"),
+            packet: p.number("example.packet"),
+            link_rate: p.number("example.link_rate"),
+            link_latency: p.duration("example.link_latency"),
+        }
+    }
+}
+
+/// Packet on the link: a part of a message; the first one has its header.
+struct Packet {
+    source: u32,
+    header: Option<Box<PortalsHeader>>,
+    data: Vec<u8>,
+    last: bool,
+}
+
+/// Event that the interface has scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// The oldest command is here.
+    Fetched,
+    /// The DMA engine has done the oldest of its jobs.
+    Moved,
+    /// The link is free for the next packet.
+    LinkFree,
+}
+
+/// Job of the DMA engine.
+enum Job {
+    Read(Outgoing),
+    Write(Deposit),
+}
+
+/// The network interface of one node.
+struct Example {
+    params: Params,
+    port: Rc<Port>,
+    /// Commands on their way from the host.
+    fetching: VecDeque<Outgoing>,
+    /// Jobs of the DMA engine, which does the first.
+    jobs: VecDeque<Job>,
+    /// Packets that wait for the link, which carries the first.
+    packets: VecDeque<(u32, Packet)>,
+    link_busy: bool,
+    /// Messages that have begun to come, by their source: links keep the order.
+    partial: BTreeMap<u32, Incoming>,
+    counts: [u64; 4],
+}
+
+impl Example {
+    fn new(params: Params, port: Rc<Port>) -> Example {
+        Example {
+            params,
+            port,
+            fetching: VecDeque::new(),
+            jobs: VecDeque::new(),
+            packets: VecDeque::new(),
+            link_busy: false,
+            partial: BTreeMap::new(),
+            counts: [0; 4],
+        }
+    }
+
+    fn add_job(&mut self, now: Time, job: Job, ports: &mut Ports<Example>) {
+        self.jobs.push_back(job);
+        if self.jobs.len() == 1 {
+            self.start_job(now, ports);
+        }
+    }
+
+    fn start_job(&mut self, now: Time, ports: &mut Ports<Example>) {
+        let bytes = match self.jobs.front() {
+            Some(Job::Read(message)) => message.bytes(),
+            Some(Job::Write(deposit)) => deposit.bytes(),
+            None => return,
+        };
+        let Params { dma_start, dma_rate, .. } = self.params;
+        ports.schedule(now + dma_start + Duration::of_transfer(bytes, dma_rate), Event::Moved);
+    }
+
+    /// The DMA engine's first job is done.
+    fn moved(&mut self, now: Time, ports: &mut Ports<Example>) {
+        match self.jobs.pop_front().expect("the engine has a job") {
+            Job::Read(message) => {
+                match message.payload(|phys, buf| ports.read(phys, buf)) {
+                    Ok(data) => self.cut(now, message.header(), &data, ports),
+                    Err(error) => return ports.fail(now, format_args!("the DMA engine: {error}")),
+                }
+                self.port.sent(message);
+            }
+            Job::Write(mut deposit) => {
+                if deposit.write(|phys, data| ports.write(phys, data)).is_err() {
+                    deposit.lost();
+                }
+                self.port.deposited(deposit);
+            }
+        }
+        ports.interrupt(now);
+        self.start_job(now, ports);
+    }
+
+    /// A message becomes packets.
+    fn cut(&mut self, now: Time, header: &PortalsHeader, data: &[u8], ports: &mut Ports<Example>) {
+        ports.injected(now, header);
+        let target = header.target_nid.into();
+        let mut header = Some(Box::new(*header));
+        let mut rest = data;
+        loop {
+            let (part, behind) = rest.split_at(rest.len().min(self.params.packet));
+            rest = behind;
+            let (source, last) = (ports.nid(), rest.is_empty());
+            let packet = Packet { source, header: header.take(), data: part.to_vec(), last };
+            self.packets.push_back((target, packet));
+            if last {
+                break;
+            }
+        }
+        self.counts[0] += 1;
+        self.counts[1] += data.len() as u64;
+        if !self.link_busy {
+            self.transmit(now, ports);
+        }
+    }
+
+    /// The next packet takes the link.
+    fn transmit(&mut self, now: Time, ports: &mut Ports<Example>) {
+        let next = self.packets.pop_front();
+        self.link_busy = next.is_some();
+        let Some((target, packet)) = next else { return };
+        let header = packet.header.as_ref().map_or(0, |_| PortalsHeader::SIZE);
+        let bytes = (header + packet.data.len()) as u64;
+        let gone = now + Duration::of_transfer(bytes, self.params.link_rate);
+        ports.schedule(gone, Event::LinkFree);
+        ports.send(target, gone + self.params.link_latency, packet);
+    }
+}
+
+impl Nic for Example {
+    type Event = Event;
+    type Message = Packet;
+
+    fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Example>) {
+        match event {
+            Event::Fetched => {
+                let command = self.fetching.pop_front().expect("a command is fetched");
+                self.add_job(now, Job::Read(command), ports);
+            }
+            Event::Moved => self.moved(now, ports),
+            Event::LinkFree => self.transmit(now, ports),
+        }
+    }
+
+    fn receive(&mut self, now: Time, packet: Packet, ports: &mut Ports<Example>) {
+        let Packet { source, header, mut data, last } = packet;
+        if let Some(header) = header {
+            self.partial.insert(source, Incoming { header: *header, data: Vec::new() });
+        }
+        let message = self.partial.get_mut(&source).expect("the first packet comes first");
+        message.data.append(&mut data);
+        if last {
+            let message = self.partial.remove(&source).expect("it is there");
+            let id = MessageId::from(&message.header);
+            ports.mark(now, id, Waypoint::Arrived);
+            self.counts[2] += 1;
+            self.counts[3] += message.data.len() as u64;
+            self.port.arrived(message);
+            ports.interrupt(now);
+        }
+    }
+
+    /// The doorbell.
+    fn store(&mut self, now: Time, _addr: u64, _data: &[u8], ports: &mut Ports<Example>) {
+        while let Some(command) = self.port.next_send() {
+            self.fetching.push_back(command);
+            ports.schedule(now + self.params.fetch, Event::Fetched);
+        }
+        while let Some(deposit) = self.port.next_deposit() {
+            self.add_job(now, Job::Write(deposit), ports);
+        }
+    }
+
+    fn word(event: &Event) -> u64 {
+        *event as u64
+    }
+
+    /// A command that comes now leaves when the DMA engine has read it.
+    fn earliest_output(&self, at: Time, event: &Event) -> Time {
+        match event {
+            Event::Fetched => at + self.params.dma_start,
+            Event::Moved | Event::LinkFree => at,
+        }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let names = ["tx.messages", "tx.bytes", "rx.messages", "rx.bytes"];
+        names.into_iter().zip(self.counts).collect()
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        let sources = self.partial.keys();
+        sources.map(|source| format!("a message from node {source} is not whole")).collect()
+    }
+}
+
+struct Machine<'a> {
+    bench: &'a Bench<'a>,
+    params: Params,
+}
+
+impl Plan for Machine<'_> {
+    type Process = Node<Example>;
+    type Left = ();
+
+    /// Nothing that a node sends arrives earlier than this.
+    fn links(&self) -> Links {
+        Links::between_all(self.params.link_latency, self.bench.nodes)
+    }
+
+    fn notice(&self) -> Duration {
+        self.params.link_latency * 4
+    }
+
+    fn process(&self, nid: u32) -> Node<Example> {
+        let port = Rc::new(Port::default());
+        let nic = Example::new(self.params, port.clone());
+        let nal = Rc::new(move |_: &host::Cpu| {
+            Rc::new(Driver::new(port.clone(), Duration::ZERO)) as Rc<dyn portals::Nal>
+        });
+        self.bench.node_with_portals(nid, nic, nal)
+    }
+}
+
+/// Runs a program.
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
+    let bench = Bench::of_hosts(options)?;
+    let params = Params::of(&options.parameters);
+    let ended = bench.simulate(&Machine { bench: &bench, params });
+    options.writing.store(true, Ordering::Relaxed);
+    let (report, _) = bench.conclude(ended, None);
+    Ok(Outcome { report, ..Outcome::default() })
+}

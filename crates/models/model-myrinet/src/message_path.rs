@@ -1,0 +1,381 @@
+//! The way of a packet, from the call that sends it to the process that has it.
+
+use machine::instruments::message_trace::{
+    cause, firmware, step, Layer, MessagePath, Part, PathStep, Waypoint,
+};
+
+/// The steps.
+pub(crate) static MESSAGE_PATH: MessagePath =
+    MessagePath { legs: 1, commands: false, steps: &STEPS };
+
+/// The same of Linux guests, whose driver is a module.
+pub(crate) static GUEST_PATH: MessagePath =
+    MessagePath { legs: 1, commands: false, steps: &GUEST_STEPS };
+
+/// The same of processes in Linux guests that write to the card themselves (bypass library).
+pub(crate) static BYPASS_PATH: MessagePath =
+    MessagePath { legs: 1, commands: false, steps: &BYPASS_STEPS };
+
+/// Queues of a node, by their number.
+pub(crate) static QUEUES: &[&str] =
+    &["slack buffer: bytes before the card", "stores and loads that wait for the bus"];
+
+const COMMAND_OVER_PCI: PathStep = step(
+    Waypoint::CommandArrived,
+    ("PCI to the card", Layer::Bus, Part::Nic),
+    cause(
+        "the stores cross the bus in order, the command last",
+        &["myrinet.pci_clock", "myrinet.pci_burst"],
+    ),
+);
+const PROGRAM_SENDS: PathStep = step(
+    Waypoint::HeaderCommanded,
+    ("control program, send", Layer::Firmware, Part::Nic),
+    firmware(
+        "the control program sees the command when it polls, looks for the route and gives \
+         route and packet to the send interface",
+        "send_step",
+    ),
+);
+const SEND_INTERFACE: PathStep = step(
+    Waypoint::Injected,
+    ("send interface", Layer::Dma, Part::Nic),
+    cause("the interface fills a slot, and goes on as the link lets it", &["myrinet.rate"]),
+);
+const WIRE: PathStep = step(
+    Waypoint::Arrived,
+    ("cables and switches", Layer::Network, Part::Network),
+    cause(
+        "the packet's head passes cables and switches, and waits where others have the output",
+        &["myrinet.cable", "myrinet.route"],
+    ),
+);
+const RECEIVE_INTERFACE: PathStep = step(
+    Waypoint::Announced,
+    ("receive interface", Layer::Dma, Part::Nic),
+    cause(
+        "the packet streams into the receive buffer, once the one before has left that",
+        &["myrinet.rate"],
+    ),
+);
+const PROGRAM_RECEIVES: PathStep = step(
+    Waypoint::InterruptWritten,
+    ("control program, receive", Layer::Firmware, Part::Nic),
+    firmware(
+        "the control program sees the packet when it polls, looks at it and signals the host",
+        "receive_step",
+    ),
+);
+const INTERRUPT_LINE: PathStep = step(
+    Waypoint::InterruptArrived,
+    ("interrupt to the host", Layer::Bus, Part::Nic),
+    cause("the interrupt line rises, and the processor learns of it", &["myrinet.interrupt"]),
+);
+const DMA_START: PathStep = step(
+    Waypoint::ReceiveArrived,
+    ("start of the DMA over PCI", Layer::Bus, Part::Nic),
+    cause("those stores cross the bus", &["myrinet.pci_clock"]),
+);
+const DMA: PathStep = step(
+    Waypoint::Deposited,
+    ("packet by DMA", Layer::Dma, Part::Nic),
+    cause(
+        "the card's DMA brings the packet over the bus into memory",
+        &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_arbitration"],
+    ),
+);
+const PROGRAM_COMPLETES: PathStep = step(
+    Waypoint::Completed,
+    ("control program, completion", Layer::Firmware, Part::Nic),
+    firmware("the control program sees that the DMA is over when it polls", "receive_step"),
+);
+
+const PROCESS_LATE: PathStep = step(
+    Waypoint::ProcessLooked,
+    ("waiting for the process", Layer::Host, Part::Library),
+    cause("a late receiver: the process was elsewhere, and asked for a packet later", &[]),
+);
+
+const STEPS: [PathStep; 19] = [
+    step(
+        Waypoint::KernelEntered,
+        ("kernel entry", Layer::Host, Part::Kernel),
+        cause("the process enters the kernel", &["host.kernel_entry"]),
+    ),
+    step(
+        Waypoint::CommandWritten,
+        ("driver, send", Layer::Host, Part::Kernel),
+        cause(
+            "the driver copies the packet into the card by stores, and writes the command",
+            &["myrinet.driver", "host.mmio_write"],
+        ),
+    ),
+    COMMAND_OVER_PCI,
+    PROGRAM_SENDS,
+    SEND_INTERFACE,
+    WIRE,
+    RECEIVE_INTERFACE,
+    PROGRAM_RECEIVES,
+    INTERRUPT_LINE,
+    step(
+        Waypoint::HandlerEntered,
+        ("interrupt", Layer::Host, Part::Kernel),
+        cause(
+            "the interrupt: entering the handler, or waiting for the one before",
+            &["host.interrupt_entry"],
+        ),
+    ),
+    step(
+        Waypoint::EventDrained,
+        ("driver, look at the card", Layer::Host, Part::Kernel),
+        cause(
+            "the driver reads the card's words over the bus, and waits for each",
+            &["myrinet.driver", "myrinet.pci_clock"],
+        ),
+    ),
+    step(
+        Waypoint::ReceiveWritten,
+        ("driver, DMA block", Layer::Host, Part::Kernel),
+        cause("the driver writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
+    ),
+    DMA_START,
+    DMA,
+    PROGRAM_COMPLETES,
+    step(
+        Waypoint::CompletionDrained,
+        ("driver polls the card", Layer::Host, Part::Kernel),
+        cause(
+            "the driver looks at the card again and again, each time over the bus",
+            &["host.poll_period", "myrinet.pci_clock"],
+        ),
+    ),
+    PROCESS_LATE,
+    step(
+        Waypoint::EventReturned,
+        ("return to the process", Layer::Host, Part::Library),
+        cause(
+            "the handler returns, and the process finds the packet",
+            &["host.interrupt_exit", "host.poll_period"],
+        ),
+    ),
+    step(
+        Waypoint::CallReturned,
+        ("copy to the process", Layer::Host, Part::Library),
+        cause("the packet is copied to the process", &["host.copy_rate"]),
+    ),
+];
+
+/// Of a packet of Directed Point, or of a network device, between guests; what its kernel computes beside the
+/// primitives for which it charges is in `linux.interrupt_entry`.
+const GUEST_STEPS: [PathStep; 18] = [
+    step(
+        Waypoint::KernelEntered,
+        ("system call, send", Layer::Host, Part::Kernel),
+        cause(
+            "the process enters the kernel, which copies the packet from it",
+            &["linux.kernel_entry", "linux.kernel_exit", "host.copy_rate"],
+        ),
+    ),
+    step(
+        Waypoint::CommandWritten,
+        ("module, send", Layer::Host, Part::Kernel),
+        cause(
+            "the module looks whether the card is free, copies the packet into it by stores, and \
+             writes the command",
+            &["host.mmio_write", "myrinet.pci_clock"],
+        ),
+    ),
+    COMMAND_OVER_PCI,
+    PROGRAM_SENDS,
+    SEND_INTERFACE,
+    WIRE,
+    RECEIVE_INTERFACE,
+    PROGRAM_RECEIVES,
+    INTERRUPT_LINE,
+    step(
+        Waypoint::HandlerEntered,
+        ("interrupt, up to the module", Layer::Host, Part::Kernel),
+        cause(
+            "the kernel lets the interrupt in, and comes to the module's handler",
+            &["linux.interrupt_entry", "linux.interrupt_exit"],
+        ),
+    ),
+    step(
+        Waypoint::EventDrained,
+        ("module, look at the card", Layer::Host, Part::Kernel),
+        cause(
+            "the module reads the card's words over the bus, and waits for each",
+            &["myrinet.pci_clock"],
+        ),
+    ),
+    step(
+        Waypoint::ReceiveWritten,
+        ("module, DMA block", Layer::Host, Part::Kernel),
+        cause("the module writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
+    ),
+    DMA_START,
+    DMA,
+    PROGRAM_COMPLETES,
+    step(
+        Waypoint::CompletionDrained,
+        ("module polls the card", Layer::Host, Part::Kernel),
+        cause(
+            "the module looks at the card again and again, each time over the bus",
+            &["myrinet.pci_clock"],
+        ),
+    ),
+    step(
+        Waypoint::ProcessLooked,
+        ("service layer, until a process reads", Layer::Host, Part::Kernel),
+        cause("the channel has the packet, and its reader is elsewhere", &[]),
+    ),
+    step(
+        Waypoint::EventReturned,
+        ("system call, return", Layer::Host, Part::Kernel),
+        cause(
+            "the kernel changes to the process that waits, and copies the packet to it",
+            &["guest.context_switch", "host.copy_rate"],
+        ),
+    ),
+];
+
+/// Of a message of the bypass library. Functions are those of its control program.
+const BYPASS_STEPS: [PathStep; 15] = [
+    step(
+        Waypoint::CommandWritten,
+        ("library, send", Layer::Host, Part::Library),
+        cause(
+            "the process writes the message into its ring in the card by two stores",
+            &["host.mmio_write"],
+        ),
+    ),
+    COMMAND_OVER_PCI,
+    step(
+        Waypoint::FetchCommanded,
+        ("control program, ring", Layer::Firmware, Part::Nic),
+        firmware(
+            "the control program sees the message in its ring when it polls, behind those before \
+             it and with a free buffer, and starts the DMA",
+            "send_next",
+        ),
+    ),
+    step(
+        Waypoint::Fetched,
+        ("message by DMA to the card", Layer::Dma, Part::Nic),
+        cause(
+            "the card's DMA reads the message over the bus from memory",
+            &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_memory"],
+        ),
+    ),
+    step(
+        Waypoint::HeaderCommanded,
+        ("control program, header", Layer::Firmware, Part::Nic),
+        firmware(
+            "the control program sees the end of the DMA when it polls, waits for the packet \
+             before, puts the route in front and gives all to the send interface",
+            "wire_step",
+        ),
+    ),
+    step(
+        Waypoint::Resent,
+        ("lost, until it was sent again", Layer::Network, Part::Network),
+        cause(
+            "the cable has lost it; what is not answered is sent again when the control program \
+             looks at the time",
+            &[],
+        ),
+    ),
+    SEND_INTERFACE,
+    WIRE,
+    step(
+        Waypoint::Repeated,
+        ("not taken, until it came again", Layer::Network, Part::Refused),
+        cause(
+            "it came damaged, before its turn or without a place; what is not answered is sent \
+             again when the control program looks at the time",
+            &[],
+        ),
+    ),
+    RECEIVE_INTERFACE,
+    step(
+        Waypoint::ReceiveCommanded,
+        ("control program, delivery", Layer::Firmware, Part::Nic),
+        firmware(
+            "the control program sees the packet when it polls, waits until the one before is in \
+             memory, takes a place and starts the DMA",
+            "receive_step",
+        ),
+    ),
+    step(
+        Waypoint::Deposited,
+        ("message by DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the card's DMA brings the message over the bus to its place",
+            &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_arbitration"],
+        ),
+    ),
+    step(
+        Waypoint::EventPosted,
+        ("event by DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the event of 32 bytes follows in a burst of its own",
+            &["myrinet.pci_clock", "myrinet.pci_arbitration"],
+        ),
+    ),
+    PROCESS_LATE,
+    step(
+        Waypoint::EventReturned,
+        ("process sees the event", Layer::Host, Part::Library),
+        cause(
+            "the process looks at the event's number, and reads the clock from one look to the \
+             next",
+            &["rank.clock_read"],
+        ),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(file: &str) -> String {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        std::fs::read_to_string(root.join(file)).unwrap()
+    }
+
+    /// Steps of guests that are not in the page by their names are in its rows of several steps.
+    #[test]
+    fn the_page_has_every_step_in_its_order() {
+        let page = text("docs/reference/breakdown.md");
+        let (_, section) = page.split_once("\n## Packets of Myrinet\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let (own, guests) = section.split_once("\n### Of Linux guests\n").unwrap();
+        let (guests, bypass) = guests.split_once("\n### Of the bypass library\n").unwrap();
+        let rows = |text| -> Vec<&str> {
+            let lines =
+                str::lines(text).filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+            lines.skip(1).filter(|row| !row.starts_with("from ")).collect()
+        };
+        let names =
+            |path: &MessagePath| -> Vec<&str> { path.steps.iter().map(|step| step.name).collect() };
+        assert_eq!(rows(own), names(&MESSAGE_PATH));
+        let shared = names(&MESSAGE_PATH);
+        let guest_only = names(&GUEST_PATH).into_iter().filter(|name| !shared.contains(name));
+        assert_eq!(rows(guests), guest_only.collect::<Vec<_>>());
+        let together = ["send interface", "cables and switches"];
+        let alone = names(&BYPASS_PATH).into_iter().filter(|name| !together.contains(name));
+        assert_eq!(rows(bypass), alone.collect::<Vec<_>>());
+        for path in [&MESSAGE_PATH, &GUEST_PATH, &BYPASS_PATH] {
+            assert!(path.steps.iter().map(|step| step.ends).is_sorted());
+        }
+    }
+
+    #[test]
+    fn causes_name_parameters_of_the_machine() {
+        let texts = ["redstorm", "amata"].map(|name| text(&format!("machines/{name}.toml")));
+        let steps = MESSAGE_PATH.steps.iter().chain(GUEST_PATH.steps).chain(BYPASS_PATH.steps);
+        for key in steps.flat_map(|step| step.cause.parameters) {
+            assert!(texts.iter().any(|text| text.contains(&format!("[{key}]"))), "no {key}");
+        }
+    }
+}

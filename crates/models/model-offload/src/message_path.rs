@@ -1,0 +1,206 @@
+//! The way of a message over network interfaces that keep MPI's queues, from the call that sends it to the
+//! process that has it. By rendezvous it goes three legs: the request, the receiver's answer, the bytes.
+
+use machine::instruments::message_trace::{
+    cause, firmware, step, walk, Layer, MessagePath, Part, PathStep, Waypoint,
+};
+
+/// The steps.
+pub(crate) static MESSAGE_PATH: MessagePath =
+    MessagePath { legs: 3, commands: false, steps: &STEPS };
+
+/// Queues of a node, by their number.
+pub(crate) static QUEUES: &[&str] = &[
+    "command FIFOs: commands that the firmware has not fetched",
+    "header FIFO: headers that the firmware has not fetched",
+    "send engine: messages that have not left",
+    "receive DMA engine: descriptors that are not done",
+    "unit for posted receives: entries",
+    "unit for posted receives: headers without a result",
+    "unit for unexpected messages: entries",
+    "unit for unexpected messages: receives without a result",
+];
+
+const STEPS: [PathStep; 22] = [
+    step(
+        Waypoint::PutEntered,
+        ("MPI library, send", Layer::Host, Part::Library),
+        cause("the MPI library's own work", &["mpi.call", "mpi.request"]),
+    ),
+    step(
+        Waypoint::CommandWritten,
+        ("command by stores", Layer::Host, Part::Library),
+        cause(
+            "the library stores the command word by word, and rings the doorbell",
+            &["host.mmio_write"],
+        ),
+    ),
+    step(
+        Waypoint::CommandArrived,
+        ("firmware sees the command", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware is elsewhere in its loop, then polls and fetches the command's lines",
+            "take_commands",
+        ),
+    ),
+    step(
+        Waypoint::HeaderCommanded,
+        ("firmware, send", Layer::Firmware, Part::Nic),
+        firmware("the firmware gives the send engine header and payload", "send_command"),
+    ),
+    step(
+        Waypoint::Injected,
+        ("send engine", Layer::Dma, Part::Nic),
+        cause(
+            "the engine reads the payload from the host's memory, behind the sends before it",
+            &["offload.bus", "offload.host_memory", "offload.dma_rate"],
+        ),
+    ),
+    step(
+        Waypoint::Arrived,
+        ("wire", Layer::Network, Part::Network),
+        cause("the message's beginning crosses the wire", &["offload.wire"]),
+    ),
+    step(
+        Waypoint::Announced,
+        ("receive engine", Layer::Dma, Part::Nic),
+        cause(
+            "the header comes, behind the message before it, and wants a place in the FIFO and in \
+             that of the unit",
+            &["offload.wire_rate", "alpu.header_fifo"],
+        ),
+    ),
+    step(
+        Waypoint::Inserted,
+        ("inserts into a unit", Layer::Firmware, Part::Nic),
+        firmware("the firmware gives a unit entries of its list meanwhile", "refill"),
+    ),
+    step(
+        Waypoint::EventDrained,
+        ("firmware sees the header", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware is elsewhere in its loop, then polls and fetches the header's line",
+            "take_headers",
+        ),
+    ),
+    step(
+        Waypoint::UnitAnswered,
+        ("match in the unit", Layer::Unit, Part::Nic),
+        cause(
+            "the unit compares all entries that it holds, and the firmware fetches the result over \
+             the bus",
+            &["nic.alpu", "alpu.block", "alpu.clock", "offload.bus"],
+        ),
+    ),
+    step(
+        Waypoint::Matched,
+        ("match in software", Layer::Firmware, Part::Nic),
+        walk("the firmware walks the list of posted receives", "search_posted"),
+    ),
+    step(
+        Waypoint::ReceiveWritten,
+        ("waiting for the receive", Layer::Host, Part::Library),
+        cause("a late receiver: the message was kept until the receive was called", &[]),
+    ),
+    step(
+        Waypoint::ReceiveArrived,
+        ("firmware sees the receive", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware is elsewhere in its loop, then polls and fetches the command's lines",
+            "take_commands",
+        ),
+    ),
+    step(
+        Waypoint::UnitFound,
+        ("unexpected: match in the unit", Layer::Unit, Part::Nic),
+        cause(
+            "the unit compares all messages that it holds, and the firmware fetches the result \
+             over the bus",
+            &["nic.alpu", "alpu.block", "alpu.clock", "offload.bus"],
+        ),
+    ),
+    step(
+        Waypoint::Found,
+        ("unexpected: match in software", Layer::Firmware, Part::Nic),
+        firmware("the firmware walks the list of unexpected messages", "search_unexpected"),
+    ),
+    step(
+        Waypoint::ReceiveCommanded,
+        ("firmware, receive", Layer::Firmware, Part::Nic),
+        firmware("the firmware gives the receive DMA engine a descriptor", "receive_advance"),
+    ),
+    step(
+        Waypoint::Deposited,
+        ("payload by DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the engine moves the payload to its buffer, behind those before it",
+            &["offload.dma_rate", "offload.wire_rate", "offload.bus"],
+        ),
+    ),
+    step(
+        Waypoint::CompletionWritten,
+        ("firmware, completion", Layer::Firmware, Part::Nic),
+        firmware("the firmware sees that, and stores the completion", "complete"),
+    ),
+    step(
+        Waypoint::EventPosted,
+        ("completion over the bus", Layer::Bus, Part::Nic),
+        cause("the completion's stores cross the bus", &["offload.bus"]),
+    ),
+    step(
+        Waypoint::ProcessLooked,
+        ("waiting for the process", Layer::Host, Part::Library),
+        cause("a late receiver: the process was elsewhere, and looked later", &[]),
+    ),
+    step(
+        Waypoint::EventReturned,
+        ("MPI library sees the completion", Layer::Host, Part::Library),
+        cause(
+            "the library polls the ring, and reads the completion",
+            &["host.poll_period", "offload.completion_read"],
+        ),
+    ),
+    step(
+        Waypoint::CallReturned,
+        ("MPI library, receive", Layer::Host, Part::Library),
+        cause("the library's own work, and the call returns", &["mpi.event"]),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn text(name: &str) -> String {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(name);
+        std::fs::read_to_string(file).unwrap()
+    }
+
+    #[test]
+    fn the_page_has_every_step_in_its_order() {
+        let page = text("docs/reference/breakdown.md");
+        let (_, section) = page.split_once("\n## Queues on the network interface\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        assert!(rows.skip(1).eq(MESSAGE_PATH.steps.iter().map(|step| step.name)));
+        assert!(MESSAGE_PATH.steps.windows(2).all(|pair| pair[0].ends < pair[1].ends));
+    }
+
+    /// Parameters and functions that explain a step are there.
+    #[test]
+    fn causes_name_what_there_is() {
+        let machine =
+            ["redstorm", "alpu"].map(|name| text(&format!("machines/{name}.toml"))).concat();
+        let files = ["command", "send", "receive", "unit", "search", "complete"];
+        let core: String =
+            files.map(|file| text(&format!("firmware/offload/core/{file}.c"))).concat();
+        for PathStep { name, place, cause, .. } in MESSAGE_PATH.steps {
+            for key in cause.parameters {
+                assert!(machine.contains(&format!("[{key}]")), "{name}: no {key}");
+            }
+            let is = core.contains(&format!("{}(", cause.function));
+            assert!(is && cause.function.is_empty() == (*place != Layer::Firmware), "{name}");
+        }
+    }
+}

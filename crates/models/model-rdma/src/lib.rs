@@ -1,0 +1,300 @@
+//! The model `rdma`: the RDMA NIC of marazakis2006 on PCI-X, two nodes on a link or up to eight around a
+//! crossbar, cycle by cycle, with kernel module and host library of its own instead of Portals.
+//!
+//! ```text
+//! workloads ─► library ─► module          fibres on the host
+//!                 │ stores, loads │ ▲ interrupt
+//!              card: write combining ─► pci::Bus ─► forth_nic::Nic ─► lanes ──► the other card, or switch
+//!                                         │ memory                          (messages: symbols of an edge)
+//! ```
+//!
+//! Clocks stand still while nothing moves behind them; idle symbols are told of only as far as clock
+//! correction at the other end may need them.
+
+#![forbid(unsafe_code)]
+
+mod bringup;
+mod bugs;
+mod card;
+mod chip;
+mod conservation;
+mod console;
+mod faults;
+mod library;
+mod mapped;
+mod memory;
+mod message_path;
+mod module;
+mod partial;
+mod request_queue;
+mod settings;
+mod software;
+mod storage;
+mod switch;
+mod tally;
+mod trail;
+mod verbs;
+mod waveform;
+mod wiretap;
+mod workloads;
+
+pub(crate) use message_path::{MESSAGE_PATH, QUEUES};
+pub(crate) use settings::ROWS;
+pub(crate) use workloads::WORKLOADS;
+
+use bugs::Bugs;
+use card::Card;
+use chip::Designs;
+use des::{Duration, Links};
+use faults::Lanes;
+use machine::bench::{Bench, Common, Plan};
+use machine::faults::{parse_of_hosts, FaultKind};
+use machine::instruments::calls::Calls;
+use machine::instruments::capture::{Capture, Streams};
+use machine::models::Model;
+use machine::node::{Equipment, Node, Process};
+use machine::parameters::Parameters;
+use machine::programs::Program;
+use machine::report::Judged;
+use machine::{Options, Outcome, UsageError};
+use memory::{Behind, Watch};
+use module::Module;
+use settings::{Settings, NODES_MAX};
+use software::{Hosted, Work};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use switch::{Left, Switch};
+use tally::{Judge, Tally};
+use trail::Trail;
+use wiretap::Wiretap;
+
+/// The row of this model.
+pub static MODEL: Model = Model {
+    messages: Some(&MESSAGE_PATH),
+    queues: QUEUES,
+    link_type: Some(148),
+    faults: faults::KINDS,
+    console: Some("firmware/crossbar/console.bin"),
+    verbs: true,
+    workloads: WORKLOADS,
+    nodes,
+    check,
+    ..Model::new(
+        "rdma",
+        "an RDMA NIC on PCI-X with bonded links or a crossbar, cycle by cycle (marazakis2006)",
+        ROWS,
+        run,
+    )
+};
+
+/// Description of the run.
+struct Machine<'a> {
+    bench: &'a Bench<'a>,
+    settings: Settings,
+    designs: Designs,
+    work: Work,
+    judge: Option<Arc<Judge>>,
+    console: Option<console::Params>,
+    capture: Option<Capture>,
+    streams: Streams,
+}
+
+impl Plan for Machine<'_> {
+    type Process = Process<Card, Switch>;
+    type Left = Option<Left>;
+
+    fn switches(&self) -> u32 {
+        u32::from(self.settings.crossbar.is_some())
+    }
+    fn links(&self) -> Links {
+        let (latency, nodes) = (self.settings.latency(), self.settings.nodes);
+        if self.settings.crossbar.is_none() {
+            return Links::new(latency, 2, |to| [1 - to]);
+        }
+        let senders = |to| if to == nodes { 0..nodes } else { nodes..nodes + 1 };
+        Links::new(latency, nodes + 1, senders)
+    }
+    fn notice(&self) -> Duration {
+        notice(&self.settings)
+    }
+    fn process(&self, number: u32) -> Process<Card, Switch> {
+        match self.settings.crossbar {
+            Some(params) if number == self.settings.nodes => {
+                Process::Switch(Box::new(Switch::new(
+                    (&self.settings, &self.designs),
+                    params,
+                    (number, self.console.as_ref()),
+                )))
+            }
+            _ => Process::Node(Box::new(self.node(number))),
+        }
+    }
+}
+
+impl Machine<'_> {
+    fn node(&self, nid: u32) -> Node<Card> {
+        let (bench, settings) = (self.bench, &self.settings);
+        let host = bench.host(nid);
+        let memory = host.memory().clone();
+        let watch = Rc::new(Watch::default());
+        let tally = Rc::new(Tally::new(nid, memory.clone(), self.judge.clone()));
+        let peer = if settings.crossbar.is_some() { settings.nodes } else { 1 - nid };
+        let behind = Behind::new(nid, memory, watch.clone(), self.judge.clone());
+        let journal = bench.journal(nid);
+        let trail = Rc::new(Trail::new(nid, journal.clone()));
+        let shared = (watch.clone(), tally.clone(), trail.clone());
+        let mut card = Card::new((settings, &self.designs), nid, peer, behind, shared);
+        card.set_faults(Lanes::of(&bench.faults, nid));
+        if let Some(capture) = &self.capture {
+            let streams = self.streams.clone();
+            let lanes = settings.nic(nid).lanes;
+            card.set_tap(Wiretap::new(nid, lanes, capture.tap(nid), streams));
+        }
+        let module = Rc::new(Module::new(settings, nid, (tally, trail, watch)));
+        let ranks = (nid, bench.common.placement.ranks);
+        journal.employ(nid..ranks.1.min(nid + 1));
+        let calls = Rc::new(Calls::new(journal.clone(), (0, nid)));
+        let hosted = Hosted::new(ranks, self.work.clone(), module, calls);
+        let software = Box::new(hosted);
+        bench.node(nid, card, Equipment { host, software, journal, judge: None })
+    }
+}
+
+/// Time by which no node is ahead of another.
+fn notice(settings: &Settings) -> Duration {
+    settings.latency() * 4
+}
+
+/// Nodes of a machine for so many ranks: one each; a link has two ends.
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+    let placement = Common::new(parameters, ranks)?.placement;
+    if placement.per_node != 1 {
+        return Err("host.ranks_per_node must be 1: the NIC serves one process".into());
+    }
+    let crossed = parameters.choice("lanes.topology") == "crossbar";
+    let most = if crossed { NODES_MAX } else { 2 };
+    let nodes = placement.nodes().max(2);
+    if nodes > most {
+        let what = if crossed { "the crossbar has ports" } else { "a link has ends" };
+        return Err(format!("{ranks} ranks need {nodes} nodes, but {what} for {most} only"));
+    }
+    Ok(nodes)
+}
+
+/// Card or crossbar are RTL.
+fn is_rtl(parameters: &Parameters) -> bool {
+    parameters.switch("nic.rtl") || parameters.switch("switch.rtl")
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub(crate) fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
+    let mut settings = Settings::of(parameters, nodes)?;
+    let faults = parse_of_hosts(faults, seed, nodes, launch, parameters.model().fault_kinds())?;
+    settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))
+}
+
+/// The processor behind the console of the switch, if it is asked for. The error is a sentence.
+fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::Params>, String> {
+    let Some(image) = &options.console else { return Ok(None) };
+    if settings.crossbar.is_none() {
+        return Err("this machine has a link and no switch to watch; forth-switch has one".into());
+    }
+    if options.parameters.switch("switch.rtl") {
+        return Err(
+            "--console switch shows counters that the RTL of the crossbar has not; leave out \
+                    --rtl, or set switch.rtl=off"
+                .into(),
+        );
+    }
+    let (clock, baud) = settings.console;
+    console::Params::load(image, clock, baud).map(Some)
+}
+
+/// Finds out whether there are handles enough for what the program sends.
+fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), UsageError> {
+    let has = settings.bindings();
+    let Program::Native(workload) = program else {
+        let why = "nic.bindings: programs that use verbs have physical addresses only; set it to 0";
+        return if has == 0 { Ok(()) } else { Err(UsageError(why.into())) };
+    };
+    let needs = workloads::bindings(nodes, workload);
+    if has > 0 && needs > has.into() {
+        return Err(UsageError(format!(
+            "nic.bindings: {has} are too few, as {nodes} nodes that send {} bytes to one another \
+             need {needs} each, one for a page of 4 KB (512 are the most); 0 does without handles",
+            workload.bytes
+        )));
+    }
+    Ok(())
+}
+
+/// Runs a workload, or a program that uses verbs.
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
+    let parameters = &options.parameters;
+    let common = Common::new(parameters, options.ranks).map_err(UsageError)?;
+    let nodes = nodes(parameters, options.ranks).map_err(UsageError)?;
+    let mut settings = Settings::of(parameters, nodes).map_err(UsageError)?;
+    suffices(&settings, nodes, &options.program)?;
+    let (model, launch) = (parameters.model(), common.launch());
+    let faults = parse_of_hosts(&options.faults, options.seed, nodes, launch, model.fault_kinds());
+    let faults = faults.map_err(UsageError)?;
+    settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(UsageError)?;
+    let bench = Bench::new(options, common, nodes, faults)?;
+    let sockets = bench.common.agent.sockets;
+    settings.network.begin(sockets, notice(&settings), options.ranks, 1);
+    // What lanes spoil is missing, and everything behind it is in another place of its order.
+    let raw = matches!(&options.program, Program::Native(work) if bringup::is_stage(work));
+    let own = |kind: &FaultKind| faults::KINDS.iter().any(|own| own.name == kind.name);
+    let spoils = bench.faults.rules().iter().any(|rule| own(rule.kind));
+    let lossless = !spoils && !raw;
+    let judged = options.judge && lossless;
+    let of_program = !matches!(options.program, Program::Native(_));
+    let judge =
+        judged.then(|| Arc::new(if of_program { Judge::of_programs() } else { Judge::default() }));
+    let console = console_of(options, &settings).map_err(UsageError)?;
+    let designs = Designs::of(options, &settings, launch).map_err(UsageError)?;
+    let capture = options.capture()?;
+    let streams = Streams::default();
+    let work = match &options.program {
+        Program::Native(workload) => Work::Workload(*workload),
+        Program::Executables(_) => Work::Program(
+            Box::new(bench.start()),
+            verbs::Shared::new(&settings, &bench.common.agent),
+        ),
+        Program::Builtin(_) | Program::Guests(_) => panic!("these are refused before"),
+    };
+    let mut machine =
+        Machine { bench: &bench, settings, designs, work, judge, console, capture, streams };
+    let ended = bench.simulate(&machine);
+    options.writing.store(true, Ordering::Relaxed);
+    let capture = machine.capture.take();
+    let captured = capture.map(|capture| capture.write(machine.streams.take(), parameters.name()));
+    let (mut report, left) = bench.conclude(ended, captured);
+    if let Some(wave) = &machine.designs.wave {
+        if let Err(why) = wave.conclude(report.simulated_ns) {
+            report.exit.code = report.exit.code.max(1);
+            report.exit.sentences.push(why);
+        }
+    }
+    let judge = machine.judge.as_deref();
+    let switch = left.iter().flatten().next();
+    if lossless {
+        conservation::check(&mut report, switch, judge);
+    }
+    let said = switch.and_then(|switch| switch.console.as_deref());
+    if let Some(Err(why)) = said.map(machine::console::print) {
+        report.exit.code = 1;
+        report.exit.sentences.push(why);
+    }
+    let messages = judge.map_or(0, |judge| judge.spec().arrived());
+    let silent_nodes = if spoils { u64::from(nodes) } else { 0 };
+    report.judged = options.judge.then(|| Judged { messages, silent_nodes, ..Judged::default() });
+    Ok(Outcome { report, ..Outcome::default() })
+}

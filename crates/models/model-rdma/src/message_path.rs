@@ -1,0 +1,160 @@
+//! The way of a remote write, from the call that asks for it to the process that finds it in its memory.
+//!
+//! What a card does is seen at its pins ([`super::trail`]), so that model and RTL tell the same.
+
+use machine::instruments::message_trace::{
+    cause, step, Layer, MessagePath, Part, PathStep, Waypoint,
+};
+
+/// The steps. What is written into memory alone ends there; what is waited for ends with the call that does.
+/// A request of the block layer has two legs: its command, and the completion that answers.
+pub(crate) static MESSAGE_PATH: MessagePath =
+    MessagePath { legs: 2, commands: false, steps: &STEPS };
+
+/// Queues of a card, by their number.
+pub(crate) static QUEUES: &[&str] = &[
+    "request queue: descriptors",
+    "reads of host memory under way",
+    "packets that wait for lanes or credits",
+    "packets come and not in memory",
+];
+
+const STEPS: [PathStep; 14] = [
+    step(
+        Waypoint::KernelEntered,
+        ("block layer", Layer::Host, Part::Kernel),
+        cause(
+            "the block layer makes a request, behind others of its call, and posts data before it",
+            &["block.submit", "block.serve", "block.request"],
+        ),
+    ),
+    step(
+        Waypoint::CommandWritten,
+        ("library, descriptor", Layer::Host, Part::Library),
+        cause(
+            "the library makes the descriptor, behind those before it, and stores it",
+            &["rdma.post", "rdma.handles", "host.mmio_write"],
+        ),
+    ),
+    step(
+        Waypoint::CommandArrived,
+        ("descriptor over the bus", Layer::Bus, Part::Nic),
+        cause(
+            "the descriptor crosses the bus, behind other transfers",
+            &["pcix.combining", "pcix.target_overhead", "pcix.clock", "nic.queue"],
+        ),
+    ),
+    step(
+        Waypoint::HeaderCommanded,
+        ("request queue", Layer::Dma, Part::Nic),
+        cause(
+            "the DMA engine takes descriptors in order, and wants room in the FIFO for each",
+            &["nic.reads", "nic.tx_fifo"],
+        ),
+    ),
+    step(
+        Waypoint::Injected,
+        ("payload over the bus", Layer::Bus, Part::Nic),
+        cause(
+            "the bridge reads the payload, all of it before the packet starts, which also wants \
+             credits",
+            &["pcix.split_word", "pcix.split_page", "pcix.width", "nic.estimate"],
+        ),
+    ),
+    step(
+        Waypoint::Arrived,
+        ("lanes", Layer::Network, Part::Network),
+        cause(
+            "the packet's beginning passes transceivers and cable, and the crossbar",
+            &["lanes.delay", "lanes.clock", "crossbar.point"],
+        ),
+    ),
+    step(
+        Waypoint::Announced,
+        ("receiving FIFO", Layer::Dma, Part::Nic),
+        cause(
+            "the DMA engine wants the bus, and words up to the border of a block",
+            &["pcix.arbitration", "nic.rx_fifo"],
+        ),
+    ),
+    step(
+        Waypoint::Deposited,
+        ("payload to memory", Layer::Bus, Part::Nic),
+        cause(
+            "the payload streams through lanes and bus into memory, to its last word",
+            &["lanes.clock", "pcix.width", "nic.credit"],
+        ),
+    ),
+    step(
+        Waypoint::CompletionEntered,
+        ("interrupt", Layer::Host, Part::Kernel),
+        cause(
+            "the interrupt: entering the handler, or waiting for the one before",
+            &["host.interrupt_entry"],
+        ),
+    ),
+    step(
+        Waypoint::CompletionDrained,
+        ("doorbells", Layer::Host, Part::Kernel),
+        cause(
+            "the handler disables the card's interrupt and looks at every doorbell",
+            &["rdma.doorbell", "host.mmio_write"],
+        ),
+    ),
+    step(
+        Waypoint::ProcessLooked,
+        ("waiting for the process", Layer::Host, Part::Library),
+        cause("a late receiver: the process was elsewhere, and looked later", &[]),
+    ),
+    step(
+        Waypoint::EventReturned,
+        ("return to the process", Layer::Host, Part::Library),
+        cause(
+            "the process polls the word, or is woken by the handler",
+            &["host.poll_period", "host.interrupt_exit"],
+        ),
+    ),
+    step(
+        Waypoint::Claimed,
+        ("disk", Layer::Disk, Part::Disk),
+        cause(
+            "the disk seeks, waits for its sectors, and gives or takes them, behind other requests",
+            &["disk.kind", "disk.rpm", "disk.seek_average", "disk.cache"],
+        ),
+    ),
+    step(
+        Waypoint::CallReturned,
+        ("library, receive", Layer::Host, Part::Library),
+        cause("the call returns; a block layer ends the request", &["block.complete"]),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_step_in_its_order() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/breakdown.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let (_, section) = page.split_once("\n## Remote writes\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        assert!(rows.skip(1).eq(MESSAGE_PATH.steps.iter().map(|step| step.name)));
+        let ends: Vec<Waypoint> = MESSAGE_PATH.steps.iter().map(|step| step.ends).collect();
+        assert!(ends.is_sorted());
+    }
+
+    /// Parameters that explain a step are there.
+    #[test]
+    fn causes_name_parameters_of_the_machines() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let texts = ["redstorm", "forth", "forth-switch"].map(|name| {
+            std::fs::read_to_string(root.join(format!("machines/{name}.toml"))).unwrap()
+        });
+        for key in MESSAGE_PATH.steps.iter().flat_map(|step| step.cause.parameters) {
+            let known = texts.iter().any(|text| text.contains(&format!("[{key}]")));
+            assert!(known, "no {key}");
+        }
+    }
+}

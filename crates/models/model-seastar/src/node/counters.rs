@@ -1,0 +1,75 @@
+//! Counters of a node by name, for the report.
+
+use abi::seastar::{Niccb, NICCB_BASE};
+use std::collections::BTreeMap;
+
+/// The scalar fields of the NIC control block, read with `read` (the RAS back door).
+pub(crate) fn niccb(read: &mut dyn FnMut(u64, &mut [u8])) -> BTreeMap<&'static str, u64> {
+    let mut block = vec![0; Niccb::SIZE];
+    read(NICCB_BASE.into(), &mut block);
+    let field = |&(name, offset, size): &(&'static str, usize, usize)| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(&block[offset..offset + size]);
+        (name, u64::from_le_bytes(word))
+    };
+    Niccb::SCALARS.iter().map(field).collect()
+}
+
+/// Counters of processor, NIC and router since power-on.
+pub(crate) fn of(
+    core: &ppc440::Core,
+    nic: &seastar_nic::SeaStar,
+    router: &mesh::Router,
+) -> BTreeMap<String, u64> {
+    let (ppc, nic, net) = (core.counters(), nic.counters(), router.counters());
+    let links = |f: fn(&mesh::OutputCounters) -> u64| net.links.iter().map(f).sum::<u64>();
+    let counters = [
+        ("ppc.instructions", ppc.instructions),
+        ("ppc.cycles", ppc.cycles),
+        ("ppc.icache_misses", ppc.icache_misses),
+        ("ppc.dcache_misses", ppc.dcache_misses),
+        ("ppc.writebacks", ppc.writebacks),
+        ("ppc.uncached_reads", ppc.uncached_reads),
+        ("ppc.uncached_writes", ppc.uncached_writes),
+        ("ppc.gathered_stores", ppc.gathered_stores),
+        ("ppc.branches", ppc.branches),
+        ("ppc.mispredicts", ppc.mispredicts),
+        ("ppc.exceptions", ppc.exceptions),
+        ("tx.messages", nic.tx_messages),
+        ("tx.packets", nic.tx_packets),
+        ("tx.bytes", nic.tx_bytes),
+        ("tx.errors", nic.tx_errors),
+        ("rx.messages", nic.rx_messages),
+        ("rx.packets", nic.rx_packets),
+        ("rx.bytes", nic.rx_bytes),
+        ("rx.deposited_bytes", nic.rx_deposited_bytes),
+        ("rx.discarded_bytes", nic.rx_discarded_bytes),
+        ("rx.completed", nic.rx_completed),
+        ("rx.crc_errors", nic.rx_crc_errors),
+        ("rx.cam_overflows", nic.cam_overflows),
+        ("rx.cam_in_use_max", nic.cam_in_use_max),
+        ("rx.stalls", nic.rx_stalls),
+        ("rx.held_max", nic.rx_held_max),
+        ("rx.dropped_packets", nic.rx_dropped_packets),
+        ("tx.blocked", nic.tx_blocked),
+        ("rx.buffered_bytes_max", nic.rx_buffered_bytes_max),
+        ("nic.interrupts", nic.interrupts),
+        ("nic.mmio_reads", nic.mmio_reads),
+        ("nic.mmio_writes", nic.mmio_writes),
+        ("nic.window_reads", nic.window_reads),
+        ("nic.window_writes", nic.window_writes),
+        ("net.injected", net.injected),
+        ("net.ejected", net.ejected),
+        ("net.link_packets", links(|link| link.packets)),
+        ("net.link_busy_ns", links(|link| link.busy.0) / 1_000),
+        ("net.link_starved", links(|link| link.starved)),
+        ("net.link_lost", links(|link| link.lost)),
+        ("net.link_damaged", links(|link| link.damaged)),
+        ("net.link_delayed", links(|link| link.delayed)),
+        ("net.link_overtaken", links(|link| link.overtaken)),
+        ("net.link_doubled", links(|link| link.doubled)),
+        ("net.input_flits_max", net.input_max.into()),
+        ("net.injection_stalls", net.injection_stalls),
+    ];
+    counters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}

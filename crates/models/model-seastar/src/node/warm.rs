@@ -1,0 +1,321 @@
+//! Warm boot: the firmware of one node boots, and all nodes go on from its state.
+//!
+//! Until the launch nodes do not talk to one another, and their firmware does the same on each:
+//! what it does follows from what its host does. So one node boots alone while everything between
+//! its host and its NIC is taped ([`ReplayLog`]). On every other node the kernel boots for real, in its
+//! own fibres, but against the replay log: each register write and read that it makes must be the next
+//! one on the replay log, at the same time; what the NIC did to the host happens to it at the same time.
+//! If so, its processor and NIC would now be in the state of those of the taped node, and they are put
+//! there. If not, the node boots cold.
+//!
+//! The node's own id is the one thing that is not the same. Two nodes are taped, with ids that
+//! differ in every bit. Tapes and end states must be equal except for copies of the id in SRAM, data
+//! cache and general registers (`bus::copies`), and these are then set to each node's own. A
+//! firmware for which this does not hold, or in whose boot packets move or interrupts come, boots
+//! cold.
+
+use super::*;
+use bus::{Copy16, HyperTransport};
+
+/// Ids of the two nodes that are taped.
+pub(crate) const TAPED: [u16; 2] = [0x5ac3, 0xa53c];
+
+/// Something that happened on a node while it booted.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// An event was due.
+    Due(Time, Event),
+    /// It was the RAS system's look, and the firmware was ready.
+    Ready,
+    /// The host wrote to the NIC.
+    Write { at: Time, addr: u64, data: Vec<u8> },
+    /// The host began to read from the NIC.
+    Read { at: Time, addr: u64 },
+    /// The NIC read host memory.
+    HostRead { phys: u64, data: Vec<u8> },
+    /// The NIC wrote host memory.
+    HostWrite { phys: u64, data: Vec<u8> },
+    /// Something that no node shares with another.
+    Other,
+}
+
+/// Use of the steps of a node's ports: to record them, or to follow a record.
+pub(crate) enum ReplayLog {
+    Record(Vec<Step>),
+    Follow {
+        boot: Arc<Boot>,
+        next: usize,
+        /// The node did something else.
+        lost: bool,
+    },
+}
+
+impl ReplayLog {
+    /// The node does a step. True if the node ports carry it out; else it has been.
+    pub fn step(&mut self, step: Step) -> bool {
+        match self {
+            ReplayLog::Record(steps) => {
+                steps.push(step);
+                true
+            }
+            ReplayLog::Follow { boot, next, lost } => {
+                *lost |= boot.steps.get(*next) != Some(&step);
+                *next += 1;
+                false
+            }
+        }
+    }
+}
+
+/// A boot that all nodes can share.
+#[derive(Clone)]
+pub(crate) struct Boot {
+    steps: Vec<Step>,
+    /// End of the boot: nothing but the host's own events is due, and the firmware idles.
+    until: Time,
+    core: ppc440::Core,
+    nic: seastar_nic::SeaStar,
+    in_core: ppc440::Copies,
+    in_sram: Vec<Copy16>,
+    link: HyperTransport,
+    idle_turns: u32,
+    last_write_arrives: Time,
+}
+
+/// Events that a node without a rank still waits for after its boot: observation and launch.
+const LEFT: usize = 2;
+
+impl Boot {
+    /// The boot that is on the replay log of two nodes; `None` if they do not agree.
+    pub fn of(nodes: [Node; 2]) -> Option<Boot> {
+        let [mine, theirs] = nodes;
+        let (mine, theirs) = (mine.taped()?, theirs.taped()?);
+        let shared = mine.steps == theirs.steps
+            && mine.until == theirs.until
+            && mine.idle_turns == theirs.idle_turns
+            && mine.last_write_arrives == theirs.last_write_arrives
+            && format!("{:?}", mine.link) == format!("{:?}", theirs.link);
+        let [a, b] = TAPED;
+        let in_core = mine.core.copies(a, &theirs.core, b)?;
+        let in_sram = mine.nic.copies(a, &theirs.nic, b)?;
+        shared.then_some(Boot { in_core, in_sram, ..mine })
+    }
+
+    /// This boot for all nodes of a run, who have once what they have in common.
+    pub fn for_all(mut self) -> Arc<Boot> {
+        self.nic.share_sram();
+        Arc::new(self)
+    }
+
+    /// Processor and NIC of node `nid` after the boot.
+    pub fn parts(&self, nid: u16) -> (ppc440::Core, seastar_nic::SeaStar) {
+        let (mut core, mut nic) = (self.core.clone(), self.nic.of_node(nid));
+        core.set_copies(&self.in_core, nid);
+        nic.set_copies(&self.in_sram, nid);
+        (core, nic)
+    }
+}
+
+impl Node {
+    /// Boots this node, which has no rank, alone, with a replay log. `None` if that took too long or went
+    /// wrong, or did what cannot be shared.
+    fn taped(mut self) -> Option<Boot> {
+        self.ports.observers.replay_log = Some(Box::new(ReplayLog::Record(Vec::new())));
+        let last = self.schedule.launch.0.checked_sub(IDLE_OBSERVED.0)?;
+        let mut until = Time::ZERO;
+        let mut outbox = Outbox::default();
+        while !(self.ranks.booted()
+            && self.ports.firmware.idles()
+            && self.ports.queue.len() == LEFT)
+        {
+            until += self.schedule.ras_poll;
+            if until.0 >= last || self.ports.failure.is_some() {
+                return None;
+            }
+            self.advance_to(until, &mut outbox);
+        }
+        let ReplayLog::Record(steps) = *self.ports.observers.replay_log.take()? else {
+            return None;
+        };
+        let shared = |step: &Step| !matches!(step, Step::Due(_, Event::Interrupt) | Step::Other);
+        let datapath = !self.ports.datapath.is_empty() || !outbox.is_empty();
+        if self.ports.failure.is_some() || datapath || !steps.iter().all(shared) {
+            return None;
+        }
+        // Loops learnt in the midst of a boot have their heads where it was just then: runs take 2 % longer.
+        self.core.forget_loops();
+        Some(Boot {
+            steps,
+            until,
+            core: self.core,
+            nic: self.nic,
+            in_core: ppc440::Copies::default(),
+            in_sram: Vec::new(),
+            link: self.ports.link,
+            idle_turns: self.ports.firmware.idle_turns,
+            last_write_arrives: self.ports.observers.journal.last_write_arrives.get(),
+        })
+    }
+
+    /// Boots this node, which has been assembled of [`Boot::parts`], as those on the replay log. False if
+    /// it did something else: then it is of no use any more.
+    pub fn follow(&mut self, boot: &Arc<Boot>) -> bool {
+        let replay_log = ReplayLog::Follow { boot: boot.clone(), next: 0, lost: false };
+        self.ports.observers.replay_log = Some(Box::new(replay_log));
+        while let Some(step) = self.next_step() {
+            if !self.follow_step(step) {
+                return false;
+            }
+        }
+        // The host's own actions before that time do not matter.
+        while self.ports.queue.next_time() < boot.until {
+            if !self.follow_host() {
+                return false;
+            }
+        }
+        if !matches!(
+            self.ports.observers.replay_log.take().as_deref(),
+            Some(ReplayLog::Follow { lost: false, .. })
+        ) {
+            return false;
+        }
+        self.ports.link = boot.link.clone();
+        self.ports.firmware.idle_turns = boot.idle_turns;
+        self.ports.observers.journal.last_write_arrives.set(boot.last_write_arrives);
+        self.horizon = boot.until;
+        true
+    }
+
+    /// The rest of the replay log.
+    fn ahead(&self) -> &[Step] {
+        match self.ports.observers.replay_log.as_deref() {
+            Some(ReplayLog::Follow { boot, next, .. }) => {
+                boot.steps.get(*next..).unwrap_or_default()
+            }
+            _ => &[],
+        }
+    }
+
+    /// True if the host's next event, due `now`, is still to come on the replay log.
+    fn is_in_replay_log(&self, now: Time) -> bool {
+        let own = self.ports.queue.peek().map(|(at, event)| Step::Due(at, *event));
+        let due = |step: &&Step| !matches!(step, Step::Due(at, _) if *at > now);
+        self.ahead().iter().take_while(due).any(|step| Some(step) == own.as_ref())
+    }
+
+    /// The next step on the replay log.
+    fn next_step(&mut self) -> Option<Step> {
+        match self.ports.observers.replay_log.as_deref_mut() {
+            Some(ReplayLog::Follow { boot, next, lost: false }) => {
+                let step = boot.steps.get(*next).cloned();
+                *next += 1;
+                step
+            }
+            _ => None,
+        }
+    }
+
+    /// Does a step of the replay log. False if it cannot be done here.
+    fn follow_step(&mut self, step: Step) -> bool {
+        match step {
+            Step::Due(now, event) => {
+                // A host that has a rank may have more to do than the one on the replay log.
+                while self.ports.queue.next_time() < now {
+                    if !self.follow_host() {
+                        return false;
+                    }
+                }
+                if matches!(event, Event::Host(_) | Event::PollReady) {
+                    return self.follow_own(now, event);
+                }
+                // Of two events at the same time the replay log must tell the order.
+                if self.ports.queue.next_time() == now && !self.is_in_replay_log(now) {
+                    return false;
+                }
+                self.ports.hash.event(now, kind(&event));
+                if let Event::MmioReply { value } = event {
+                    self.host.mmio_reply(now, &value.to_le_bytes(), &mut self.ports);
+                    self.collect_failures(now);
+                }
+                self.ports.failure.is_none()
+            }
+            Step::HostWrite { phys, data } => {
+                self.ports.memory.borrow_mut().write_phys(phys, &data).is_ok()
+            }
+            Step::HostRead { phys, data } => {
+                let mut there = vec![0; data.len()];
+                let read = self.ports.memory.borrow_mut().read_phys(phys, &mut there);
+                read.is_ok() && there == data
+            }
+            // The host should have done this by itself.
+            Step::Ready | Step::Write { .. } | Step::Read { .. } | Step::Other => false,
+        }
+    }
+
+    /// The host's own next event comes, which is none of the replay log.
+    fn follow_host(&mut self) -> bool {
+        match self.ports.queue.peek() {
+            Some((now, &event @ Event::Host(_))) => self.follow_own(now, event),
+            _ => false,
+        }
+    }
+
+    /// An event that is due on the node itself comes, if it is this one.
+    fn follow_own(&mut self, now: Time, expected: Event) -> bool {
+        let due = self.ports.queue.pop_before(Time(now.0 + 1));
+        if due != Some((now, expected)) {
+            return false;
+        }
+        self.ports.hash.event(now, kind(&expected));
+        match expected {
+            Event::Host(event) => self.host.handle(now, event, &mut self.ports),
+            _ => {
+                let ready = self.ahead().first() == Some(&Step::Ready);
+                self.polled(now, ready);
+            }
+        }
+        self.collect_failures(now);
+        self.ports.failure.is_none()
+    }
+}
+
+#[cfg(test)]
+impl Node {
+    /// Lets the node alone until `at`.
+    pub fn advance_alone(&mut self, at: Time) {
+        let mut outbox = Outbox::default();
+        self.advance_to(at, &mut outbox);
+        assert!(outbox.is_empty() && self.ports.failure.is_none(), "{:?}", self.ports.failure);
+        self.run_processor(at, false);
+    }
+    /// Everything that processor, NIC and queue are.
+    pub fn state(&self) -> Vec<(&'static str, String)> {
+        let mut state: Vec<_> =
+            self.core.digest().iter().map(|(part, hash)| (*part, hash.to_string())).collect();
+        state.push(("counters", format!("{:?}", self.core.counters())));
+        state.push(("now", format!("{:?}", self.core.now())));
+        state.push(("NIC", format!("{:?}", self.nic)));
+        state.push(("link", format!("{:?}", self.ports.link)));
+        state.push(("trace hash", self.ports.hash.value().to_string()));
+        state.push(("idle turns", self.ports.firmware.idle_turns.to_string()));
+        state.push(("due", format!("{:?} {:?}", self.ports.queue.len(), self.ports.queue.peek())));
+        state.push(("host", format!("{:?}", self.host.times(self.horizon))));
+        state
+    }
+}
+
+#[cfg(test)]
+impl Boot {
+    /// A boot whose host writes something else.
+    pub fn with_other_write(mut self) -> Boot {
+        let write = self.steps.iter_mut().find_map(|step| match step {
+            Step::Write { data, .. } => Some(data),
+            _ => None,
+        });
+        write.expect("the kernel writes commands")[0] ^= 1;
+        self
+    }
+    pub fn until(&self) -> Time {
+        self.until
+    }
+}

@@ -1,0 +1,216 @@
+//! A run of a machine with SeaStars.
+
+use super::assembly::Parts;
+use super::configure::Configuration;
+use super::firmware::image::FirmwareImage;
+use super::node::{Boot, Left, Node};
+use des::{Duration, Ending, Links, Time};
+use machine::bench::{self, Bench, Common, Ended};
+use machine::digest;
+use machine::faults::{parse, Faults, Network};
+use machine::firmware::recorder::{Code, Recorder};
+use machine::firmware::symbols::Symbols;
+use machine::instruments::capture::Capture;
+use machine::parameters::Parameters;
+use machine::report::{Firmware, Report};
+use machine::{Options, Outcome, UsageError};
+use mesh::Topology;
+use ppc440_debug::debugger::Visit;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+/// Hops of the network that the notice of a failure takes to end the run everywhere: more than any window is
+/// ahead of others, so that it costs no speed.
+const NOTICE_HOPS: u64 = 100;
+
+struct Plan<'a> {
+    parts: Parts<'a>,
+    boot: Option<Arc<Boot>>,
+    code: Option<Arc<Code>>,
+    capture: Option<Capture>,
+    /// gdb's.
+    visit: Option<Visit>,
+}
+
+/// Nodes of a machine for so many ranks.
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+    let placement = Common::new(parameters, ranks)?.placement;
+    Ok(Configuration::new(parameters, placement)?.topology.nodes())
+}
+
+/// Finds out whether machine, ranks and faults fit together, without a run.
+pub(crate) fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), String> {
+    let common = Common::new(parameters, ranks)?;
+    let configuration = Configuration::new(parameters, common.placement)?;
+    faults_of(faults, seed, &configuration, common.launch()).map(drop)
+}
+
+/// A mesh or torus as the place of faults.
+struct Mesh<'a>(&'a Topology);
+
+impl fmt::Display for Mesh<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Network for Mesh<'_> {
+    fn nodes(&self) -> u32 {
+        self.0.nodes()
+    }
+    fn joins(&self, a: u32, b: u32) -> bool {
+        let mut links = (0..mesh::LINKS).map(mesh::Link::from_index);
+        links.any(|link| self.0.neighbour(a, link) == Some(b))
+    }
+}
+
+/// Reads the faults of such a machine.
+fn faults_of(
+    texts: &[String],
+    seed: u64,
+    configuration: &Configuration,
+    launch: Time,
+) -> Result<Faults, String> {
+    let (topology, nic) = (&configuration.topology, &configuration.nic);
+    let faults = parse(texts, seed, &Mesh(topology), launch, crate::MODEL.fault_kinds())?;
+    let few = |nid| crate::faults::pools(&faults, Some(nid)).receives < 2;
+    if nic.recovers && nic.local_headers && (0..topology.nodes()).any(few) {
+        let why = "firmware.overflow=nic needs two pendings, for requests and for answers";
+        return Err(format!("--fault pool.rx_pendings=1: {why}; give it 2 or more"));
+    }
+    Ok(faults)
+}
+
+/// Runs a program.
+pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
+    let common = Common::new(&options.parameters, options.ranks).map_err(UsageError)?;
+    let launch = common.launch();
+    let configuration =
+        Configuration::new(&options.parameters, common.placement).map_err(UsageError)?;
+    let topology = &configuration.topology;
+    let faults =
+        faults_of(&options.faults, options.seed, &configuration, launch).map_err(UsageError)?;
+    let nodes = topology.nodes();
+    let mut bench = Bench::new(options, common, nodes, faults)?;
+    if configuration.nic.recovers {
+        bench.expect_repeats();
+    }
+    let image = FirmwareImage::load(&options.firmware).map_err(|e| UsageError(e.to_string()))?;
+    let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| UsageError(e.to_string()))?);
+    let watched = !options.watchers.is_empty();
+    let visit = Visit::expected(options, nodes, launch)?;
+    let parts = Parts {
+        bench: &bench,
+        configuration: &configuration,
+        image: &image,
+        symbols: &symbols,
+        taping: false,
+    };
+    let mut plan = Plan {
+        boot: parts.boot(),
+        parts,
+        code: (options.profile || watched).then(|| Arc::new(Code::new(&symbols))),
+        capture: options.capture()?,
+        visit,
+    };
+    let mut ended = bench.simulate(&plan);
+    balance(&ended);
+    options.writing.store(true, Ordering::Relaxed);
+    let captured = plan.capture.take().map(|capture| {
+        let packets = ended.remains.iter_mut().filter_map(|node| node.left.packets.take());
+        capture.write(packets.collect(), options.parameters.name())
+    });
+    let profiles = ended.take_profiles();
+    let (report, left) = bench.conclude(ended, captured);
+    let mut outcome = outcome(&image, report, left);
+    if options.profile {
+        outcome.profiles = profiles;
+    }
+    if let Some(visit) = plan.visit {
+        visit.end(outcome.report.exit.code);
+    }
+    Ok(outcome)
+}
+
+impl bench::Plan for Plan<'_> {
+    type Process = Node;
+    type Left = Left;
+
+    fn links(&self) -> Links {
+        let Configuration { topology, net, .. } = self.parts.configuration;
+        let neighbours = |nid| {
+            (0..mesh::LINKS)
+                .map(mesh::Link::from_index)
+                .filter_map(move |link| topology.neighbour(nid, link))
+        };
+        Links::new(net.lookahead(), topology.nodes(), neighbours)
+    }
+
+    fn notice(&self) -> Duration {
+        self.parts.configuration.net.lookahead() * NOTICE_HOPS
+    }
+
+    fn process(&self, nid: u32) -> Node {
+        let Bench { options, faults, .. } = self.parts.bench;
+        let debugger = self.visit.as_ref().and_then(|visit| visit.debugger(nid));
+        // It is debugged from its first instruction on.
+        let boot = self.boot.as_ref().filter(|_| debugger.is_none());
+        let tap = self.capture.as_ref().map(|capture| capture.tap(nid));
+        let watched = !options.watchers.is_empty();
+        let mut node = self.parts.node(nid, boot);
+        node.set_faults(faults);
+        node.set_meter(options.meter);
+        let merge = options.merge && tap.is_none() && !watched;
+        node.set_merging(merge && options.inspector.is_none());
+        node.set_tap(tap);
+        node.set_recorder(self.code.clone().map(Recorder::new));
+        if watched {
+            let sinks = options.watchers.iter().map(|w| w.node(node.about()));
+            node.set_watch(sinks.collect(), self.parts.configuration.ppc440.clock);
+        }
+        node.set_debugger(debugger);
+        node
+    }
+}
+
+/// No packet, byte or credit was lost or made. If one was, that is a bug of the simulator.
+fn balance(ended: &Ended<Left>) {
+    let ledgers: Vec<_> = ended.remains.iter().map(|node| node.left.ledger.clone()).collect();
+    // A run that ends by itself leaves nothing between nodes.
+    let settled = matches!(ended.ending, Ending::Done | Ending::Deadlock);
+    if let Err(what) = mesh::check(&ledgers, settled) {
+        panic!("the network's books do not balance: {what}");
+    }
+}
+
+/// Results of the nodes beside the report, and their additions to it.
+fn outcome(image: &FirmwareImage, mut report: Report, left: Vec<Left>) -> Outcome {
+    let mut firmware = Firmware {
+        options: image.options.clone(),
+        image: digest(&image.image),
+        ..Firmware::default()
+    };
+    let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
+    let mut outcome = Outcome::default();
+    for node in left {
+        firmware.messages += node.work.messages;
+        firmware.instructions += node.work.instructions;
+        firmware.cycles += node.work.cycles;
+        busy_instructions += node.work.busy_instructions;
+        busy_cycles += node.work.busy_cycles;
+        outcome.sram.push(node.sram);
+        outcome.effort += node.effort;
+    }
+    let messages = firmware.messages.max(1) as f64;
+    firmware.instructions_per_message = busy_instructions / messages;
+    firmware.cycles_per_message = busy_cycles / messages;
+    report.firmware = Some(firmware);
+    outcome.report = report;
+    outcome
+}

@@ -1,0 +1,68 @@
+//! Programs as ranks: the seam to their processes.
+//!
+//! A program's process holds only the thin libraries of `lib/mpi` and `lib/portals`. They put its
+//! MPI and Portals calls into a ring in shared memory and hand over when they need an answer; on this
+//! side [`Process`] gives the calls out one by one, and [`agent()`] runs them on the host's simulated
+//! timeline: those of Portals through a [`Bridge`].
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod agent;
+mod ahead;
+mod bridge;
+mod builtin;
+mod channel;
+mod compute;
+mod crowd;
+mod demand;
+mod ending;
+mod endless;
+mod exit;
+mod heir;
+mod inspect;
+mod lease;
+mod life;
+mod limits;
+mod memory;
+mod memory_file;
+mod moved;
+mod orphans;
+mod output;
+mod passed;
+mod permitted;
+mod process;
+mod processor;
+mod sockets;
+mod spawn;
+mod stuck;
+mod surroundings;
+mod template;
+mod verbs;
+mod watcher;
+mod write_only;
+
+pub use agent::{agent, Costs, Observer, Runner};
+pub use ahead::ahead_of_mpi;
+pub use bridge::{Bridge, Party};
+pub use builtin::{Builtin, PREFIX as BUILTIN_PREFIX};
+pub use compute::Compute;
+pub use crowd::Crowd;
+pub use demand::Demand;
+pub use ending::Ending;
+pub use exit::ExitStatus;
+pub use inspect::{inspect, is_static, InspectError, ProgramKind};
+pub use lease::{Deeds, Lease};
+pub use limits::{allow_mappings, allow_ranks};
+pub use memory::ProcessMemory;
+pub use mpi::{Callback, InitialErrors};
+pub use orphans::{adopt_orphans, end_descendants, end_orphans};
+pub use output::{Labels, Output};
+pub use permitted::permitted;
+pub use process::Process;
+pub use processor::{keep_thread_on, processor_now};
+pub use sockets::{Connection, Costs as SocketCosts, Network, SocketCall};
+pub use spawn::{SpawnError, SpawnOptions, Stdin};
+pub use surroundings::{Notes, RankPosition, Surroundings};
+pub use template::Templates;
+pub use verbs::{Verbs, VerbsAnswer};
+pub use watcher::kill_all;
