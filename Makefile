@@ -85,13 +85,16 @@ guests: test-tools
 area: soak-tools ## Synthesise the ALPU and compare its size with the paper's
 	@scripts/area
 
+# Tests that are ended after a while, with all that they start.
+tests := $(cargo) --config 'target."cfg(unix)".runner = "$(CURDIR)/scripts/test-program"' test --quiet
+
 ##@ Tests
 .PHONY: test
 test: test-tools parts guests ## Run all tests
 	@{ $(MAKE) --silent test-without-rust >build/test-without-rust 2>&1 & \
 	   $(cargo) test --quiet --workspace --tests --no-run; built=$$?; \
 	   wait; cat build/test-without-rust; \
-	   [ $$built = 0 ] && $(cargo) test --quiet --workspace --tests --no-fail-fast; echo "ended $$?"; } 2>&1 \
+	   [ $$built = 0 ] && $(tests) --workspace --tests --no-fail-fast; echo "all ended $$?"; } 2>&1 \
 	    | awk -f scripts/total.awk
 
 # One processor is enough for these; tests in Rust are compiled beside them.
@@ -124,7 +127,7 @@ soak: soak-tools build ## Long tests: the ignored ones, all proofs, all synthesi
 	   $(MAKE) --silent -C firmware/seastar BUILD=$(CURDIR)/build/firmware soak-pair; echo "ended $$?"; \
 	   rtl/alpu/test; echo "ended $$?"; \
 	   rtl/rdma/test; echo "ended $$?"; \
-	   rtl/crossbar/test; echo "ended $$?"; } 2>&1 | awk -f scripts/total.awk
+	   rtl/crossbar/test; echo "all ended $$?"; } 2>&1 | awk -f scripts/total.awk
 
 # A target is a test whose name begins with fuzz_ (crates/base/fuzz). One at a time, each for so many seconds; whatever
 # takes more memory than this (KB) has found something.
