@@ -180,14 +180,21 @@ fn atomic_operations_are_the_firmware_s() {
     let line = format!("-q {MACHINE} -n 2 examples/portals_getadd.c");
     assert!(run(&line).went_well().stdout.contains("the number is 430"), "{line}");
     assert_eq!(counter(&json(&line), "nic.atomics"), 110);
-    for options in [
-        "-n 4",
-        "-n 4 --ppn 2",
+    are_the_firmware_s(&["-n 4", "-n 5 --fault pool.streams=2", "-n 4 --ppn 2"]);
+}
+
+#[test]
+#[ignore = "ten seconds: make soak"]
+fn atomic_operations_are_the_firmware_s_on_any_machine() {
+    are_the_firmware_s(&[
         "-n 5 --set firmware.overflow=panic",
-        "-n 5 --fault pool.streams=2",
         "-n 4 --ppn 2 --set firmware.accelerated=1",
         "-n 3 --set firmware.inline=off",
-    ] {
+    ]);
+}
+
+fn are_the_firmware_s(runs: &[&str]) {
+    for options in runs {
         let nic = json(&format!("-q {MACHINE} {options} tests/portals/atomics.c"));
         // With two ranks on a node MPI has the places that there are.
         assert_eq!(counter(&nic, "nic.atomics") > 0, !options.contains("--ppn"), "{options}");

@@ -210,17 +210,24 @@ pub fn faulty(mutant: u32) -> tempfile::TempDir {
     folder
 }
 
-/// A control program that was built with a wild store (PLANT=7), or without the terminal bit of its DMA block
-/// (PLANT=1), ends the run, by function and line.
+/// A control program that was built without the terminal bit of its DMA block (PLANT=1) ends the run, by
+/// function; one with a wild store is in the tour (`documents`), and in the long ring.
 #[test]
 fn a_fault_of_the_control_program_names_function_and_line() {
-    let guard = ["node 1: the control program", "guard region", "receive_step", "port.h:"];
-    let chain = ["node 1: the card", "no terminal bit", "its processor was in"];
-    for (mutant, words) in [(7, guard.as_slice()), (1, &chain)] {
-        let folder = faulty(mutant);
-        let line = "run -q -n 2 -m amata builtin:myrinet-pingpong";
-        ended(command().env("SUNSTAR_ROOT", folder.path()).args(line.split(' '))).said(1, words);
-    }
+    let words = ["node 1: the card", "no terminal bit", "its processor was in"];
+    ends_the_run(1, &words);
+}
+
+#[test]
+#[ignore = "ten seconds: firmware is built; make soak"]
+fn a_wild_store_of_the_control_program_names_function_and_line() {
+    ends_the_run(7, &["node 1: the control program", "guard region", "receive_step", "port.h:"]);
+}
+
+fn ends_the_run(mutant: u32, words: &[&str]) {
+    let folder = faulty(mutant);
+    let line = "run -q -n 2 -m amata builtin:myrinet-pingpong";
+    ended(command().env("SUNSTAR_ROOT", folder.path()).args(line.split(' '))).said(1, words);
 }
 
 /// Sizes by region, each section beside its budget.

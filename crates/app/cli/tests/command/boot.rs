@@ -83,7 +83,6 @@ fn translation_changes_nothing_but_the_wall_time() {
 #[test]
 fn merging_changes_nothing_but_the_wall_time() {
     let lines = [
-        "-n 2 examples/pingpong.c 1048576",
         "-n 4 -t 2 --set net.topology=row tests/network/share.c",
         "-n 2 --set host.os=linux examples/pingpong.c 262144",
         "-n 4 --fault link.delay=0.0001:1us tests/network/exchange.c",

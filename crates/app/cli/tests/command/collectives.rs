@@ -11,7 +11,7 @@ const NIC: &str = "-q --machine redstorm-accelerated --set mpi.barrier=nic --set
 /// time; messages that have to be fetched meanwhile.
 #[test]
 fn programs_see_what_they_see_with_the_hosts_algorithms() {
-    for ranks in ["-n 2", "-n 7", "-n 10 --ppn 2"] {
+    for ranks in ["-n 3", "-n 10 --ppn 2"] {
         let program = format!("{ranks} tests/mpi/collectives_on_nic.c");
         let hosts = run(&format!("{HOSTS} {program}"));
         let nic = run(&format!("{NIC} -t 2 {program}"));

@@ -184,7 +184,7 @@ fn is_whole((came, [before, after]): (Vec<u64>, [u64; 2]), times: u32) {
 #[test]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn the_module_goes_and_comes_under_traffic() {
-    is_whole(rmmod_under_traffic(2), 2);
+    is_whole(rmmod_under_traffic(1), 1);
 }
 
 #[test]

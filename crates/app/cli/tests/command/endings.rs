@@ -179,8 +179,8 @@ fn compare(first: u64, seeds: u64) -> u64 {
 
 #[test]
 fn a_run_that_ends_badly_has_one_end() {
-    let bad = compare(1, 8);
-    assert!(bad > 3, "{bad}");
+    let bad = compare(1, 3);
+    assert!(bad > 0, "{bad}");
 }
 
 /// Seeds that found bugs: a node that fails in its own boot, beside nodes that share one; windows, and with

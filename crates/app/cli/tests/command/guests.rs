@@ -108,6 +108,7 @@ fn debians_programs_measure_fast_ethernet() {
 }
 
 #[test]
+#[cfg_attr(kernel, ignore = "half a minute: make soak")]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn debians_programs_measure_myrinet() {
     measured("amata");

@@ -19,11 +19,21 @@ fn told(ended: &Ended) -> Vec<String> {
 
 #[test]
 fn another_rank_aborts() {
-    for way in ["turn", "spin", "address", "clock", "test", "probe"] {
+    aborts(&["turn", "clock", "probe"]);
+}
+
+#[test]
+#[ignore = "ten seconds: make soak"]
+fn another_rank_aborts_in_every_loop() {
+    aborts(&["turn", "spin", "address", "clock", "test", "probe"]);
+}
+
+fn aborts(ways: &[&str]) {
+    for way in ways {
         let once = run(&[], way, "500");
         once.said(7, &["rank 1 called MPI_Abort with code 7"]);
         assert_eq!(told(&once).len(), 2, "{once:#?}");
-        if ["turn", "test"].contains(&way) {
+        if ["turn", "test"].contains(way) {
             assert_eq!(told(&once), told(&run(&["-t", "2", "--no-park"], way, "500")), "{way}");
         }
     }

@@ -97,6 +97,15 @@ const GUESTS: &[(&str, &str)] = &[
     ("ethernet", "-n 1 --server sleep 1d : -n 1 ping -c 1 node0"),
 ];
 
+/// Runs that are made for the observers that need nothing beside their options.
+#[derive(Clone, Copy, PartialEq)]
+enum Runs {
+    /// One for all of them.
+    Together,
+    /// One for each.
+    Each,
+}
+
 /// A run that is watched.
 struct Watched<'a> {
     folder: &'a Path,
@@ -147,15 +156,20 @@ impl Watched<'_> {
         ended(&mut self.command(run, words)).went_well();
     }
 
-    /// Runs with an observer at a node, and compares the reports.
-    fn watched_by(&self, observer: &Observer, node: u32, plain: &str, rtl: bool) -> String {
-        let run = format!("{} {node}", observer.name).replace(' ', "-");
-        let own = self.folder.join(format!("{run}.out")).display().to_string();
+    /// The words of an observer at a node.
+    fn words(&self, observer: &Observer, node: u32) -> Vec<String> {
+        let own = self.folder.join(format!("{} {node}.out", observer.name)).display().to_string();
         let word = |word: &str| match word {
             "{}" => own.clone(),
             word => word.replace('@', &node.to_string()),
         };
-        let mut words: Vec<String> = observer.words.split_whitespace().map(word).collect();
+        observer.words.split_whitespace().map(word).collect()
+    }
+
+    /// Runs with an observer at a node, and compares the reports.
+    fn watched_by(&self, observer: &Observer, node: u32, plain: &str, rtl: bool) -> String {
+        let run = format!("{} {node}", observer.name).replace(' ', "-");
+        let mut words = self.words(observer, node);
         words.extend(rtl.then(|| "--rtl".to_owned()));
         let mut command = self.command(&run, &words);
         match observer.how {
@@ -167,31 +181,55 @@ impl Watched<'_> {
             }
             _ => assert_eq!(ended(&mut command).code, 0, "{command:?}"),
         }
-        let about = format!("{}, {} ranks, {:?}: {run}", self.machine, self.ranks, self.line);
-        crate::gdb::assert_same(&about, &self.report(&run), &self.report(plain));
+        self.assert_same(&run, plain);
         run
+    }
+
+    fn assert_same(&self, run: &str, plain: &str) {
+        let about = format!("{}, {} ranks, {:?}: {run}", self.machine, self.ranks, self.line);
+        crate::gdb::assert_same(&about, &self.report(run), &self.report(plain));
+    }
+
+    /// Runs with all of these that need nothing beside their options, at each node where that matters; all in
+    /// one run.
+    fn watched_by_all(&self, observers: &[&Observer]) -> String {
+        let of = |one: &&Observer| {
+            let nodes = if one.words.contains('@') { self.ranks } else { 1 };
+            (0..nodes).flat_map(|node| self.words(one, node)).collect::<Vec<String>>()
+        };
+        let words: Vec<String> = observers.iter().flat_map(of).collect();
+        let mut command = self.command("together", &words);
+        assert_eq!(ended(&mut command).code, 0, "{command:?}");
+        self.assert_same("together", "plain");
+        "together".to_owned()
     }
 
     /// All these observers that the machine has, at each node where that matters. The names of those that
     /// watched.
-    fn all(&self, by: fn(&Observer) -> bool) -> Vec<&'static str> {
+    fn all(&self, by: fn(&Observer) -> bool, runs: Runs) -> Vec<&'static str> {
         self.plain("plain", &[]);
         let all = || OBSERVERS.iter().filter(|one| by(one) && (one.on)(self.machine));
         if all().any(|one| one.how == How::Rtl) {
             self.plain("rtl", &["--rtl".to_owned()]);
         }
-        let (mut names, mut runs) = (Vec::new(), Vec::new());
-        for observer in all() {
+        let (mut names, mut made) = (Vec::new(), Vec::new());
+        let together = |one: &&Observer| runs == Runs::Together && one.how == How::Alone;
+        let some: Vec<&Observer> = all().filter(together).collect();
+        if !some.is_empty() {
+            made.push((self.watched_by_all(&some), "plain"));
+            names.extend(some.iter().map(|one| one.name));
+        }
+        for observer in all().filter(|one| !together(one)) {
             let nodes = if observer.words.contains('@') { self.ranks } else { 1 };
             let by_rtl = observer.how == How::Rtl;
             let plain = if by_rtl { "rtl" } else { "plain" };
             for node in 0..nodes {
-                runs.push((self.watched_by(observer, node, plain, by_rtl), plain));
+                made.push((self.watched_by(observer, node, plain, by_rtl), plain));
             }
             names.push(observer.name);
         }
         if self.has_tables() {
-            self.compare(&runs);
+            self.compare(&made);
         }
         names
     }
@@ -229,6 +267,7 @@ fn watch(
     (machine, program, ranks): (&str, &str, u32),
     options: &str,
     by: fn(&Observer) -> bool,
+    runs: Runs,
 ) -> Vec<&'static str> {
     let folder = tempfile::tempdir().unwrap();
     let count = if program.starts_with("-n ") { String::new() } else { format!("-n {ranks}") };
@@ -237,7 +276,7 @@ fn watch(
     if let Some(source) = words.iter_mut().find(|word| word.starts_with("tests/soak/")) {
         *source = compiled(folder.path(), source).display().to_string();
     }
-    Watched { folder: folder.path(), machine, line: words, ranks }.all(by)
+    Watched { folder: folder.path(), machine, line: words, ranks }.all(by, runs)
 }
 
 /// Programs of machines that run without guests' kernel.
@@ -260,7 +299,8 @@ fn observers_change_nothing_on_any_machine() {
 
     let mut names = BTreeSet::new();
     for (machine, program) in native() {
-        names.extend(watch((machine, &program.replace("{seed}", "11"), 2), "", |_| true));
+        let program = program.replace("{seed}", "11");
+        names.extend(watch((machine, &program, 2), "", |_| true, Runs::Together));
     }
     let every: BTreeSet<&str> = OBSERVERS.iter().map(|observer| observer.name).collect();
     assert_eq!(names, every, "each observer has watched");
@@ -273,8 +313,18 @@ fn observers_change_nothing_of_guests() {
     let here = |machine: &str| GUESTS.iter().any(|(name, _)| *name == machine);
     assert!(PROGRAMS.iter().all(|(machine, program)| !program.is_empty() || here(machine)));
     for (machine, program) in GUESTS {
-        let names = watch((machine, program, 2), "", |_| true);
+        let names = watch((machine, program, 2), "", |_| true, Runs::Together);
         assert_eq!(names.contains(&"judge"), JUDGED(machine), "{machine}");
+    }
+}
+
+/// What the two tests above compare, each observer by itself: which one it was.
+#[test]
+#[cfg_attr(kernel, ignore = "a minute: make soak")]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn each_observer_alone_changes_nothing() {
+    for (machine, program) in native().chain(GUESTS.iter().copied()) {
+        watch((machine, &program.replace("{seed}", "11"), 2), "", |_| true, Runs::Each);
     }
 }
 
@@ -282,9 +332,8 @@ fn observers_change_nothing_of_guests() {
 #[test]
 fn a_debugger_changes_no_message_of_six_ranks() {
     let line = ("alpu", "tests/soak/collectives.c 78671 1", 6);
-    assert!(
-        watch(line, "--fault host.slow=3@1", |one| one.how == How::Gdb(&["detach"])).len() == 1
-    );
+    let by: fn(&Observer) -> bool = |one| one.how == How::Gdb(&["detach"]);
+    assert_eq!(watch(line, "--fault host.slow=3@1", by, Runs::Each).len(), 1);
 }
 
 /// The same with three to six ranks of random programs and faults.
@@ -296,7 +345,7 @@ fn observers_change_nothing_with_more_ranks() {
             let ranks = if machine == "forth" { 2 } else { 3 + seed % 4 };
             let faults = ["", "--fault host.slow=3@1", "--seed 7", "-t 2"][seed as usize % 4];
             let program = program.replace("{seed}", &(100 + seed).to_string());
-            watch((machine, &program, ranks), faults, |_| true);
+            watch((machine, &program, ranks), faults, |_| true, Runs::Each);
         }
     }
 }

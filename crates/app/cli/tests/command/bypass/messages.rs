@@ -192,12 +192,18 @@ fn messages_that_are_given_up_are_unfinished() {
     assert_eq!(left(&report), 2 + 16 + 3, "{}", report["messages"]);
 }
 
+/// Each by itself and on two threads; all together in `observers`.
 #[test]
+#[cfg_attr(kernel, ignore = "ten seconds: make soak")]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn observers_of_messages_change_nothing() {
     observers_change_nothing(MACHINE, PINGPONG);
+}
+
+#[test]
+#[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
+fn the_other_driver_of_the_card_has_its_own_steps() {
     let folder = tempfile::tempdir().unwrap();
-    // The other driver of the same card has its own steps.
     let (other, _) = told_with(folder.path(), &[], "-n 2 examples/dp_pingpong.c 1");
     assert!(names(classes(&other).next().unwrap()).contains(&"module, send"));
 }

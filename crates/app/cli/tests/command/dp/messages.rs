@@ -231,7 +231,9 @@ pub fn observers_change_nothing(machine: &str, line: &str) {
     assert!(written[0] == written[1], "the traces differ");
 }
 
+/// Each by itself and on two threads; all together in `observers`.
 #[test]
+#[cfg_attr(kernel, ignore = "ten seconds: make soak")]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]
 fn observers_of_guests_change_nothing() {
     observers_change_nothing("amata", PINGPONG);

@@ -6,7 +6,7 @@ use super::draws::others;
 use super::machines::hold_all;
 use super::programs;
 use super::row::Bench;
-use super::table::{words, Job};
+use super::table::{words, Job, Share};
 use machine::parameters::Parameter;
 
 /// Values of a parameter that are tried with each program.
@@ -89,5 +89,5 @@ fn jobs<'a>(bench: &'a Bench, first: bool, table: &'a str) -> Vec<Job<'a>> {
 #[test]
 #[ignore = "long: each parameter of each model; make soak"]
 fn every_parameter_does_what_it_did() {
-    hold_all("parameters", jobs);
+    hold_all("parameters", Share::All, jobs);
 }

@@ -37,6 +37,25 @@ pub fn lines(jobs: &[Job]) -> Vec<String> {
     made.into_inner().unwrap().concat()
 }
 
+/// Which rows of the tables a test makes.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Share {
+    /// Every one: the long ring, and whoever writes tables anew.
+    All,
+    /// One of so many; another of each machine's, so that each program is run on one machine at least.
+    OneOf(usize),
+}
+
+impl Share {
+    /// The jobs of the machine with this number.
+    pub fn of<T>(self, machine: usize, jobs: Vec<T>) -> Vec<T> {
+        match self {
+            Share::All => jobs,
+            Share::OneOf(all) => jobs.into_iter().skip(machine % all).step_by(all).collect(),
+        }
+    }
+}
+
 /// The table of a machine in `tests/golden/FOLDER`, as it was reviewed; empty if there is none.
 pub fn reviewed(folder: &str, machine: &str) -> String {
     let file = root().join("tests/golden").join(folder).join(format!("{machine}.snap"));
@@ -67,6 +86,17 @@ pub fn hold(folder: &str, machine: &str, table: &str) -> Result<(), String> {
         });
     });
     held.map_err(|_| format!("machine {machine}:\n{}", differences(machine, &before, table)))
+}
+
+/// Looks for each of some rows in a machine's table. The error describes those that are not there.
+pub fn hold_some(folder: &str, machine: &str, rows: &[String]) -> Result<(), String> {
+    let before = reviewed(folder, machine);
+    let there: BTreeSet<&str> = before.lines().collect();
+    let mut others = rows.iter().filter(|row| !there.contains(&***row)).peekable();
+    if others.peek().is_none() {
+        return Ok(());
+    }
+    Err(format!("machine {machine}:\n{}", differences(machine, &before, &rows.join("\n"))))
 }
 
 /// The words of a line, behind its columns.

@@ -281,18 +281,28 @@ const PAIR: Shape =
 
 #[test]
 fn every_small_world_ends_well() {
-    let shapes = [
+    end_well(&[
         PAIR,
-        Shape { messages: 6, pendings: 2, ..PAIR },
-        Shape { messages: 4, whims: 3, ..PAIR },
         Shape { messages: 3, first: NUMBER_MASK - 1, ..PAIR },
-        Shape { senders: 2, messages: 2, ..PAIR },
-        Shape { senders: 2, messages: 2, pendings: 2, whims: 2, ..PAIR },
         Shape { senders: 3, messages: 1, whims: 1, ..PAIR },
         Shape { messages: 5, pendings: 2, events: 1, ..PAIR },
+    ]);
+}
+
+#[test]
+#[ignore = "half a minute: make soak"]
+fn every_larger_world_ends_well() {
+    end_well(&[
+        Shape { messages: 6, pendings: 2, ..PAIR },
+        Shape { messages: 4, whims: 3, ..PAIR },
+        Shape { senders: 2, messages: 2, ..PAIR },
+        Shape { senders: 2, messages: 2, pendings: 2, whims: 2, ..PAIR },
         Shape { senders: 2, messages: 2, pendings: 2, events: 1, ..PAIR },
-    ];
-    for shape in shapes {
+    ]);
+}
+
+fn end_well(shapes: &[Shape]) {
+    for &shape in shapes {
         let worlds = explore(shape).unwrap();
         assert!(worlds > 50, "{shape:?}: {worlds}");
     }
