@@ -51,7 +51,7 @@ const QUIET: &CStr = c"quiet";
 /// Time that what this process has started has to end by itself: compilers remove their own temporary files.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
-extern "C" {
+unsafe extern "C" {
     static environ: *const *const libc::c_char;
 }
 

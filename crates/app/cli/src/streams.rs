@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// error.
 // SAFETY: the system calls a function of no arguments for each entry of this section, before `main`.
 #[used]
-#[link_section = ".init_array"]
+#[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = keep_closed_streams;
 
 /// A closed stream keeps its number, so that no file gets it, and cannot be written, neither by the simulator

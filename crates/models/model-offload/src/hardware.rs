@@ -328,10 +328,10 @@ impl Chip for Socketed {
         }
         if self.cycle < end && self.wrong.is_none() {
             self.look(&Inputs::default());
-            if let Beside::Judge(judge) = &self.beside {
-                if let Err(what) = judge.at_rest() {
-                    self.refuse(what);
-                }
+            if let Beside::Judge(judge) = &self.beside
+                && let Err(what) = judge.at_rest()
+            {
+                self.refuse(what);
             }
         }
         self.cycle = end;

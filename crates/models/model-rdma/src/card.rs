@@ -148,10 +148,12 @@ impl Card {
             // The part with the flow stands for the credit.
             let credit = symbol.control == 1 && symbol.bytes & 0xFF == u32::from(mark::CREDIT);
             let told = bits == 16 || symbol.bytes >> 8 & 0xFF == 0;
-            if credit && n == 0 && told {
-                if let Some(chance) = faults.next(now, Struck::Credits) {
-                    symbol.bytes ^= 1 << (bits / 2 + chance % 8);
-                }
+            if credit
+                && n == 0
+                && told
+                && let Some(chance) = faults.next(now, Struck::Credits)
+            {
+                symbol.bytes ^= 1 << (bits / 2 + chance % 8);
             }
             set_lane(symbols, (self.lanes, n), symbol);
         }

@@ -92,10 +92,10 @@ macro_rules! either {
 
 impl Chip {
     pub fn link_clock(&mut self, symbols: Symbols) -> Symbols {
-        if let Chip::Rtl(nic, words) = self {
-            if !nic.lanes_are_held() {
-                words.clock(symbols);
-            }
+        if let Chip::Rtl(nic, words) = self
+            && !nic.lanes_are_held()
+        {
+            words.clock(symbols);
         }
         either!(self, nic => nic.link_clock(symbols))
     }
@@ -167,10 +167,10 @@ impl Device for Chip {
     }
     fn clock(&mut self, inputs: &DeviceIn) {
         either!(self, nic => nic.clock(inputs));
-        if let Chip::Rtl(nic, words) = self {
-            if nic.lanes_are_held() {
-                words.clear();
-            }
+        if let Chip::Rtl(nic, words) = self
+            && nic.lanes_are_held()
+        {
+            words.clear();
         }
     }
 }

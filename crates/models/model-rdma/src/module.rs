@@ -265,10 +265,8 @@ impl Module {
             }
         }
         rung |= self.take_records(cpu, entered) | self.looks_at_counts(cpu);
-        if rung {
-            if let Some(waker) = &*self.sleeper.borrow() {
-                waker.wake();
-            }
+        if rung && let Some(waker) = &*self.sleeper.borrow() {
+            waker.wake();
         }
         rung
     }

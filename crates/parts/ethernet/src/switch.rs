@@ -65,10 +65,11 @@ impl Switch {
         let to = self.places.get(&target).copied().filter(|_| target[0] & 1 == 0);
         self.counters.flooded += u64::from(to.is_none());
         for out in 0..self.free.len() {
-            if out != port && to.is_none_or(|to| to == out) {
-                if let Some(end) = self.leave(now, out, frame) {
-                    send(out, end, frame.clone());
-                }
+            if out != port
+                && to.is_none_or(|to| to == out)
+                && let Some(end) = self.leave(now, out, frame)
+            {
+                send(out, end, frame.clone());
             }
         }
     }

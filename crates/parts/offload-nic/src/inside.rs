@@ -216,16 +216,16 @@ impl Inside {
             let matched = [packet_kind::EAGER, packet_kind::REQUEST].contains(&(kind as u8));
             let first = kind >> 8 & 0xFF == 0;
             let mut delivered = 0;
-            if let Some(units) = self.units.as_mut().filter(|_| matched && first) {
-                if units[POSTED].delivery {
-                    let serial = word(header, of::packet::SERIAL);
-                    let message = MessageId { source_nid: kind >> 16, serial };
-                    if !units[POSTED].deliver(now, Request { bits, mask: 0 }, Some(message)) {
-                        break;
-                    }
-                    delivered = of::DELIVERED;
-                    self.tell(now, Point::Delivered(POSTED));
+            if let Some(units) = self.units.as_mut().filter(|_| matched && first)
+                && units[POSTED].delivery
+            {
+                let serial = word(header, of::packet::SERIAL);
+                let message = MessageId { source_nid: kind >> 16, serial };
+                if !units[POSTED].deliver(now, Request { bits, mask: 0 }, Some(message)) {
+                    break;
                 }
+                delivered = of::DELIVERED;
+                self.tell(now, Point::Delivered(POSTED));
             }
             let (place, mut header) = self.receiver.place();
             let high = word(&header, of::packet::BITS_HI) | delivered;

@@ -63,10 +63,10 @@ fn play(params: Params, seed: u64) -> Bench {
         for _ in 0..random.below(30) {
             bench.chips[0].busy = random.below(4) == 0;
             bench.chips[0].flowing = random.below(3) != 0;
-            if let Some(burst) = waiting.front() {
-                if bench.bus.bridge.post(burst) {
-                    waiting.pop_front();
-                }
+            if let Some(burst) = waiting.front()
+                && bench.bus.bridge.post(burst)
+            {
+                waiting.pop_front();
             }
             bench.clock();
         }

@@ -107,10 +107,10 @@ impl Core {
             if self.look_for_loop_head(bus, text, probe) {
                 return Stop::Until;
             }
-            if self.pipeline.next() >= self.limit {
-                if let Some(stop) = self.attend(bus, probe) {
-                    return stop;
-                }
+            if self.pipeline.next() >= self.limit
+                && let Some(stop) = self.attend(bus, probe)
+            {
+                return stop;
             }
             if P::STEPS && self.halts_before_fetch(text, probe) {
                 return Stop::Halted;

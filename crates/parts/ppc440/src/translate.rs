@@ -328,11 +328,11 @@ impl Translator {
     #[inline(never)]
     fn link(&mut self, core: &View<'_>, exit: usize, jump: *const u8) {
         let pipeline_state = self.exits[exit].pipeline_state;
-        if let Start::Block(code) = self.start(core, core.pc(), pipeline_state) {
-            if let Some(Exit { then: then @ Then::Next(Some(_)), .. }) = self.exits.get_mut(exit) {
-                *then = Then::Next(None);
-                self.arena.link(jump, code);
-            }
+        if let Start::Block(code) = self.start(core, core.pc(), pipeline_state)
+            && let Some(Exit { then: then @ Then::Next(Some(_)), .. }) = self.exits.get_mut(exit)
+        {
+            *then = Then::Next(None);
+            self.arena.link(jump, code);
         }
     }
 

@@ -131,10 +131,10 @@ impl Confinement {
             if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 {
                 return Ok(()); // Linux before 3.5, which has neither
             }
-            if let Some(rules) = &self.rules {
-                if libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) < 0 {
-                    return Err(io::Error::last_os_error());
-                }
+            if let Some(rules) = &self.rules
+                && libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) < 0
+            {
+                return Err(io::Error::last_os_error());
             }
             // A kernel without filters says EINVAL.
             libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program);

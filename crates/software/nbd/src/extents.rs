@@ -61,10 +61,10 @@ impl Extents {
         }
         // Neighbours of the same kind are one part.
         let (mut start, mut end) = (bytes.start, bytes.end);
-        if let Some((before, (to, same))) = self.parts.range(..start).next_back() {
-            if (*to, *same) == (start, kind) {
-                start = *before;
-            }
+        if let Some((before, (to, same))) = self.parts.range(..start).next_back()
+            && (*to, *same) == (start, kind)
+        {
+            start = *before;
         }
         if let Some((to, _)) = self.parts.get(&end).copied().filter(|(_, same)| *same == kind) {
             self.parts.remove(&end);

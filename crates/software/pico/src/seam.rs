@@ -66,7 +66,7 @@ impl Program for Own {
 ///
 /// # Safety
 /// `calls` is a table of functions that stay.
-#[no_mangle]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn pico_begin(rank: u32, ranks: u32, program: u32, calls: *const Calls) {
     // SAFETY: as promised.
     let calls = unsafe { *calls };
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn pico_begin(rank: u32, ranks: u32, program: u32, calls: 
 ///
 /// # Safety
 /// MPI has begun; the arguments are as many as the function has.
-#[no_mangle]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn pico_call(function: u32, arguments: *const u64) -> i32 {
     let begun = LIBRARY.load(Ordering::Acquire);
     let function = Function::from_id(function as u16).expect("a number of functions.h");

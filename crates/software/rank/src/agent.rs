@@ -183,10 +183,10 @@ impl Runner {
         if !matches!(demand, Demand::Clock) {
             self.spin.set((Time::ZERO, 0));
         }
-        if !matches!(demand, Demand::Exited(_) | Demand::Did(_)) {
-            if let Some(status) = self.process.borrow_mut().tell(self.cpu.now()) {
-                return Step::Ended(Ending::Exited(status));
-            }
+        if !matches!(demand, Demand::Exited(_) | Demand::Did(_))
+            && let Some(status) = self.process.borrow_mut().tell(self.cpu.now())
+        {
+            return Step::Ended(Ending::Exited(status));
         }
         match demand {
             Demand::Call { function, args, posted } => {

@@ -33,10 +33,10 @@ impl Marshal {
 
     /// Ends the run if datatypes did not match.
     fn compare(&self) {
-        if self.ends {
-            if let Some(mismatch) = self.ledger.mismatch_of(self.rank) {
-                self.cpu.fault(mismatch.what);
-            }
+        if self.ends
+            && let Some(mismatch) = self.ledger.mismatch_of(self.rank)
+        {
+            self.cpu.fault(mismatch.what);
         }
     }
 

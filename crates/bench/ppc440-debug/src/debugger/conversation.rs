@@ -209,11 +209,11 @@ impl<'a> Conversation<'a> {
     }
 
     fn go(&mut self, at: Option<u32>, pace: Pace) -> Option<Left> {
-        if let Some(pc) = at {
-            if let Reply::Refused = self.reply(Request::SetRegister(arch::PC, pc))? {
-                self.refuse(Refusal::Wrong(Error::Fault));
-                return None;
-            }
+        if let Some(pc) = at
+            && let Reply::Refused = self.reply(Request::SetRegister(arch::PC, pc))?
+        {
+            self.refuse(Refusal::Wrong(Error::Fault));
+            return None;
         }
         let interrupted = std::mem::take(&mut self.interrupted);
         self.remote.interrupt.store(interrupted, Ordering::Relaxed);

@@ -110,10 +110,10 @@ impl Watch {
             self.shown = Shown::default();
         }
         let at = |(addr, _): &&(u32, bool)| *addr == pc;
-        if let Some((_, hardware)) = self.breakpoints.iter().find(at) {
-            if !std::mem::replace(&mut self.shown.breakpoint, true) {
-                return Some(if *hardware { Why::HwBreak } else { Why::SwBreak });
-            }
+        if let Some((_, hardware)) = self.breakpoints.iter().find(at)
+            && !std::mem::replace(&mut self.shown.breakpoint, true)
+        {
+            return Some(if *hardware { Why::HwBreak } else { Why::SwBreak });
         }
         let stepped = match self.pace {
             Pace::Continue => false,
@@ -126,10 +126,10 @@ impl Watch {
         if self.interrupt.load(Ordering::Relaxed) {
             return Some(Why::Signal(Signal::Int));
         }
-        if let Some((kind, addr)) = self.watched(next) {
-            if !std::mem::replace(&mut self.shown.watchpoint, true) {
-                return Some(Why::Watch { kind, addr });
-            }
+        if let Some((kind, addr)) = self.watched(next)
+            && !std::mem::replace(&mut self.shown.watchpoint, true)
+        {
+            return Some(Why::Watch { kind, addr });
         }
         let trouble = next.trouble()?;
         let shown = std::mem::replace(&mut self.shown.trouble, true);

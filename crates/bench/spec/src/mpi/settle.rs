@@ -135,12 +135,12 @@ impl Judge {
     ) -> Answer {
         let way = (message.envelope.context, message.envelope.source);
         inbox.tally.received += 1;
-        if let (Some(gives), Some(takes)) = (&message.kinds, &ended.kinds) {
-            if !takes.matches(gives) {
-                let (from, tag) = (message.from, Some(message.envelope.tag));
-                let sides = ((message.to, takes), (from, gives));
-                self.ledger().mismatched(Mismatch::new(ended.at, sides.0, sides.1, tag));
-            }
+        if let (Some(gives), Some(takes)) = (&message.kinds, &ended.kinds)
+            && !takes.matches(gives)
+        {
+            let (from, tag) = (message.from, Some(message.envelope.tag));
+            let sides = ((message.to, takes), (from, gives));
+            self.ledger().mismatched(Mismatch::new(ended.at, sides.0, sides.1, tag));
         }
         let (Some(sent), Some(got)) = (&message.bytes, &ended.bytes) else {
             inbox.last.insert(way, message.to_string());

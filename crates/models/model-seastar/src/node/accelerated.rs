@@ -20,10 +20,10 @@ impl LocalBus<'_> {
     /// The processor has loaded from `addr`: with the last word of a header its search begins.
     #[inline(always)]
     pub(super) fn tell_load(&mut self, addr: u64, read: &Result<Time, bus::BusError>) {
-        if let (Some(rings), Ok(at)) = (&self.ports.rings, read) {
-            if portals::seastar::Rings::ends_header(addr) {
-                rings.loaded(*at);
-            }
+        if let (Some(rings), Ok(at)) = (&self.ports.rings, read)
+            && portals::seastar::Rings::ends_header(addr)
+        {
+            rings.loaded(*at);
         }
     }
 

@@ -290,8 +290,8 @@ fn undisturbed(f: impl Fn(&Cpu) + 'static) -> u64 {
         }
         _ => f(cpu),
     });
-    let until = *until.borrow();
-    until
+
+    *until.borrow()
 }
 
 /// A user of another core enters the kernel before it does anything that others could notice; in the kernel

@@ -33,10 +33,10 @@ fn load<B: Board, const LEN: usize, const SIGNED: bool>(
     };
     let unused = 32 - 8 * LEN as u32;
     let value = if SIGNED { ((value << unused) as i32 >> unused) as u32 } else { value };
-    if let Some(moved) = moved {
-        if let Flow::Fault = core.put(op.rs1, moved) {
-            return Flow::Fault;
-        }
+    if let Some(moved) = moved
+        && let Flow::Fault = core.put(op.rs1, moved)
+    {
+        return Flow::Fault;
     }
     core.put_late(op.rd, value)
 }

@@ -85,18 +85,18 @@ impl Chip {
         wires: &mut impl Wires,
         host: &mut impl Host,
     ) -> Option<Stopped> {
-        if self.send.due() <= now {
-            if let Some(stopped) = self.send_slot(now, wires) {
-                return Some(stopped);
-            }
+        if self.send.due() <= now
+            && let Some(stopped) = self.send_slot(now, wires)
+        {
+            return Some(stopped);
         }
         if self.receive.due() <= now {
             self.drain(now, wires);
         }
-        if self.dma.due() <= now {
-            if let Some(stopped) = self.move_burst(now, host) {
-                return Some(stopped);
-            }
+        if self.dma.due() <= now
+            && let Some(stopped) = self.move_burst(now, host)
+        {
+            return Some(stopped);
         }
         if self.timers.due() <= now {
             let passed = self.timers.pass(now);

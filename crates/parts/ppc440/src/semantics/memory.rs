@@ -71,14 +71,13 @@ pub(crate) fn load<B: Bus, const N: usize, const FORM: u8>(
     op: &Op,
 ) -> Flow {
     let addr = address::<FORM>(core, op);
-    if let Some((_, offset, little)) = core.hit::<N>(addr, page::READ, page::INHIBITED) {
-        if core.issue >= core.unit.filled {
-            if let Some(bytes) = core.dcache.data[offset..].first_chunk() {
-                let bytes = *bytes;
-                loaded::<N, FORM>(core, op, addr, bytes, little);
-                return Flow::Next;
-            }
-        }
+    if let Some((_, offset, little)) = core.hit::<N>(addr, page::READ, page::INHIBITED)
+        && core.issue >= core.unit.filled
+        && let Some(bytes) = core.dcache.data[offset..].first_chunk()
+    {
+        let bytes = *bytes;
+        loaded::<N, FORM>(core, op, addr, bytes, little);
+        return Flow::Next;
     }
     load_slow::<B, N, FORM>(core, bus, op, addr)
 }
@@ -156,15 +155,15 @@ pub(crate) fn store<B: Bus, const N: usize, const FORM: u8>(
     let addr = address::<FORM>(core, op);
     let value = core.registers.get(op.rt);
     let hit = core.hit::<N>(addr, page::WRITE, page::INHIBITED | page::THROUGH);
-    if let Some((line, offset, little)) = hit {
-        if let Some(place) = core.dcache.data[offset..].first_chunk_mut() {
-            *place = bytes::<N>(value, little != (FORM & REVERSE != 0));
-            core.dcache.soil_hinted(line, doublewords(addr, N));
-            if FORM & UPDATE != 0 {
-                core.registers.set(op.ra, addr);
-            }
-            return Flow::Next;
+    if let Some((line, offset, little)) = hit
+        && let Some(place) = core.dcache.data[offset..].first_chunk_mut()
+    {
+        *place = bytes::<N>(value, little != (FORM & REVERSE != 0));
+        core.dcache.soil_hinted(line, doublewords(addr, N));
+        if FORM & UPDATE != 0 {
+            core.registers.set(op.ra, addr);
         }
+        return Flow::Next;
     }
     store_slow::<B, N, FORM>(core, bus, op, addr)
 }

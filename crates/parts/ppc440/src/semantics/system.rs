@@ -26,10 +26,10 @@ pub(crate) fn from_special(core: &mut Core, op: &Op) -> Flow {
         core.registers.set(op.rt, core.registers.lr);
         return Flow::Next;
     }
-    if op.imm & PRIVILEGED != 0 {
-        if let Err(flow) = core.privileged() {
-            return flow;
-        }
+    if op.imm & PRIVILEGED != 0
+        && let Err(flow) = core.privileged()
+    {
+        return flow;
     }
     if op.imm == spr::TSR || op.imm == spr::DEC {
         core.special.update_timers(core.issue);
@@ -53,10 +53,10 @@ pub(crate) fn to_special(core: &mut Core, op: &Op) -> Flow {
 }
 
 fn to_other_special(core: &mut Core, op: &Op) -> Flow {
-    if op.imm & PRIVILEGED != 0 {
-        if let Err(flow) = core.privileged() {
-            return flow;
-        }
+    if op.imm & PRIVILEGED != 0
+        && let Err(flow) = core.privileged()
+    {
+        return flow;
     }
     let value = core.registers.get(op.rt);
     match core.write_special(op.imm, value, core.issue) {

@@ -187,10 +187,10 @@ fn after(
 ) -> Option<After> {
     let filled = core.is_filled(core.issue() + took.1);
     let Exit { then, cycles, pipeline_state, .. } = &own.exits[exit];
-    if let Then::Access { others, .. } = then {
-        if let Some(after) = others.iter().find(|after| filled && after.took == took) {
-            return Some(*after);
-        }
+    if let Then::Access { others, .. } = then
+        && let Some(after) = others.iter().find(|after| filled && after.took == took)
+    {
+        return Some(*after);
     }
     let before = (base + u64::from(*cycles), *pipeline_state);
     let pipeline_state = core.assume_access(before, op, took)?;

@@ -23,11 +23,11 @@ pub(crate) fn handler(function: Function) -> Option<Handler> {
 pub(crate) fn may_reduce(function: Function) -> bool {
     use Function::{Finalize, Init, InitThread};
     let begins = matches!(function, Init | InitThread | Finalize);
-    let local = environment(function).is_some() && !begins
+
+    environment(function).is_some() && !begins
         || infos(function).is_some()
         || datatypes(function).is_some()
-        || local_of_communicators(function).is_some();
-    local
+        || local_of_communicators(function).is_some()
 }
 
 fn direct(function: Function) -> Option<Direct> {

@@ -122,11 +122,11 @@ impl Builder {
         }
         let end = offset.checked_add(i64::try_from(length).ok()?)?;
         self.widen(offset, end);
-        if let Some(Piece { offset: start, body: Body::Run(before) }) = self.pieces.last_mut() {
-            if *start + *before as i64 == offset {
-                *before += length;
-                return Some(());
-            }
+        if let Some(Piece { offset: start, body: Body::Run(before) }) = self.pieces.last_mut()
+            && *start + *before as i64 == offset
+        {
+            *before += length;
+            return Some(());
         }
         self.pieces.push(Piece { offset, body: Body::Run(length) });
         Some(())

@@ -291,13 +291,13 @@ impl Interface {
         while index != NONE {
             work.entries += 1;
             let entry = self.mes.at(index);
-            if entry.criteria.admit(request.initiator, request.match_bits) {
-                if let Some(md) = entry.md {
-                    let descriptor = self.mds.at(md.index());
-                    let accepted = descriptor.accept(request.kind, request.rlength, request.offset);
-                    if let Some(accepted) = accepted {
-                        return Some((md, accepted));
-                    }
+            if entry.criteria.admit(request.initiator, request.match_bits)
+                && let Some(md) = entry.md
+            {
+                let descriptor = self.mds.at(md.index());
+                let accepted = descriptor.accept(request.kind, request.rlength, request.offset);
+                if let Some(accepted) = accepted {
+                    return Some((md, accepted));
                 }
             }
             index = entry.next;

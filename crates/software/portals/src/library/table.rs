@@ -319,10 +319,10 @@ impl Interface {
         let (old, pending) = (present.user, present.pending);
         let Some(new) = new else { return Ok(old) };
         self.md_check(&new)?;
-        if let Some(test) = test {
-            if pending > 0 || !self.eq_quiet(test)? {
-                return Err(Error::MdNoUpdate);
-            }
+        if let Some(test) = test
+            && (pending > 0 || !self.eq_quiet(test)?)
+        {
+            return Err(Error::MdNoUpdate);
         }
         let descriptor = self.mds.get_mut(md.raw()).expect("looked up above");
         let broken_promise = std::mem::take(&mut descriptor.unlink_promised);

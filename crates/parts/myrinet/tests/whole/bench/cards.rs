@@ -144,10 +144,10 @@ impl Bench {
         let end = self.now + Duration::from_us(20_000);
         while !done(self) {
             for node in 0..self.nodes.len() {
-                if let Node::Card(card, _) = &self.nodes[node] {
-                    if let Some(stopped) = card.stopped() {
-                        return Err(format!("node {node} {stopped}"));
-                    }
+                if let Node::Card(card, _) = &self.nodes[node]
+                    && let Some(stopped) = card.stopped()
+                {
+                    return Err(format!("node {node} {stopped}"));
                 }
             }
             if self.now >= end {

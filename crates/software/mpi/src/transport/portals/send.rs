@@ -35,10 +35,10 @@ impl Portals {
             self.put(local, (self.empty, 0), target, bits, 0);
             return Ok(true);
         }
-        if length <= local.params.copy_limit {
-            if let Some(copy) = self.free_copies.pop() {
-                return self.send_copy(local, copy, bytes, target, bits);
-            }
+        if length <= local.params.copy_limit
+            && let Some(copy) = self.free_copies.pop()
+        {
+            return self.send_copy(local, copy, bytes, target, bits);
         }
         local.check_buffer(va, length)?;
         self.begin_operation(local, id, true, bytes);

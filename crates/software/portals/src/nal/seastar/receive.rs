@@ -43,10 +43,10 @@ impl Driver {
             self.slot.set((slot + 1) % self.config.pools.event_slots);
             events += 1;
             cpu.spend(self.config.costs.dispatch);
-            if let Some(relay) = &self.relay {
-                if self.told(relay, kernel, cpu, word) {
-                    continue;
-                }
+            if let Some(relay) = &self.relay
+                && self.told(relay, kernel, cpu, word)
+            {
+                continue;
             }
             self.event(kernel, cpu, run, (word >> 16) as u16, word as u16);
         }
@@ -79,10 +79,10 @@ impl Driver {
         if u32::from(pending) >= u32::from(self.config.tx_pendings) {
             self.seen.borrow_mut()[usize::from(pending)] = true;
         }
-        if let Some(relay) = &self.relay {
-            if !self.lets_in(relay, kernel, cpu, kind, pending) {
-                return;
-            }
+        if let Some(relay) = &self.relay
+            && !self.lets_in(relay, kernel, cpu, kind, pending)
+        {
+            return;
         }
         match kind {
             event_type::TX_COMPLETE => self.transmitted(kernel, cpu, pending, NiFail::Ok),

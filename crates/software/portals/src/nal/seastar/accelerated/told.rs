@@ -98,11 +98,12 @@ impl Accelerated {
                         let memory = (look, overwritten);
                         teller.performed(&seen, &grant, unread, memory);
                     }
-                } else if kind == event_type::RX_HEADER && seen.found.answer != 0 {
-                    if let Some(grant) = grant {
-                        let entry = (index, seen.header, grant);
-                        self.told.acknowledged.borrow_mut().push(entry);
-                    }
+                } else if kind == event_type::RX_HEADER
+                    && seen.found.answer != 0
+                    && let Some(grant) = grant
+                {
+                    let entry = (index, seen.header, grant);
+                    self.told.acknowledged.borrow_mut().push(entry);
                 }
             }
             event_type::RX_COMPLETE | event_type::ERR_RX_CRC => {
@@ -297,15 +298,16 @@ impl Teller<'_> {
         work.entries = found.visits.into();
         let fate = Fate::Handed { slot: self.user.slot.0, grant: grant.as_ref(), work };
         self.tell(Told::Taken { header, fate });
-        if header.op == portals_op::GET && found.answer != 0 {
-            if let Some(grant) = &grant {
-                let id = MessageId { source_nid: self.kernel.nid.into(), serial: found.answer };
-                let mut reply = wire::reply(header, grant, id);
-                if grant.mlength == 0 {
-                    reply.flags |= header_flag::INLINE;
-                }
-                self.answers(header, &reply, grant.mlength == 0, NiFail::Ok);
+        if header.op == portals_op::GET
+            && found.answer != 0
+            && let Some(grant) = &grant
+        {
+            let id = MessageId { source_nid: self.kernel.nid.into(), serial: found.answer };
+            let mut reply = wire::reply(header, grant, id);
+            if grant.mlength == 0 {
+                reply.flags |= header_flag::INLINE;
             }
+            self.answers(header, &reply, grant.mlength == 0, NiFail::Ok);
         }
         grant
     }
