@@ -12,7 +12,7 @@ MODULE_PARM_DESC(nid, "The number of this node");
 
 static uint check = MY_SRAM_SIZE;
 module_param(check, uint, 0444);
-MODULE_PARM_DESC(check, "Bytes of the card's memory that are checked");
+MODULE_PARM_DESC(check, "Bytes of the card's memory that are cleared and checked");
 
 static int interface_send(struct dp_interface *interface, const struct dp_channel_id *channel,
 			  const void *data, u32 length)
