@@ -12,7 +12,9 @@ use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use des::{Duration, Links, Time};
 use machine::bench::{Bench, Plan};
-use machine::instruments::message_trace::{Waypoint, PORTALS};
+use machine::instruments::message_trace::{
+    cause, portals as steps, step, Layer, MessagePath, Part, PathStep, Waypoint,
+};
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
 use machine::parameters::schema::{bytes, rate, time};
@@ -25,7 +27,7 @@ use std::sync::atomic::Ordering;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    messages: Some(&PORTALS),
+    messages: Some(&MESSAGE_PATH),
     processes: true,
     ..Model::new(
         "example",
@@ -34,6 +36,37 @@ pub static MODEL: Model = Model {
         run,
     )
 };
+
+/// The way of its messages: the steps of Portals in the hosts, and its own between them.
+static MESSAGE_PATH: MessagePath = MessagePath { legs: 3, commands: true, steps: &STEPS };
+
+const STEPS: [PathStep; 11] = [
+    steps::LIBRARY_SENDS,
+    steps::KERNEL_ENTRY,
+    steps::KERNEL_SENDS,
+    step(
+        Waypoint::INJECTED,
+        ("TX DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the interface fetches the command, and its DMA engine reads the first packet",
+            &["example.fetch", "example.dma_start", "example.dma_rate", "example.packet"],
+        ),
+    ),
+    step(
+        Waypoint::ARRIVED,
+        ("wire", Layer::Network, Part::Network),
+        cause(
+            "the packets cross the link, until the last has come",
+            &["example.link_rate", "example.link_latency"],
+        ),
+    ),
+    steps::KERNEL_MATCHES,
+    steps::KERNEL_RECEIVES,
+    steps::PROCESS_LATE,
+    steps::RETURN,
+    steps::RECEIVE_LATE,
+    steps::LIBRARY_RECEIVES,
+];
 
 /// Its parameters, in the order in which they are printed.
 pub(crate) const ROWS: &[Row] = &[
@@ -224,7 +257,7 @@ impl Nic for Example {
         if last {
             let message = self.partial.remove(&source).expect("it is there");
             let id = MessageId::from(&message.header);
-            ports.mark(now, id, Waypoint::Arrived);
+            ports.mark(now, id, Waypoint::ARRIVED);
             self.counts[2] += 1;
             self.counts[3] += message.data.len() as u64;
             self.port.arrived(message);

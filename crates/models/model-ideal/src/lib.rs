@@ -11,7 +11,9 @@
 use abi::MessageId;
 use des::{Duration, Links, Time};
 use machine::bench::{Bench, Plan};
-use machine::instruments::message_trace::{Waypoint, PORTALS};
+use machine::instruments::message_trace::{
+    cause, portals as steps, step, Layer, MessagePath, Part, PathStep, Waypoint,
+};
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
 use machine::parameters::schema::time;
@@ -24,7 +26,7 @@ use std::sync::atomic::Ordering;
 
 /// The row of this model.
 pub static MODEL: Model = Model {
-    messages: Some(&PORTALS),
+    messages: Some(&MESSAGE_PATH),
     processes: true,
     ..Model::new(
         "ideal",
@@ -33,6 +35,37 @@ pub static MODEL: Model = Model {
         run,
     )
 };
+
+/// The way of its messages: no interrupt, and one step on either side of the network.
+static MESSAGE_PATH: MessagePath = MessagePath { legs: 3, commands: true, steps: &STEPS };
+
+const STEPS: [PathStep; 11] = [
+    steps::LIBRARY_SENDS,
+    steps::KERNEL_ENTRY,
+    steps::KERNEL_SENDS,
+    step(
+        Waypoint::INJECTED,
+        ("TX DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the message waits for the gap behind the one before",
+            &["ideal.gap", "ideal.gap_per_byte"],
+        ),
+    ),
+    step(
+        Waypoint::ARRIVED,
+        ("wire", Layer::Network, Part::Network),
+        cause(
+            "the latency, and the gap per byte until the last byte has come",
+            &["ideal.latency", "ideal.gap_per_byte"],
+        ),
+    ),
+    steps::KERNEL_MATCHES,
+    steps::KERNEL_RECEIVES,
+    steps::PROCESS_LATE,
+    steps::RETURN,
+    steps::RECEIVE_LATE,
+    steps::LIBRARY_RECEIVES,
+];
 
 /// Its parameters.
 pub(crate) const ROWS: &[Row] = &[
@@ -137,7 +170,7 @@ impl Nic for Ideal {
             Event::Arrived => {
                 let message = self.arriving.pop_front().expect("a message arrives");
                 let id = MessageId::from(&message.header);
-                ports.mark(now, id, Waypoint::Arrived);
+                ports.mark(now, id, Waypoint::ARRIVED);
                 self.received[0] += 1;
                 self.received[1] += message.data.len() as u64;
                 self.port.arrived(message);

@@ -10,6 +10,7 @@
 //! Each copy of a message, sent again or not, has the id beside its first slot; answers have none.
 
 use super::trail::Trail;
+use crate::message_path::{DEPOSITED, FETCHED, FETCH_COMMANDED};
 use ::myrinet::{Card, Point, Slot};
 use abi::myrinet::register::{RMW, SMH};
 use abi::myrinet::{bypass_event_kind, bypass_status, BypassHeader, BypassLimits, BYPASS_LIMITS};
@@ -70,7 +71,7 @@ impl Bypass {
     /// The host has written to the card.
     pub fn written(&self, at: Time, write: &TargetWrite) {
         if let Some(message) = self.state.borrow_mut().sender.arrives(write) {
-            self.trail.mark(at, message, Waypoint::CommandArrived);
+            self.trail.mark(at, message, Waypoint::COMMAND_ARRIVED);
         }
     }
 
@@ -83,7 +84,7 @@ impl Bypass {
     /// A slot comes.
     pub fn slot_comes(&self, now: Time, slot: &Slot) {
         if let Some(message) = self.state.borrow_mut().receiver.comes(now, slot) {
-            self.trail.mark(now, message, Waypoint::Arrived);
+            self.trail.mark(now, message, Waypoint::ARRIVED);
         }
     }
 
@@ -112,10 +113,10 @@ impl Bypass {
     /// The bus has had a cycle: memory may have an event, before the card knows.
     pub fn cycle(&self, now: Time) {
         let state = &*self.state.borrow();
-        if let Some(Moves::ToHost { blocks: 1, port, message: Some(message) }) = state.moves {
-            if state.process.has_come(port) {
-                self.trail.mark(now, message, Waypoint::EventPosted);
-            }
+        if let Some(Moves::ToHost { blocks: 1, port, message: Some(message) }) = state.moves
+            && state.process.has_come(port)
+        {
+            self.trail.mark(now, message, Waypoint::EVENT_POSTED);
         }
     }
 
@@ -130,12 +131,12 @@ impl Bypass {
             return self.trail.asks(at, None);
         };
         if let Some((begun, done)) = fetch {
-            self.trail.mark(begun, id, Waypoint::FetchCommanded);
-            self.trail.mark(done, id, Waypoint::Fetched);
+            self.trail.mark(begun, id, FETCH_COMMANDED);
+            self.trail.mark(done, id, FETCHED);
         }
         self.trail.asks(at, Some((id, target)));
         if again {
-            self.trail.mark(at, id, Waypoint::Resent);
+            self.trail.mark(at, id, Waypoint::RESENT);
         }
     }
 
@@ -170,7 +171,7 @@ impl Bypass {
                 let last = *blocks == 0;
                 match *message {
                     Some(message) if last => self.trail.has_delivered(at, message),
-                    Some(message) => self.trail.mark(at, message, Waypoint::Deposited),
+                    Some(message) => self.trail.mark(at, message, DEPOSITED),
                     None => {}
                 }
                 if last {

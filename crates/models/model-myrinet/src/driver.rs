@@ -140,7 +140,7 @@ impl Driver {
         header.emit(&mut packet);
         packet.extend_from_slice(bytes);
         cpu.kernel(|| {
-            self.trail.mark(cpu.now(), message, Waypoint::KernelEntered);
+            self.trail.mark(cpu.now(), message, Waypoint::KERNEL_ENTERED);
             cpu.spend(self.work);
             cpu.mmio_write(REGION + my::REGION_SEND_BASE, &packet);
             set(cpu, at_area(command_area::LENGTH), packet.len() as u32);
@@ -181,7 +181,7 @@ impl Driver {
             self.trail.claims(cpu.now());
         }
         if let Some(message) = packet.message {
-            calls.takes(cpu.now(), message, Waypoint::CompletionDrained);
+            calls.takes(cpu.now(), message, Waypoint::COMPLETION_DRAINED);
         }
         cpu.spend(cpu.copy_cost(packet.bytes.len() as u64));
         calls.returns(cpu.now());
@@ -203,19 +203,19 @@ impl Driver {
                 self.trail.mark(at, message, waypoint);
             }
         };
-        mark(entered, Waypoint::HandlerEntered);
+        mark(entered, Waypoint::HANDLER_ENTERED);
         cpu.spend(self.work);
         let length = get(cpu, at_block(dma_block::LENGTH)) as usize;
-        mark(cpu.now(), Waypoint::EventDrained);
+        mark(cpu.now(), Waypoint::EVENT_DRAINED);
         let buffer = self.buffer.get();
         set(cpu, at_block(dma_block::HOST_HI), (buffer >> 32) as u32);
         set(cpu, at_block(dma_block::HOST_LO), buffer as u32);
         set(cpu, my::BOARD_CONTROL, board_control::DMA_1);
-        mark(cpu.now(), Waypoint::ReceiveWritten);
+        mark(cpu.now(), Waypoint::RECEIVE_WRITTEN);
         self.until(cpu, "a packet does not come into memory", || {
             area(cpu, command_area::WAITING) == 0
         });
-        mark(cpu.now(), Waypoint::CompletionDrained);
+        mark(cpu.now(), Waypoint::COMPLETION_DRAINED);
         let mut bytes = vec![0; length];
         if let Err(why) = cpu.memory().borrow_mut().read_phys(buffer, &mut bytes) {
             cpu.fault(why);

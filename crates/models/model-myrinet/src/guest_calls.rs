@@ -142,7 +142,7 @@ impl GuestCalls {
             (BOARD_CONTROL, Some(bits)) if bits & board_control::DMA_1 != 0 => {
                 if let Some(handler) = state.handler.as_mut().filter(|handler| handler.number > 0) {
                     handler.started = true;
-                    self.handles(at, handler.message, Waypoint::ReceiveWritten, "starts the DMA");
+                    self.handles(at, handler.message, Waypoint::RECEIVE_WRITTEN, "starts the DMA");
                 }
             }
             _ => {}
@@ -174,7 +174,7 @@ impl GuestCalls {
                     self.delivers(state, at, message, bytes);
                 }
             }
-            LENGTH => self.mark(at, handler.message, Waypoint::EventDrained),
+            LENGTH => self.mark(at, handler.message, Waypoint::EVENT_DRAINED),
             _ => {}
         }
     }
@@ -184,16 +184,16 @@ impl GuestCalls {
         let Some(handler) = &mut state.handler else { return };
         if !std::mem::replace(&mut handler.looks, true) {
             handler.message = self.trail.held();
-            self.handles(at, handler.message, Waypoint::HandlerEntered, "interrupt service");
+            self.handles(at, handler.message, Waypoint::HANDLER_ENTERED, "interrupt service");
         }
     }
 
     /// A packet is in memory, and with its channel or the network; its header alone if there was no room.
     fn delivers(&self, state: &mut State, at: Time, message: MessageId, bytes: u32) {
-        self.mark(at, Some(message), Waypoint::CompletionDrained);
+        self.mark(at, Some(message), Waypoint::COMPLETION_DRAINED);
         match bytes.checked_sub(PacketHeader::SIZE as u32) {
             Some(bytes) if bytes > 0 => {
-                self.handles(at, Some(message), Waypoint::EventPosted, "service layer");
+                self.handles(at, Some(message), Waypoint::EVENT_POSTED, "service layer");
                 let (waits, reader) = (0, None);
                 state.delivered.push_back(Delivered { message, bytes, waits, reader });
                 if !self.trail.is_for_reader(message) {

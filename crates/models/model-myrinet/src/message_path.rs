@@ -4,6 +4,23 @@ use machine::instruments::message_trace::{
     cause, firmware, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 
+// Waypoints of its own.
+
+/// The DMA engine had the control program's command for the message.
+pub(crate) const FETCH_COMMANDED: Waypoint = Waypoint::own(0);
+/// The message was in the card's memory.
+pub(crate) const FETCHED: Waypoint = Waypoint::own(1);
+/// The send interface had the control program's command.
+pub(crate) const HEADER_COMMANDED: Waypoint = Waypoint::own(2);
+/// The packet was in the receive buffer.
+pub(crate) const ANNOUNCED: Waypoint = Waypoint::own(3);
+/// The DMA engine had the command for the message that came.
+pub(crate) const RECEIVE_COMMANDED: Waypoint = Waypoint::own(4);
+/// The payload was in host memory.
+pub(crate) const DEPOSITED: Waypoint = Waypoint::own(5);
+/// The control program had seen that the DMA was over.
+pub(crate) const COMPLETED: Waypoint = Waypoint::own(6);
+
 /// The steps.
 pub(crate) static MESSAGE_PATH: MessagePath =
     MessagePath { legs: 1, commands: false, steps: &STEPS };
@@ -21,7 +38,7 @@ pub(crate) static QUEUES: &[&str] =
     &["slack buffer: bytes before the card", "stores and loads that wait for the bus"];
 
 const COMMAND_OVER_PCI: PathStep = step(
-    Waypoint::CommandArrived,
+    Waypoint::COMMAND_ARRIVED,
     ("PCI to the card", Layer::Bus, Part::Nic),
     cause(
         "the stores cross the bus in order, the command last",
@@ -29,7 +46,7 @@ const COMMAND_OVER_PCI: PathStep = step(
     ),
 );
 const PROGRAM_SENDS: PathStep = step(
-    Waypoint::HeaderCommanded,
+    HEADER_COMMANDED,
     ("control program, send", Layer::Firmware, Part::Nic),
     firmware(
         "the control program sees the command when it polls, looks for the route and gives \
@@ -38,12 +55,12 @@ const PROGRAM_SENDS: PathStep = step(
     ),
 );
 const SEND_INTERFACE: PathStep = step(
-    Waypoint::Injected,
+    Waypoint::INJECTED,
     ("send interface", Layer::Dma, Part::Nic),
     cause("the interface fills a slot, and goes on as the link lets it", &["myrinet.rate"]),
 );
 const WIRE: PathStep = step(
-    Waypoint::Arrived,
+    Waypoint::ARRIVED,
     ("cables and switches", Layer::Network, Part::Network),
     cause(
         "the packet's head passes cables and switches, and waits where others have the output",
@@ -51,7 +68,7 @@ const WIRE: PathStep = step(
     ),
 );
 const RECEIVE_INTERFACE: PathStep = step(
-    Waypoint::Announced,
+    ANNOUNCED,
     ("receive interface", Layer::Dma, Part::Nic),
     cause(
         "the packet streams into the receive buffer, once the one before has left that",
@@ -59,7 +76,7 @@ const RECEIVE_INTERFACE: PathStep = step(
     ),
 );
 const PROGRAM_RECEIVES: PathStep = step(
-    Waypoint::InterruptWritten,
+    Waypoint::INTERRUPT_WRITTEN,
     ("control program, receive", Layer::Firmware, Part::Nic),
     firmware(
         "the control program sees the packet when it polls, looks at it and signals the host",
@@ -67,17 +84,17 @@ const PROGRAM_RECEIVES: PathStep = step(
     ),
 );
 const INTERRUPT_LINE: PathStep = step(
-    Waypoint::InterruptArrived,
+    Waypoint::INTERRUPT_ARRIVED,
     ("interrupt to the host", Layer::Bus, Part::Nic),
     cause("the interrupt line rises, and the processor learns of it", &["myrinet.interrupt"]),
 );
 const DMA_START: PathStep = step(
-    Waypoint::ReceiveArrived,
+    Waypoint::RECEIVE_ARRIVED,
     ("start of the DMA over PCI", Layer::Bus, Part::Nic),
     cause("those stores cross the bus", &["myrinet.pci_clock"]),
 );
 const DMA: PathStep = step(
-    Waypoint::Deposited,
+    DEPOSITED,
     ("packet by DMA", Layer::Dma, Part::Nic),
     cause(
         "the card's DMA brings the packet over the bus into memory",
@@ -85,25 +102,25 @@ const DMA: PathStep = step(
     ),
 );
 const PROGRAM_COMPLETES: PathStep = step(
-    Waypoint::Completed,
+    COMPLETED,
     ("control program, completion", Layer::Firmware, Part::Nic),
     firmware("the control program sees that the DMA is over when it polls", "receive_step"),
 );
 
 const PROCESS_LATE: PathStep = step(
-    Waypoint::ProcessLooked,
+    Waypoint::PROCESS_LOOKED,
     ("waiting for the process", Layer::Host, Part::Library),
     cause("a late receiver: the process was elsewhere, and asked for a packet later", &[]),
 );
 
 const STEPS: [PathStep; 19] = [
     step(
-        Waypoint::KernelEntered,
+        Waypoint::KERNEL_ENTERED,
         ("kernel entry", Layer::Host, Part::Kernel),
         cause("the process enters the kernel", &["host.kernel_entry"]),
     ),
     step(
-        Waypoint::CommandWritten,
+        Waypoint::COMMAND_WRITTEN,
         ("driver, send", Layer::Host, Part::Kernel),
         cause(
             "the driver copies the packet into the card by stores, and writes the command",
@@ -118,7 +135,7 @@ const STEPS: [PathStep; 19] = [
     PROGRAM_RECEIVES,
     INTERRUPT_LINE,
     step(
-        Waypoint::HandlerEntered,
+        Waypoint::HANDLER_ENTERED,
         ("interrupt", Layer::Host, Part::Kernel),
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
@@ -126,7 +143,7 @@ const STEPS: [PathStep; 19] = [
         ),
     ),
     step(
-        Waypoint::EventDrained,
+        Waypoint::EVENT_DRAINED,
         ("driver, look at the card", Layer::Host, Part::Kernel),
         cause(
             "the driver reads the card's words over the bus, and waits for each",
@@ -134,7 +151,7 @@ const STEPS: [PathStep; 19] = [
         ),
     ),
     step(
-        Waypoint::ReceiveWritten,
+        Waypoint::RECEIVE_WRITTEN,
         ("driver, DMA block", Layer::Host, Part::Kernel),
         cause("the driver writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
     ),
@@ -142,7 +159,7 @@ const STEPS: [PathStep; 19] = [
     DMA,
     PROGRAM_COMPLETES,
     step(
-        Waypoint::CompletionDrained,
+        Waypoint::COMPLETION_DRAINED,
         ("driver polls the card", Layer::Host, Part::Kernel),
         cause(
             "the driver looks at the card again and again, each time over the bus",
@@ -151,7 +168,7 @@ const STEPS: [PathStep; 19] = [
     ),
     PROCESS_LATE,
     step(
-        Waypoint::EventReturned,
+        Waypoint::EVENT_RETURNED,
         ("return to the process", Layer::Host, Part::Library),
         cause(
             "the handler returns, and the process finds the packet",
@@ -159,7 +176,7 @@ const STEPS: [PathStep; 19] = [
         ),
     ),
     step(
-        Waypoint::CallReturned,
+        Waypoint::CALL_RETURNED,
         ("copy to the process", Layer::Host, Part::Library),
         cause("the packet is copied to the process", &["host.copy_rate"]),
     ),
@@ -169,7 +186,7 @@ const STEPS: [PathStep; 19] = [
 /// primitives for which it charges is in `linux.interrupt_entry`.
 const GUEST_STEPS: [PathStep; 18] = [
     step(
-        Waypoint::KernelEntered,
+        Waypoint::KERNEL_ENTERED,
         ("system call, send", Layer::Host, Part::Kernel),
         cause(
             "the process enters the kernel, which copies the packet from it",
@@ -177,7 +194,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         ),
     ),
     step(
-        Waypoint::CommandWritten,
+        Waypoint::COMMAND_WRITTEN,
         ("module, send", Layer::Host, Part::Kernel),
         cause(
             "the module looks whether the card is free, copies the packet into it by stores, and \
@@ -193,7 +210,7 @@ const GUEST_STEPS: [PathStep; 18] = [
     PROGRAM_RECEIVES,
     INTERRUPT_LINE,
     step(
-        Waypoint::HandlerEntered,
+        Waypoint::HANDLER_ENTERED,
         ("interrupt, up to the module", Layer::Host, Part::Kernel),
         cause(
             "the kernel lets the interrupt in, and comes to the module's handler",
@@ -201,7 +218,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         ),
     ),
     step(
-        Waypoint::EventDrained,
+        Waypoint::EVENT_DRAINED,
         ("module, look at the card", Layer::Host, Part::Kernel),
         cause(
             "the module reads the card's words over the bus, and waits for each",
@@ -209,7 +226,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         ),
     ),
     step(
-        Waypoint::ReceiveWritten,
+        Waypoint::RECEIVE_WRITTEN,
         ("module, DMA block", Layer::Host, Part::Kernel),
         cause("the module writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
     ),
@@ -217,7 +234,7 @@ const GUEST_STEPS: [PathStep; 18] = [
     DMA,
     PROGRAM_COMPLETES,
     step(
-        Waypoint::CompletionDrained,
+        Waypoint::COMPLETION_DRAINED,
         ("module polls the card", Layer::Host, Part::Kernel),
         cause(
             "the module looks at the card again and again, each time over the bus",
@@ -225,12 +242,12 @@ const GUEST_STEPS: [PathStep; 18] = [
         ),
     ),
     step(
-        Waypoint::ProcessLooked,
+        Waypoint::PROCESS_LOOKED,
         ("service layer, until a process reads", Layer::Host, Part::Kernel),
         cause("the channel has the packet, and its reader is elsewhere", &[]),
     ),
     step(
-        Waypoint::EventReturned,
+        Waypoint::EVENT_RETURNED,
         ("system call, return", Layer::Host, Part::Kernel),
         cause(
             "the kernel changes to the process that waits, and copies the packet to it",
@@ -242,7 +259,7 @@ const GUEST_STEPS: [PathStep; 18] = [
 /// Of a message of the bypass library. Functions are those of its control program.
 const BYPASS_STEPS: [PathStep; 15] = [
     step(
-        Waypoint::CommandWritten,
+        Waypoint::COMMAND_WRITTEN,
         ("library, send", Layer::Host, Part::Library),
         cause(
             "the process writes the message into its ring in the card by two stores",
@@ -251,7 +268,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     COMMAND_OVER_PCI,
     step(
-        Waypoint::FetchCommanded,
+        FETCH_COMMANDED,
         ("control program, ring", Layer::Firmware, Part::Nic),
         firmware(
             "the control program sees the message in its ring when it polls, behind those before \
@@ -260,7 +277,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ),
     ),
     step(
-        Waypoint::Fetched,
+        FETCHED,
         ("message by DMA to the card", Layer::Dma, Part::Nic),
         cause(
             "the card's DMA reads the message over the bus from memory",
@@ -268,7 +285,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ),
     ),
     step(
-        Waypoint::HeaderCommanded,
+        HEADER_COMMANDED,
         ("control program, header", Layer::Firmware, Part::Nic),
         firmware(
             "the control program sees the end of the DMA when it polls, waits for the packet \
@@ -277,7 +294,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ),
     ),
     step(
-        Waypoint::Resent,
+        Waypoint::RESENT,
         ("lost, until it was sent again", Layer::Network, Part::Network),
         cause(
             "the cable has lost it; what is not answered is sent again when the control program \
@@ -288,7 +305,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     SEND_INTERFACE,
     WIRE,
     step(
-        Waypoint::Repeated,
+        Waypoint::REPEATED,
         ("not taken, until it came again", Layer::Network, Part::Refused),
         cause(
             "it came damaged, before its turn or without a place; what is not answered is sent \
@@ -298,7 +315,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     RECEIVE_INTERFACE,
     step(
-        Waypoint::ReceiveCommanded,
+        RECEIVE_COMMANDED,
         ("control program, delivery", Layer::Firmware, Part::Nic),
         firmware(
             "the control program sees the packet when it polls, waits until the one before is in \
@@ -307,7 +324,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ),
     ),
     step(
-        Waypoint::Deposited,
+        DEPOSITED,
         ("message by DMA", Layer::Dma, Part::Nic),
         cause(
             "the card's DMA brings the message over the bus to its place",
@@ -315,7 +332,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ),
     ),
     step(
-        Waypoint::EventPosted,
+        Waypoint::EVENT_POSTED,
         ("event by DMA", Layer::Dma, Part::Nic),
         cause(
             "the event of 32 bytes follows in a burst of its own",
@@ -324,7 +341,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     PROCESS_LATE,
     step(
-        Waypoint::EventReturned,
+        Waypoint::EVENT_RETURNED,
         ("process sees the event", Layer::Host, Part::Library),
         cause(
             "the process looks at the event's number, and reads the clock from one look to the \
@@ -365,9 +382,6 @@ mod tests {
         let together = ["send interface", "cables and switches"];
         let alone = names(&BYPASS_PATH).into_iter().filter(|name| !together.contains(name));
         assert_eq!(rows(bypass), alone.collect::<Vec<_>>());
-        for path in [&MESSAGE_PATH, &GUEST_PATH, &BYPASS_PATH] {
-            assert!(path.steps.iter().map(|step| step.ends).is_sorted());
-        }
     }
 
     #[test]

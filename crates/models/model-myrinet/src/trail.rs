@@ -6,6 +6,7 @@
 //!  send ─► sending ─► cable ─► coming ─► held by the card ─► driver ─► receive
 //! ```
 
+use crate::message_path::{ANNOUNCED, COMPLETED, DEPOSITED, HEADER_COMMANDED, RECEIVE_COMMANDED};
 use ::myrinet::{Point, Slot};
 use abi::myrinet::{packet_type, PacketHeader};
 use abi::MessageId;
@@ -140,7 +141,7 @@ impl Trail {
         } else {
             self.journal.begin_in_system(begun, message, self.nid, (to, bytes));
         }
-        self.mark(looks, message, Waypoint::KernelEntered);
+        self.mark(looks, message, Waypoint::KERNEL_ENTERED);
         self.module(looks, message, "looks at the card");
         self.commanded(commanded, message);
         self.module(commanded, message, "commands");
@@ -178,12 +179,12 @@ impl Trail {
     pub fn module_has_read(&self, [begun, now]: [Time; 2], message: MessageId) {
         self.calls.enters(begun, READ);
         let posted =
-            self.journal.with(message, |flight| flight.at(Waypoint::EventPosted)).flatten();
+            self.journal.with(message, |flight| flight.at(Waypoint::EVENT_POSTED)).flatten();
         if posted.is_some_and(|posted| posted <= begun) {
             // It was there before: all is the call's own work.
             self.calls.works(now, Part::Kernel);
         }
-        self.calls.takes(now, message, Waypoint::EventPosted);
+        self.calls.takes(now, message, Waypoint::EVENT_POSTED);
         self.calls.returns(now);
         self.journal.end(message);
     }
@@ -232,24 +233,24 @@ impl Trail {
     /// A process has seen the event of a message.
     pub fn process_finds(&self, now: Time, message: MessageId) {
         // The bus may have told of the event's end later than its bytes were in memory.
-        self.mark(now, message, Waypoint::EventPosted);
-        self.calls.takes(now, message, Waypoint::EventPosted);
+        self.mark(now, message, Waypoint::EVENT_POSTED);
+        self.calls.takes(now, message, Waypoint::EVENT_POSTED);
         self.journal.end(message);
     }
 
     /// The card has begun to bring a message to its place, from its buffer, where a whole copy of it is:
     /// when that came, and when the buffer had it.
     pub fn delivers(&self, at: Time, message: MessageId, [came, had]: [Time; 2]) {
-        self.mark(came, message, Waypoint::Repeated);
-        self.mark(had, message, Waypoint::Announced);
-        self.mark(at, message, Waypoint::ReceiveCommanded);
+        self.mark(came, message, Waypoint::REPEATED);
+        self.mark(had, message, ANNOUNCED);
+        self.mark(at, message, RECEIVE_COMMANDED);
         self.point(at, Track::Firmware, message, "delivers");
         self.receive_stage(at, message, Some("DMA to the host"));
     }
 
     /// Its event is behind it, and the buffer is free.
     pub fn has_delivered(&self, at: Time, message: MessageId) {
-        self.mark(at, message, Waypoint::EventPosted);
+        self.mark(at, message, Waypoint::EVENT_POSTED);
         self.receive_stage(at, message, None);
     }
 
@@ -261,7 +262,7 @@ impl Trail {
     /// something that has no id.
     pub fn asks(&self, at: Time, what: Option<(MessageId, u32)>) {
         if let Some((message, _)) = what {
-            self.mark(at, message, Waypoint::HeaderCommanded);
+            self.mark(at, message, HEADER_COMMANDED);
             self.point(at, Track::Firmware, message, "sends");
         }
         self.sending.set(what);
@@ -277,14 +278,14 @@ impl Trail {
     /// The command stands in the card's memory.
     pub fn command_arrives(&self, now: Time) {
         if let Some((message, _)) = self.sending.get() {
-            self.mark(now, message, Waypoint::CommandArrived);
+            self.mark(now, message, Waypoint::COMMAND_ARRIVED);
         }
     }
 
     /// The interrupt is at the host's processor at `at`.
     pub fn interrupts(&self, at: Time) {
         if let Some(message) = self.held.get() {
-            self.mark(at, message, Waypoint::InterruptArrived);
+            self.mark(at, message, Waypoint::INTERRUPT_ARRIVED);
         }
     }
 
@@ -318,10 +319,10 @@ impl Trail {
             let stage = Some("sends");
             self.journal.watch(|watch| watch.stage(at, Engine::Transmit, message, stage));
         }
-        if slot.ends {
-            if let Some(message) = self.leaves.take().flatten() {
-                self.journal.watch(|watch| watch.stage(at, Engine::Transmit, message, None));
-            }
+        if slot.ends
+            && let Some(message) = self.leaves.take().flatten()
+        {
+            self.journal.watch(|watch| watch.stage(at, Engine::Transmit, message, None));
         }
         first
     }
@@ -331,7 +332,7 @@ impl Trail {
         if !self.comes.replace(!slot.ends) {
             self.coming.borrow_mut().push_back(slot.id);
             if let Some(message) = slot.id {
-                self.mark(now, message, Waypoint::Arrived);
+                self.mark(now, message, Waypoint::ARRIVED);
             }
         }
     }
@@ -343,7 +344,7 @@ impl Trail {
         match point {
             Point::Asked => {
                 if let Some((message, _)) = self.sending.get() {
-                    self.mark(at, message, Waypoint::HeaderCommanded);
+                    self.mark(at, message, HEADER_COMMANDED);
                     self.point(at, Track::Firmware, message, "sends");
                 }
             }
@@ -354,18 +355,20 @@ impl Trail {
                 }
             }
             Point::Signalled { .. } => {
-                self.mark_held(at, Waypoint::InterruptWritten, None);
+                self.mark_held(at, Waypoint::INTERRUPT_WRITTEN, None);
                 if let Some(message) = self.held.get() {
                     self.point(at, Track::Firmware, message, "signals the host");
                 }
             }
             Point::Fetches => {}
-            Point::Started => self.mark_held(at, Waypoint::ReceiveArrived, Some("DMA to the host")),
+            Point::Started => {
+                self.mark_held(at, Waypoint::RECEIVE_ARRIVED, Some("DMA to the host"))
+            }
             Point::Moved => {
-                self.mark_held(at, Waypoint::Deposited, Some("waits for the control program"));
+                self.mark_held(at, DEPOSITED, Some("waits for the control program"));
             }
             Point::Released => {
-                self.mark_held(at, Waypoint::Completed, None);
+                self.mark_held(at, COMPLETED, None);
                 if let Some(message) = self.held.take() {
                     self.journal.watch(|watch| watch.stage(at, Engine::Receive, message, None));
                 }
@@ -391,7 +394,7 @@ impl Trail {
             return self.drops(message);
         }
         self.held.set(Some(message));
-        self.mark_held(at, Waypoint::Announced, Some("waits for the host"));
+        self.mark_held(at, ANNOUNCED, Some("waits for the host"));
     }
 
     /// The packet in the receive buffer, if there is one, is nothing for the host.

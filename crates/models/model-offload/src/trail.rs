@@ -12,6 +12,7 @@ mod engines;
 mod matching;
 
 use super::lists::{List, Pattern, Scope};
+use crate::message_path::{ANNOUNCED, INSERTED};
 use abi::offload as of;
 use abi::offload::{operation, packet_kind, Command, Completion, Packet};
 use abi::MessageId;
@@ -186,7 +187,7 @@ impl Trail {
             }
             Point::Comes(packet) => {
                 let message = self.message_of(&packet);
-                self.journal.mark(at, message, Waypoint::Arrived);
+                self.journal.mark(at, message, Waypoint::ARRIVED);
                 self.stage(at, Engine::Receive, message, Some("header comes"));
             }
             Point::Placed(packet) => self.placed(at, packet),
@@ -220,7 +221,7 @@ impl Trail {
             }
             Point::Stored => {
                 if let Some(message) = self.stores.pop_front().flatten() {
-                    self.journal.mark(at, message, Waypoint::EventPosted);
+                    self.journal.mark(at, message, Waypoint::EVENT_POSTED);
                 }
             }
             Point::Delivered(unit) => self.delivered(at, unit),
@@ -263,7 +264,7 @@ impl Trail {
         self.depth(at, COMMANDS, self.depths[COMMANDS] + 1);
         if matches!(command.operation as u8, operation::SEND | operation::SEND_SYNCHRONOUS) {
             let message = MessageId { source_nid: self.nid, serial: command.serial };
-            self.journal.mark(at, message, Waypoint::CommandWritten);
+            self.journal.mark(at, message, Waypoint::COMMAND_WRITTEN);
             let library = |clerk: &mut Clerk| clerk.handed_over(at, message, Part::Library);
             self.journal.account(process as u32, library);
         }
@@ -283,7 +284,7 @@ impl Trail {
         let then = match command.operation as u8 {
             operation::SEND | operation::SEND_SYNCHRONOUS => {
                 let message = MessageId { source_nid: self.nid, serial: command.serial };
-                return self.journal.mark(at, message, Waypoint::CommandArrived);
+                return self.journal.mark(at, message, Waypoint::COMMAND_ARRIVED);
             }
             operation::RECEIVE => Then::Receive,
             operation::TAKE => Then::Take,
@@ -329,7 +330,7 @@ impl Trail {
 
     fn placed(&mut self, at: Time, packet: Packet) {
         let message = self.message_of(&packet);
-        self.journal.mark(at, message, Waypoint::Announced);
+        self.journal.mark(at, message, ANNOUNCED);
         self.stage(at, Engine::Receive, message, Some("waits for the firmware"));
         self.headers.push_back(Waits { since: at, inserts: None });
         if packet.process >> 8 > 0 {
@@ -344,10 +345,10 @@ impl Trail {
         if let Some(waits) = self.headers.pop_front() {
             self.depth(at, HEADERS, self.headers.len() as u32);
             if let Some(until) = waits.inserts {
-                self.journal.mark(until, message, Waypoint::Inserted);
+                self.journal.mark(until, message, INSERTED);
             }
         }
-        self.journal.mark(at, message, Waypoint::EventDrained);
+        self.journal.mark(at, message, Waypoint::EVENT_DRAINED);
         if packet.process >> 8 == 0 {
             self.stage(at, Engine::Receive, message, None);
         }

@@ -277,11 +277,11 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let capture = machine.capture.take();
     let captured = capture.map(|capture| capture.write(machine.streams.take(), parameters.name()));
     let (mut report, left) = bench.conclude(ended, captured);
-    if let Some(wave) = &machine.designs.wave {
-        if let Err(why) = wave.conclude(report.simulated_ns) {
-            report.exit.code = report.exit.code.max(1);
-            report.exit.sentences.push(why);
-        }
+    if let Some(wave) = &machine.designs.wave
+        && let Err(why) = wave.conclude(report.simulated_ns)
+    {
+        report.exit.code = report.exit.code.max(1);
+        report.exit.sentences.push(why);
     }
     let judge = machine.judge.as_deref();
     let switch = left.iter().flatten().next();

@@ -4,6 +4,7 @@ use super::mapped::MappedQueue;
 use super::memory::{frame, set_word, word, PAGE};
 use super::module::{doorbell, pages, Module};
 use super::tally::add;
+use crate::message_path::DEPOSITED;
 use abi::forth::{control, Descriptor, QUEUE_SIZE, WORDS_MAX};
 use abi::MessageId;
 use des::{Duration, Time};
@@ -392,7 +393,7 @@ impl Library {
         let taken = self.in_call(function::WAIT, || {
             self.poll(addr, wanted);
             let message = self.module.trail.found(self.cpu.now(), from);
-            self.takes(message, Waypoint::Deposited)
+            self.takes(message, DEPOSITED)
         });
         self.ends(taken);
     }
@@ -434,7 +435,7 @@ impl Library {
     pub fn sleep_for(&self, done: impl Fn(&[u64]) -> bool, until: Time) -> bool {
         let (ready, taken) = self.in_call(function::SLEEP, || {
             let ready = self.module.sleep(&self.cpu, done, until);
-            (ready, self.takes(self.module.trail.woken(), Waypoint::CompletionDrained))
+            (ready, self.takes(self.module.trail.woken(), Waypoint::COMPLETION_DRAINED))
         });
         self.ends(taken);
         ready

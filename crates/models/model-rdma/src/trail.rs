@@ -10,6 +10,7 @@
 
 use super::module::is_for_handler;
 use super::settings::NODES_MAX;
+use crate::message_path::{ANNOUNCED, DEPOSITED, HEADER_COMMANDED};
 use abi::forth::{mark, QUEUE_SIZE};
 use abi::MessageId;
 use des::Time;
@@ -227,7 +228,7 @@ impl Trail {
     fn early(&self, now: Time, foreseen: &mut VecDeque<Expected>) -> Option<MessageId> {
         let first = foreseen.iter_mut().find(|one| one.awaited && !one.taken && one.begun > 0)?;
         first.taken = true;
-        self.journal.mark(now, first.message, Waypoint::Deposited);
+        self.journal.mark(now, first.message, DEPOSITED);
         Some(first.message)
     }
 
@@ -246,10 +247,10 @@ impl Trail {
             let interrupt = self.raised.get().min(entered);
             self.journal.with(message, |flight| {
                 // One that came while the handler ran has not waited for it.
-                if flight.at(Waypoint::Deposited).is_some_and(|at| at <= entered) {
-                    flight.mark(interrupt.max(entered), Waypoint::CompletionEntered);
+                if flight.at(DEPOSITED).is_some_and(|at| at <= entered) {
+                    flight.mark(interrupt.max(entered), Waypoint::COMPLETION_ENTERED);
                 }
-                flight.mark(now, Waypoint::CompletionDrained);
+                flight.mark(now, Waypoint::COMPLETION_DRAINED);
             });
             let before = if sleeps { come.drained.replace(message) } else { Some(message) };
             before.into_iter().for_each(|message| self.journal.end(message));
@@ -296,20 +297,20 @@ impl Trail {
         for _ in 0..seen.descriptors {
             let Some(piece) = out.posted.pop_front().flatten() else { continue };
             if piece.first {
-                self.journal.mark(now, piece.message, Waypoint::CommandArrived);
+                self.journal.mark(now, piece.message, Waypoint::COMMAND_ARRIVED);
             }
             out.queued.push_back(piece);
         }
-        if seen.accepted {
-            if let Some(piece) = out.queued.pop_front() {
-                if piece.first {
-                    self.journal.mark(now, piece.message, Waypoint::HeaderCommanded);
-                    let stage = Some("reads");
-                    self.journal
-                        .watch(|watch| watch.stage(now, Engine::Transmit, piece.message, stage));
-                }
-                out.read.push_back(piece);
+        if seen.accepted
+            && let Some(piece) = out.queued.pop_front()
+        {
+            if piece.first {
+                self.journal.mark(now, piece.message, HEADER_COMMANDED);
+                let stage = Some("reads");
+                self.journal
+                    .watch(|watch| watch.stage(now, Engine::Transmit, piece.message, stage));
             }
+            out.read.push_back(piece);
         }
         if seen.read {
             out.ready.extend(out.read.pop_front());
@@ -330,7 +331,7 @@ impl Trail {
             return;
         }
         if let Some(Some(message)) = come.landing.front() {
-            self.journal.mark(now, *message, Waypoint::Announced);
+            self.journal.mark(now, *message, ANNOUNCED);
             let stage = Some("to memory");
             self.journal.watch(|watch| watch.stage(now, Engine::Receive, *message, stage));
         }
@@ -360,7 +361,7 @@ impl Trail {
             return;
         }
         come.foreseen[source].pop_front();
-        self.journal.mark(now, message, Waypoint::Deposited);
+        self.journal.mark(now, message, DEPOSITED);
         self.journal.watch(|watch| watch.stage(now, Engine::Receive, message, None));
         let rings = is_for_handler(self.nid, source as u32, header.destination.into());
         match (taken, awaited) {
@@ -432,7 +433,7 @@ impl Trail {
         let left = come.landing.len();
         self.depth(now, LANDING, left);
         if let Some(message) = first {
-            self.journal.mark(start, message, Waypoint::Arrived);
+            self.journal.mark(start, message, Waypoint::ARRIVED);
             let stage = Some("comes");
             self.journal.watch(|watch| watch.stage(now, Engine::Receive, message, stage));
         }

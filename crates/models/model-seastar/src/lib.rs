@@ -14,6 +14,7 @@ mod boot;
 pub(crate) mod configure;
 mod faults;
 pub mod firmware;
+mod message_path;
 pub mod meter;
 pub(crate) mod node;
 pub mod probe;
@@ -24,7 +25,6 @@ mod tests;
 
 pub use ppc440_debug::debugger;
 
-use machine::instruments::message_trace::PORTALS;
 use machine::models::{Firmware, Model, Processor};
 
 pub(crate) use rows::ROWS;
@@ -32,7 +32,7 @@ pub(crate) use rows::ROWS;
 /// The row of this model.
 pub static MODEL: Model = Model {
     firmware: Some(&FIRMWARE),
-    messages: Some(&PORTALS),
+    messages: Some(&message_path::MESSAGE_PATH),
     packets: true,
     faults: faults::KINDS,
     exhausted: &["no receive pending is free"],

@@ -53,7 +53,7 @@ impl Calls {
     }
     /// The message is with the network interface, as far as the processor knows.
     pub fn handed_over(&self, at: Time, id: MessageId) {
-        self.journal.mark(at, id, Waypoint::CommandWritten);
+        self.journal.mark(at, id, Waypoint::COMMAND_WRITTEN);
     }
     /// The library has waited until now for its own network interface.
     pub fn awaited_interface(&self, at: Time) {
@@ -73,19 +73,19 @@ impl Calls {
             // Whoever has waited for it since before has looked all the time.
             let late = function.filter(|(entered, _)| since.is_some_and(|since| since < *entered));
             if let Some((entered, _)) = late {
-                flight.mark(entered, Waypoint::ProcessLooked);
+                flight.mark(entered, Waypoint::PROCESS_LOOKED);
             }
             if let Some(since) = since {
-                flight.mark(since, Waypoint::EventPosted);
+                flight.mark(since, Waypoint::EVENT_POSTED);
             }
-            flight.mark(at, Waypoint::EventReturned);
+            flight.mark(at, Waypoint::EVENT_RETURNED);
         });
         self.journal.takes((self.core, at), id, EventKind::PutEnd);
         self.step(at, "takes", id, Flow::Last);
     }
     /// Ends the way of a message that was taken, with the call in which it was.
     pub fn ends(&self, at: Time, id: MessageId) {
-        self.journal.mark(at, id, Waypoint::CallReturned);
+        self.journal.mark(at, id, Waypoint::CALL_RETURNED);
         self.journal.end(id);
     }
 

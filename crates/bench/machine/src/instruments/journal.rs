@@ -91,7 +91,7 @@ impl Journal {
             EventKind::PutEnd | EventKind::ReplyEnd => desk.get(message).map(|flight| &*flight),
             _ => answered.as_deref(),
         };
-        let posted = flight.and_then(|flight| flight.at(Waypoint::EventPosted));
+        let posted = flight.and_then(|flight| flight.at(Waypoint::EVENT_POSTED));
         self.account(core, |clerk| clerk.takes(at, kind, flight, posted));
     }
     /// A message of a rank begins: the program's call, and that of `PtlPut` or its like.
@@ -106,8 +106,8 @@ impl Journal {
         flight.chain = chain;
         flight.from = Some(rank);
         flight.sent_in = function;
-        flight.mark(called, Waypoint::CallEntered);
-        flight.mark(put, Waypoint::PutEntered);
+        flight.mark(called, Waypoint::CALL_ENTERED);
+        flight.mark(put, Waypoint::PUT_ENTERED);
     }
     /// A message of so many bytes for rank `to` begins that is the system's of node `nid`, and no rank's call.
     pub fn begin_in_system(&self, at: Time, message: MessageId, nid: u32, (to, bytes): (u32, u64)) {

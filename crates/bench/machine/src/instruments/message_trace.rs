@@ -16,7 +16,7 @@ mod flight;
 mod histogram;
 mod message_path;
 mod messages;
-mod portals;
+pub mod portals;
 mod sample;
 mod tally;
 #[cfg(test)]
@@ -32,89 +32,85 @@ pub use message_path::MessagePath;
 pub use message_path::{step, PathStep};
 pub(crate) use message_path::{LEGS, SLOTS};
 pub use messages::{Breakdown, Messages, Segment, Slow, Step};
-pub use portals::PORTALS;
 pub(crate) use tally::Tallies;
 
-/// Instants in the life of a put, in the order in which a message passes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Waypoint {
+/// An instant in the life of a message: the number under which a leg keeps its time. Those that the bench's own
+/// parts mark, processes with their libraries and kernels, drivers, and the network, are here; a model has others
+/// ([`Waypoint::own`]). Their order is that of the steps of a [`MessagePath`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waypoint(u8);
+
+/// Most waypoints that a model has of its own.
+const OWN: u8 = 11;
+
+impl Waypoint {
     /// The program's call reached the MPI library.
-    CallEntered,
+    pub const CALL_ENTERED: Waypoint = Waypoint(0);
     /// The MPI library called `PtlPut`.
-    PutEntered,
+    pub const PUT_ENTERED: Waypoint = Waypoint(1);
     /// The kernel had the call.
-    KernelEntered,
+    pub const KERNEL_ENTERED: Waypoint = Waypoint(2);
     /// The kernel wrote the tail index of the mailbox.
-    CommandWritten,
+    pub const COMMAND_WRITTEN: Waypoint = Waypoint(3);
     /// That write reached the NIC's SRAM.
-    CommandArrived,
-    /// The DMA engine had the command for the payload, if firmware fetches that before it sends the header.
-    FetchCommanded,
-    /// The payload was in the NIC's memory.
-    Fetched,
-    /// The TX engine took the firmware's command for the header.
-    HeaderCommanded,
+    pub const COMMAND_ARRIVED: Waypoint = Waypoint(4);
     /// The same when it sent the message again, because the network had lost it: the last time.
-    Resent,
+    pub const RESENT: Waypoint = Waypoint(5);
     /// The first packet entered the network.
-    Injected,
+    pub const INJECTED: Waypoint = Waypoint(6);
     /// The first packet reached the target's RX engine.
-    Arrived,
+    pub const ARRIVED: Waypoint = Waypoint(7);
     /// The same when it came again, the last time, because the target had refused it.
-    Repeated,
-    /// The firmware could see the notification.
-    Announced,
+    pub const REPEATED: Waypoint = Waypoint(8);
     /// Firmware that matches had the header.
-    HeaderRead,
+    pub const HEADER_READ: Waypoint = Waypoint(9);
     /// The same, when it had searched the match list.
-    Searched,
-    /// The entries that it had to wait for were inserted into the lists of the matching units.
-    Inserted,
+    pub const SEARCHED: Waypoint = Waypoint(10);
     /// The firmware wrote the interrupt register; or the event itself, for a process that needs no interrupt.
-    InterruptWritten,
+    pub const INTERRUPT_WRITTEN: Waypoint = Waypoint(11);
     /// The interrupt reached the host.
-    InterruptArrived,
+    pub const INTERRUPT_ARRIVED: Waypoint = Waypoint(12);
     /// The interrupt handler's first instruction.
-    HandlerEntered,
+    pub const HANDLER_ENTERED: Waypoint = Waypoint(13);
     /// The handler had read the event; where firmware matches, it had the header.
-    EventDrained,
-    /// A matching unit had answered, and the answer was fetched.
-    UnitAnswered,
+    pub const EVENT_DRAINED: Waypoint = Waypoint(14);
     /// The kernel had searched the process's match list; or the firmware, what no unit holds of it.
-    Matched,
+    pub const MATCHED: Waypoint = Waypoint(15);
     /// Of messages that do not travel in their header, from here to `CompletionDrained`: the kernel wrote the
     /// tail index of the mailbox.
-    ReceiveWritten,
+    pub const RECEIVE_WRITTEN: Waypoint = Waypoint(16);
     /// That write reached the NIC's SRAM; where firmware matches, it had the receive.
-    ReceiveArrived,
-    /// The matching unit of kept messages had answered for the receive.
-    UnitFound,
-    /// The firmware had found the message among those that it keeps.
-    Found,
-    /// The RX engine took the firmware's command for the payload.
-    ReceiveCommanded,
-    /// The payload was in host memory.
-    Deposited,
-    /// The firmware could see the completion.
-    Completed,
+    pub const RECEIVE_ARRIVED: Waypoint = Waypoint(17);
     /// The firmware wrote the interrupt register for it.
-    CompletionWritten,
+    pub const COMPLETION_WRITTEN: Waypoint = Waypoint(18);
     /// That interrupt reached the host.
-    CompletionArrived,
+    pub const COMPLETION_ARRIVED: Waypoint = Waypoint(19);
     /// The first instruction of its handler.
-    CompletionEntered,
+    pub const COMPLETION_ENTERED: Waypoint = Waypoint(20);
     /// The handler had read the event.
-    CompletionDrained,
+    pub const COMPLETION_DRAINED: Waypoint = Waypoint(21);
     /// The Portals event was in the process's event queue.
-    EventPosted,
+    pub const EVENT_POSTED: Waypoint = Waypoint(22);
     /// The process entered the call that took the event, if it was not in one.
-    ProcessLooked,
+    pub const PROCESS_LOOKED: Waypoint = Waypoint(23);
     /// The MPI library had it.
-    EventReturned,
+    pub const EVENT_RETURNED: Waypoint = Waypoint(24);
     /// The receive was called, of a message for which none had been posted.
-    Claimed,
+    pub const CLAIMED: Waypoint = Waypoint(25);
     /// The program's call returned.
-    CallReturned,
+    pub const CALL_RETURNED: Waypoint = Waypoint(26);
+    /// Waypoints of the bench.
+    const OF_BENCH: u8 = 27;
+
+    /// A model's own waypoint. Fails to compile if there are not so many.
+    pub const fn own(number: u8) -> Waypoint {
+        assert!(number < OWN);
+        Waypoint(Self::OF_BENCH + number)
+    }
+    /// Its number in a leg.
+    fn at(self) -> usize {
+        usize::from(self.0)
+    }
 }
 
 /// Part of the machine that works during a step of a message's way.
@@ -163,7 +159,7 @@ impl Part {
 }
 
 /// Waypoints of a leg.
-const WAYPOINTS: usize = Waypoint::CallReturned as usize + 1;
+const WAYPOINTS: usize = (Waypoint::OF_BENCH + OWN) as usize;
 
 /// Times at which a flight passed each waypoint of a leg; `Time::NEVER` at those that it did not pass.
 type Leg = [Time; WAYPOINTS];

@@ -40,12 +40,12 @@ impl portals::Observer for Observers {
     fn searched(&self, id: MessageId, since: Time, until: Time) {
         self.journal.with(id, |flight| {
             flight.searching = Some(until.since(since));
-            flight.mark(since, Waypoint::HeaderRead);
-            flight.mark(until, Waypoint::Searched);
+            flight.mark(since, Waypoint::HEADER_READ);
+            flight.mark(until, Waypoint::SEARCHED);
         });
     }
     fn stored(&self, id: MessageId, at: Time) {
-        self.journal.mark(at, id, Waypoint::InterruptWritten);
+        self.journal.mark(at, id, Waypoint::INTERRUPT_WRITTEN);
     }
     fn listens(&self) -> bool {
         self.judge.is_some()
@@ -200,9 +200,9 @@ impl mpi::Observer for Observer {
             flight.kept = false;
             flight.received_in = function.unwrap_or_default();
             if let Some(call) = call {
-                flight.mark(call.entered, Waypoint::Claimed);
+                flight.mark(call.entered, Waypoint::CLAIMED);
             }
-            flight.at(Waypoint::EventReturned).is_some()
+            flight.at(Waypoint::EVENT_RETURNED).is_some()
         });
         if here == Some(true) {
             self.takes(message);
@@ -285,12 +285,12 @@ impl Observer {
         let function = self.journal.account(self.core, |clerk| clerk.call());
         self.journal.with(id, |flight| {
             flight.received_in = function.unwrap_or_default();
-            let posted = flight.at(Waypoint::EventPosted);
+            let posted = flight.at(Waypoint::EVENT_POSTED);
             // Whoever has waited for it since before has been at the queue all the time.
             if let Some(entered) = entered.filter(|at| posted.is_some_and(|it| it < *at)) {
-                flight.mark(entered, Waypoint::ProcessLooked);
+                flight.mark(entered, Waypoint::PROCESS_LOOKED);
             }
-            flight.mark(at, Waypoint::EventReturned);
+            flight.mark(at, Waypoint::EVENT_RETURNED);
         });
         self.journal.takes((self.core, at), id, kind);
         self.takes(id);
@@ -328,7 +328,7 @@ impl Observer {
     fn settle(&self, returned: Option<Time>) {
         let Some(message) = self.taken.take() else { return };
         if let Some(at) = returned {
-            self.journal.mark(at, message, Waypoint::CallReturned);
+            self.journal.mark(at, message, Waypoint::CALL_RETURNED);
         }
         self.journal.taken(message);
     }
@@ -339,13 +339,13 @@ impl Observer {
         match mark {
             portals::TracePoint::CallEntered => self.starts(at, id),
             portals::TracePoint::Refused => journal.forget(id),
-            portals::TracePoint::KernelEntered => pass(at, Waypoint::KernelEntered),
+            portals::TracePoint::KernelEntered => pass(at, Waypoint::KERNEL_ENTERED),
             portals::TracePoint::CommandWritten => {
-                pass(at, Waypoint::CommandWritten);
+                pass(at, Waypoint::COMMAND_WRITTEN);
                 journal.account(self.core, |clerk| clerk.commanded(at, id));
                 let arrives = journal.last_write_arrives.get();
                 if arrives >= at {
-                    pass(arrives, Waypoint::CommandArrived);
+                    pass(arrives, Waypoint::COMMAND_ARRIVED);
                 }
             }
             portals::TracePoint::InterruptRaised => self.interrupt.set((at, at)),
@@ -353,11 +353,11 @@ impl Observer {
             portals::TracePoint::HeaderDrained => {
                 let (raised, entered) = self.interrupt.get();
                 if let Some(written) = journal.written_for(raised) {
-                    pass(written, Waypoint::InterruptWritten);
+                    pass(written, Waypoint::INTERRUPT_WRITTEN);
                 }
-                pass(raised, Waypoint::InterruptArrived);
-                pass(entered, Waypoint::HandlerEntered);
-                pass(at, Waypoint::EventDrained);
+                pass(raised, Waypoint::INTERRUPT_ARRIVED);
+                pass(entered, Waypoint::HANDLER_ENTERED);
+                pass(at, Waypoint::EVENT_DRAINED);
             }
             portals::TracePoint::Matched(entries) => {
                 let firmware = journal.with(id, |flight| flight.searching.take()).flatten();
@@ -370,7 +370,7 @@ impl Observer {
                 let of = journal.with(id, |flight| {
                     flight.entries += entries;
                     if firmware.is_none() {
-                        flight.mark(at, Waypoint::Matched);
+                        flight.mark(at, Waypoint::MATCHED);
                     }
                     let of_mpi = matches!(flight.kind, MessageKind::Send | MessageKind::Collective);
                     (of_mpi && flight.leg == 0, flight.to)
@@ -381,23 +381,23 @@ impl Observer {
                 }
             }
             portals::TracePoint::Dropped => journal.dropped(id),
-            portals::TracePoint::RingRead => pass(at, Waypoint::EventDrained),
-            portals::TracePoint::RingCompleted => pass(at, Waypoint::CompletionDrained),
+            portals::TracePoint::RingRead => pass(at, Waypoint::EVENT_DRAINED),
+            portals::TracePoint::RingCompleted => pass(at, Waypoint::COMPLETION_DRAINED),
             portals::TracePoint::ReceiveWritten => {
-                pass(at, Waypoint::ReceiveWritten);
-                pass(journal.last_write_arrives.get(), Waypoint::ReceiveArrived);
+                pass(at, Waypoint::RECEIVE_WRITTEN);
+                pass(journal.last_write_arrives.get(), Waypoint::RECEIVE_ARRIVED);
             }
             portals::TracePoint::ReceivedDrained => {
                 let (raised, entered) = self.interrupt.get();
                 if let Some(written) = journal.written_for(raised) {
-                    pass(written, Waypoint::CompletionWritten);
+                    pass(written, Waypoint::COMPLETION_WRITTEN);
                 }
-                pass(raised, Waypoint::CompletionArrived);
-                pass(entered, Waypoint::CompletionEntered);
-                pass(at, Waypoint::CompletionDrained);
+                pass(raised, Waypoint::COMPLETION_ARRIVED);
+                pass(entered, Waypoint::COMPLETION_ENTERED);
+                pass(at, Waypoint::COMPLETION_DRAINED);
             }
             portals::TracePoint::EventPosted(EventKind::PutEnd | EventKind::ReplyEnd) => {
-                pass(at, Waypoint::EventPosted);
+                pass(at, Waypoint::EVENT_POSTED);
             }
             portals::TracePoint::EventReturned(
                 kind @ (EventKind::PutEnd | EventKind::ReplyEnd),
@@ -410,7 +410,7 @@ impl Observer {
                 journal.takes((self.core, at), id, kind);
             }
             portals::TracePoint::EndedSilently => {
-                pass(at, Waypoint::EventPosted);
+                pass(at, Waypoint::EVENT_POSTED);
                 journal.end(id);
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! Actions of the engines, and completions.
 
 use super::{kind_of, Departs, Moving, Trail, MOVES, SENDS};
+use crate::message_path::{DEPOSITED, HEADER_COMMANDED, RECEIVE_COMMANDED};
 use abi::offload as of;
 use abi::offload::{completion_kind, dma_operation, packet_kind, Completion, Packet};
 use abi::MessageId;
@@ -50,7 +51,7 @@ impl Trail {
             }
             _ => {}
         }
-        self.journal.mark(at, message, Waypoint::HeaderCommanded);
+        self.journal.mark(at, message, HEADER_COMMANDED);
     }
 
     pub(super) fn departs(&mut self, at: Time, packet: &Packet, target: u32) -> Option<Departs> {
@@ -86,7 +87,7 @@ impl Trail {
         }
         if let Some(message) = moving.message {
             if operation != dma_operation::TAKE_TO_MEMORY {
-                self.journal.mark(at, message, Waypoint::ReceiveCommanded);
+                self.journal.mark(at, message, RECEIVE_COMMANDED);
             }
             self.stage(at, Engine::Receive, message, Some("moves the payload"));
         }
@@ -99,7 +100,7 @@ impl Trail {
         self.depth(at, MOVES, self.moving.len() as u32);
         let Some(message) = message else { return };
         if last {
-            self.journal.mark(at, message, Waypoint::Deposited);
+            self.journal.mark(at, message, DEPOSITED);
         }
         self.stage(at, Engine::Receive, message, None);
     }
@@ -131,7 +132,7 @@ impl Trail {
             completion_kind::RECEIVED => {
                 let source_nid = (completion.handle as u16).into();
                 let message = MessageId { source_nid, serial: completion.serial };
-                self.journal.mark(at, message, Waypoint::CompletionWritten);
+                self.journal.mark(at, message, Waypoint::COMPLETION_WRITTEN);
                 // Without room nothing was copied.
                 self.copies.retain(|kept| kept.message != message);
                 self.stage(at, Engine::Receive, message, None);

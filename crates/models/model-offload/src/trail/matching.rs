@@ -2,6 +2,7 @@
 
 use super::{Kept, Process, Search, Sought, Then, Trail, POSTED, UNITS};
 use crate::lists::Scope;
+use crate::message_path::{FOUND, UNIT_ANSWERED, UNIT_FOUND};
 use abi::offload::unit_register::Result as ResultWord;
 use abi::offload::unit_result;
 use alpu::Command as UnitCommand;
@@ -27,7 +28,7 @@ impl Trail {
                 if scope != Scope::Nothing {
                     self.journal.with(message, |flight| {
                         flight.entries += entries;
-                        flight.mark(at, Waypoint::Matched);
+                        flight.mark(at, Waypoint::MATCHED);
                     });
                     self.journal.account(core, |clerk| {
                         clerk.walks(entries);
@@ -53,7 +54,7 @@ impl Trail {
                     (Some(kept), Then::Receive) => {
                         if scope != Scope::Nothing {
                             // A walk ends here; what a unit has found needs none.
-                            self.journal.mark(at, kept.message, Waypoint::Found);
+                            self.journal.mark(at, kept.message, FOUND);
                         }
                         self.meets(at, kept, (given, search.since));
                         self.claims(at, process);
@@ -76,8 +77,8 @@ impl Trail {
     /// A message that was kept has met a receive, which was given and fetched at these times.
     pub(super) fn meets(&mut self, at: Time, kept: Kept, (given, fetched): (Time, Time)) {
         self.journal.with(kept.message, |flight| {
-            flight.mark(given, Waypoint::ReceiveWritten);
-            flight.mark(fetched, Waypoint::ReceiveArrived);
+            flight.mark(given, Waypoint::RECEIVE_WRITTEN);
+            flight.mark(fetched, Waypoint::RECEIVE_ARRIVED);
         });
         if kept.buffer != 0 {
             self.stage(at, Engine::Receive, kept.message, Some("waits for its copy"));
@@ -140,7 +141,7 @@ impl Trail {
         self.journal.account(search.process as u32, |clerk| clerk.unit_answered(ps));
         match search.what {
             Sought::Receive(message, _) => {
-                self.journal.mark(at, message, Waypoint::UnitAnswered);
+                self.journal.mark(at, message, UNIT_ANSWERED);
             }
             Sought::Message { wanted, given, .. } => {
                 // The match is a point only in the way of a message that is found.
@@ -149,9 +150,9 @@ impl Trail {
                 let found = place.and_then(|place| kept.each().nth(place)).map(|kept| kept.message);
                 if let Some(message) = found {
                     self.journal.with(message, |flight| {
-                        flight.mark(given, Waypoint::ReceiveWritten);
-                        flight.mark(search.since, Waypoint::ReceiveArrived);
-                        flight.mark(at, Waypoint::UnitFound);
+                        flight.mark(given, Waypoint::RECEIVE_WRITTEN);
+                        flight.mark(search.since, Waypoint::RECEIVE_ARRIVED);
+                        flight.mark(at, UNIT_FOUND);
                     });
                 }
             }

@@ -2,6 +2,7 @@
 //! message of two legs.
 
 use super::{function, segments, Buffer, Library};
+use crate::message_path::DEPOSITED;
 use abi::forth::control;
 use abi::MessageId;
 use block::Operation;
@@ -57,8 +58,8 @@ impl Library {
         let trail = &self.module.trail;
         let message = trail.found(self.cpu.now(), from)?;
         let posted = match trail.was_told_of(message) {
-            true => Waypoint::CompletionDrained,
-            false => Waypoint::Deposited,
+            true => Waypoint::COMPLETION_DRAINED,
+            false => DEPOSITED,
         };
         self.takes(Some(message), posted)
     }

@@ -16,6 +16,6 @@ impl Trail {
 
     /// It is with the card, as far as the processor knows.
     pub fn hands_over(&self, now: Time, message: MessageId) {
-        self.journal.mark(now, message, Waypoint::CommandWritten);
+        self.journal.mark(now, message, Waypoint::COMMAND_WRITTEN);
     }
 }

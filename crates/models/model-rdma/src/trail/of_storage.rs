@@ -1,6 +1,7 @@
 //! Requests of the block layer.
 
 use super::{State, Trail};
+use crate::message_path::DEPOSITED;
 use abi::MessageId;
 use des::Time;
 use machine::instruments::message_trace::{MessageKind, Protocol, Waypoint};
@@ -11,7 +12,7 @@ impl Trail {
         self.journal.with(message, |flight| {
             flight.kind = if reads { MessageKind::Get } else { MessageKind::Put };
             flight.protocol = Protocol::Reply;
-            flight.mark(now, Waypoint::KernelEntered);
+            flight.mark(now, Waypoint::KERNEL_ENTERED);
         });
     }
 
@@ -25,16 +26,16 @@ impl Trail {
         let interrupt = self.raised.get().min(entered);
         let Some(message) = come.here[source as usize].front() else { return };
         self.journal.with(*message, |flight| {
-            if flight.at(Waypoint::Deposited).is_some_and(|at| at <= entered) {
-                flight.mark(interrupt.max(entered), Waypoint::CompletionEntered);
+            if flight.at(DEPOSITED).is_some_and(|at| at <= entered) {
+                flight.mark(interrupt.max(entered), Waypoint::COMPLETION_ENTERED);
             }
-            flight.mark(now, Waypoint::CompletionDrained);
+            flight.mark(now, Waypoint::COMPLETION_DRAINED);
         });
     }
 
     /// True if the handler has told of a message.
     pub fn was_told_of(&self, message: MessageId) -> bool {
-        let told = self.journal.with(message, |flight| flight.at(Waypoint::CompletionDrained));
+        let told = self.journal.with(message, |flight| flight.at(Waypoint::COMPLETION_DRAINED));
         told.flatten().is_some()
     }
 
@@ -62,13 +63,13 @@ impl Trail {
 
     /// The disk has done what a request wanted.
     pub fn disk_done(&self, at: Time, request: MessageId) {
-        self.journal.mark(at, request, Waypoint::Claimed);
+        self.journal.mark(at, request, Waypoint::CLAIMED);
     }
 
     /// Message `reply`, made by the block layer, answers a request.
     pub fn answers(&self, now: Time, reply: MessageId, request: MessageId) {
         self.journal.answers(reply, request);
         self.begins(reply, 1, true);
-        self.journal.mark(now, reply, Waypoint::KernelEntered);
+        self.journal.mark(now, reply, Waypoint::KERNEL_ENTERED);
     }
 }

@@ -6,6 +6,7 @@ use super::datapath::DatapathEvent;
 use super::observers::Observers;
 use super::progress::Progress;
 use super::{is_visible, Step, Visible};
+use crate::message_path::{ANNOUNCED, COMPLETED, DEPOSITED, HEADER_COMMANDED, RECEIVE_COMMANDED};
 use abi::packet::{flag, Packet};
 use abi::seastar::{command_op, panic_reason, PortalsHeader, GENERIC_PENDINGS};
 use abi::MessageId;
@@ -355,18 +356,18 @@ impl seastar_nic::Ports for NodePorts {
             self.observers.journal.watch(|watch| watch.engine(at, message, point));
         }
         let waypoint = match mark {
-            seastar_nic::TracePoint::HeaderFetched => Waypoint::HeaderCommanded,
-            seastar_nic::TracePoint::Arrived => Waypoint::Arrived,
-            seastar_nic::TracePoint::Announced => Waypoint::Announced,
-            seastar_nic::TracePoint::Commanded => Waypoint::ReceiveCommanded,
-            seastar_nic::TracePoint::Deposited => Waypoint::Deposited,
-            seastar_nic::TracePoint::Completed => Waypoint::Completed,
+            seastar_nic::TracePoint::HeaderFetched => HEADER_COMMANDED,
+            seastar_nic::TracePoint::Arrived => Waypoint::ARRIVED,
+            seastar_nic::TracePoint::Announced => ANNOUNCED,
+            seastar_nic::TracePoint::Commanded => RECEIVE_COMMANDED,
+            seastar_nic::TracePoint::Deposited => DEPOSITED,
+            seastar_nic::TracePoint::Completed => COMPLETED,
             // The first is reported by the packet itself, which also knows its payload.
             seastar_nic::TracePoint::Injected | seastar_nic::TracePoint::Departed => return,
         };
         self.observers.journal.mark(at, message, waypoint);
-        if self.observers.repeats && waypoint == Waypoint::Arrived {
-            self.observers.journal.mark(at, message, Waypoint::Repeated);
+        if self.observers.repeats && waypoint == Waypoint::ARRIVED {
+            self.observers.journal.mark(at, message, Waypoint::REPEATED);
         }
     }
 }

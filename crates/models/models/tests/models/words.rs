@@ -13,10 +13,7 @@ fn sources(folder: &Path, all: &mut Vec<(String, String)>) {
         if path.is_dir() && !["tests", "benches", "target"].contains(&name) {
             sources(&path, all);
         } else if name.ends_with(".rs") && name != "tests.rs" {
-            let text = std::fs::read_to_string(&path).unwrap();
-            // A module of tests stands at the end of its file.
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-            all.push((path.display().to_string(), code.to_string()));
+            all.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
         }
     }
 }
@@ -28,21 +25,27 @@ fn words() -> BTreeSet<&'static str> {
     faults.chain(rows.filter(|key| !key.starts_with("guest."))).collect()
 }
 
-/// Files that have such words still: the steps of Portals' messages are models' own, and not theirs yet.
-const KNOWN: [&str; 1] = ["message_trace/portals.rs"];
-
 #[test]
 fn the_bench_has_no_word_of_a_model() {
     let mut all = Vec::new();
     sources(&machines().join("../crates/bench/machine/src"), &mut all);
-    let (mut found, mut known) = (Vec::new(), BTreeSet::new());
-    for (file, code) in &all {
-        let here: Vec<_> = words().into_iter().filter(|word| code.contains(word)).collect();
-        match KNOWN.iter().find(|known| file.ends_with(**known)) {
-            Some(file) => known.extend((!here.is_empty()).then_some(*file)),
-            None => found.extend(here.iter().map(|word| format!("{file}: {word}"))),
+    let words = words();
+    let of = |(file, code): &(String, String)| -> Vec<String> {
+        let here = words.iter().filter(|word| code.contains(**word));
+        here.map(|word| format!("{file}: {word}")).collect()
+    };
+    let found: Vec<String> = all.iter().flat_map(of).collect();
+    assert!(all.len() > 50 && found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A step ends at a waypoint that no other ends at: the order of the path is that of its steps alone.
+#[test]
+fn each_step_of_a_message_s_path_has_a_waypoint_of_its_own() {
+    let paths = MODELS.iter().filter_map(|model| Some((model.name, model.messages?)));
+    for (name, path) in paths {
+        for (number, step) in path.steps.iter().enumerate() {
+            let before = path.steps[..number].iter().find(|other| other.ends == step.ends);
+            assert!(before.is_none(), "model {name}: {} and {}", before.unwrap().name, step.name);
         }
     }
-    assert!(all.len() > 50 && found.is_empty(), "{}", found.join("\n"));
-    assert_eq!(known, BTreeSet::from(KNOWN), "what has none any more leaves the list");
 }

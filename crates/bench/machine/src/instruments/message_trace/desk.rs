@@ -185,7 +185,7 @@ impl Desk {
     pub fn leaves(&mut self, id: MessageId, at: Time, in_header: bool) -> Option<Box<Flight>> {
         let mut flight = self.flights.remove(&id)?;
         self.here -= usize::from(flight.here);
-        flight.mark(at, Waypoint::Injected);
+        flight.mark(at, Waypoint::INJECTED);
         if in_header && flight.protocol == Protocol::Eager {
             flight.protocol = Protocol::Header;
         }
@@ -205,7 +205,7 @@ impl Desk {
     pub fn mark(&mut self, at: Time, id: MessageId, waypoint: Waypoint) {
         let Some(flight) = self.get(id) else { return };
         flight.mark(at, waypoint);
-        if waypoint == Waypoint::Arrived {
+        if waypoint == Waypoint::ARRIVED {
             self.arrived(id);
         }
     }

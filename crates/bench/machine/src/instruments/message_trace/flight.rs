@@ -171,11 +171,11 @@ impl Flight {
     /// way.
     pub fn mark(&mut self, at: Time, waypoint: Waypoint) {
         match waypoint {
-            Waypoint::Repeated => return self.comes_again(at),
-            Waypoint::Resent => return self.goes_again(at),
+            Waypoint::REPEATED => return self.comes_again(at),
+            Waypoint::RESENT => return self.goes_again(at),
             _ => {}
         }
-        let place = &mut self.at[usize::from(self.leg)][waypoint as usize];
+        let place = &mut self.at[usize::from(self.leg)][waypoint.at()];
         if *place == Time::NEVER {
             *place = at;
         }
@@ -184,8 +184,8 @@ impl Flight {
     /// It is sent again. One that has come into the network is on its way.
     fn goes_again(&mut self, at: Time) {
         let leg = &mut self.at[usize::from(self.leg)];
-        if leg[Waypoint::Injected as usize] == Time::NEVER {
-            leg[Waypoint::Resent as usize] = at;
+        if leg[Waypoint::INJECTED.at()] == Time::NEVER {
+            leg[Waypoint::RESENT.at()] = at;
         }
     }
 
@@ -193,10 +193,16 @@ impl Flight {
     /// happened to the former copy there.
     fn comes_again(&mut self, at: Time) {
         let leg = &mut self.at[usize::from(self.leg)];
-        let taken = leg[Waypoint::EventDrained as usize] < Time::NEVER;
-        if leg[Waypoint::Arrived as usize] < at && !taken {
-            leg[Waypoint::Repeated as usize] = at;
-            leg[Waypoint::Announced as usize..].fill(Time::NEVER);
+        let taken = leg[Waypoint::EVENT_DRAINED.at()] < Time::NEVER;
+        if leg[Waypoint::ARRIVED.at()] < at && !taken {
+            leg[Waypoint::REPEATED.at()] = at;
+            // What the path has behind the arrival.
+            let behind = |step: &&PathStep| step.ends != Waypoint::ARRIVED;
+            for step in self.message_path.steps.iter().skip_while(behind).skip(1) {
+                if step.ends != Waypoint::REPEATED {
+                    leg[step.ends.at()] = Time::NEVER;
+                }
+            }
         }
     }
 
@@ -216,12 +222,12 @@ impl Flight {
 
     /// Time at which it passed a waypoint of its present leg.
     pub fn at(&self, waypoint: Waypoint) -> Option<Time> {
-        Some(self.at[usize::from(self.leg)][waypoint as usize]).filter(|at| *at < Time::NEVER)
+        Some(self.at[usize::from(self.leg)][waypoint.at()]).filter(|at| *at < Time::NEVER)
     }
 
     /// Time at which it began.
     pub fn start(&self) -> Time {
-        self.at[0][Waypoint::CallEntered as usize]
+        self.at[0][Waypoint::CALL_ENTERED.at()]
     }
 
     /// Calls `each` with every slot that it passed and the time at which that step ended. A missing waypoint
@@ -234,16 +240,17 @@ impl Flight {
         for (number, leg) in self.at[..=last].iter().enumerate() {
             // What comes in a header needs no command: its stream is closed beside the way. Firmware that
             // matches commands by itself, and tells of the end.
-            let missing = |waypoint| leg[waypoint as usize] == Time::NEVER;
-            let told = missing(Waypoint::Searched) || missing(Waypoint::CompletionDrained);
-            let aside = commands && missing(Waypoint::ReceiveWritten) && told;
+            let missing = |waypoint: Waypoint| leg[waypoint.at()] == Time::NEVER;
+            let told = missing(Waypoint::SEARCHED) || missing(Waypoint::COMPLETION_DRAINED);
+            let aside = commands && missing(Waypoint::RECEIVE_WRITTEN) && told;
+            let mut streams = false;
             for step in steps {
-                let beside = aside
-                    && (Waypoint::ReceiveWritten..=Waypoint::CompletionDrained)
-                        .contains(&step.ends);
+                streams |= step.ends == Waypoint::RECEIVE_WRITTEN;
+                let beside = aside && streams;
+                streams &= step.ends != Waypoint::COMPLETION_DRAINED;
                 // The program's call returns when the last leg has come.
-                let early = number < last && step.ends == Waypoint::CallReturned;
-                let at = leg[step.ends as usize];
+                let early = number < last && step.ends == Waypoint::CALL_RETURNED;
+                let at = leg[step.ends.at()];
                 if at < Time::NEVER && !beside && !early {
                     reached = reached.max(at);
                     each(slot, step, reached);

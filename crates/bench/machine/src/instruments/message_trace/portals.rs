@@ -1,269 +1,79 @@
-//! The way of messages over Portals, on any network interface.
+//! Steps of messages over Portals in hosts: those of the libraries of a process and of its kernel, in the order in
+//! which a message passes them. A model puts those of its hardware between them.
 
-use super::{cause, firmware, walk, Cause, Layer, MessagePath, Part, PathStep, Waypoint};
+use super::{cause, step, Cause, Layer, Part, PathStep, Waypoint};
 
-/// The way of a message over Portals: of a rendezvous announcement, fetch and data have one each.
-pub static PORTALS: MessagePath = MessagePath { legs: 3, commands: true, steps: &STEPS };
-
-const fn step(ends: Waypoint, name: &'static str, place: Layer, cause: Cause) -> PathStep {
-    let part = match (ends, place) {
-        (
-            Waypoint::PutEntered
-            | Waypoint::ProcessLooked
-            | Waypoint::EventReturned
-            | Waypoint::Claimed
-            | Waypoint::CallReturned,
-            _,
-        ) => Part::Library,
-        (Waypoint::Repeated, _) => Part::Refused,
-        (_, Layer::Host) => Part::Kernel,
-        (_, Layer::Network) => Part::Network,
-        _ => Part::Nic,
-    };
-    PathStep { ends, name, place, part, cause }
-}
-
-const STEPS: [PathStep; 30] = [
-    step(
-        Waypoint::PutEntered,
-        "MPI library, send",
-        Layer::Host,
-        cause(
-            "the library makes the request, and copies what is short",
-            &["mpi.call", "mpi.request", "host.copy_rate"],
-        ),
+/// The sender's library, from its call to that of Portals.
+pub const LIBRARY_SENDS: PathStep = step(
+    Waypoint::PUT_ENTERED,
+    ("MPI library, send", Layer::Host, Part::Library),
+    cause(
+        "the library makes the request, and copies what is short",
+        &["mpi.call", "mpi.request", "host.copy_rate"],
     ),
-    step(
-        Waypoint::KernelEntered,
-        "kernel entry",
-        Layer::Host,
-        cause("the process enters the kernel", &["host.kernel_entry", "portals.api_call"]),
+);
+/// From there to its kernel.
+pub const KERNEL_ENTRY: PathStep = step(
+    Waypoint::KERNEL_ENTERED,
+    ("kernel entry", Layer::Host, Part::Kernel),
+    cause("the process enters the kernel", &["host.kernel_entry", "portals.api_call"]),
+);
+/// The kernel, to its command to the network interface.
+pub const KERNEL_SENDS: PathStep = step(
+    Waypoint::COMMAND_WRITTEN,
+    ("kernel Portals, send", Layer::Host, Part::Kernel),
+    cause(
+        "the kernel checks the call and writes header and command",
+        &["portals.api_check", "portals.translate", "host.mmio_write"],
     ),
-    step(
-        Waypoint::CommandWritten,
-        "kernel Portals, send",
-        Layer::Host,
-        cause(
-            "the kernel checks the call and writes header and command",
-            &["portals.api_check", "portals.translate", "host.mmio_write"],
-        ),
+);
+/// The search in the match list.
+pub const KERNEL_MATCHES: PathStep = step(
+    Waypoint::MATCHED,
+    ("kernel Portals, match", Layer::Host, Part::Kernel),
+    Cause {
+        sentence: "the kernel finds the receive in the match list",
+        parameters: &["portals.list_entry"],
+        function: "",
+        walks: true,
+    },
+);
+/// From there to the Portals event in the process's queue.
+pub const KERNEL_RECEIVES: PathStep = step(
+    Waypoint::EVENT_POSTED,
+    ("kernel Portals, receive", Layer::Host, Part::Kernel),
+    cause(
+        "the kernel, or the process's library, posts the event",
+        &["portals.event_post", "host.copy_rate"],
     ),
-    step(
-        Waypoint::CommandArrived,
-        "HyperTransport to the NIC",
-        Layer::HyperTransport,
-        cause("the command crosses the host's link", &["ht.latency"]),
+);
+/// The process is elsewhere.
+pub const PROCESS_LATE: PathStep = step(
+    Waypoint::PROCESS_LOOKED,
+    ("waiting for the process", Layer::Host, Part::Library),
+    cause("a late receiver: the process was elsewhere, and looked at its queue later", &[]),
+);
+/// From there to the library that has the event.
+pub const RETURN: PathStep = step(
+    Waypoint::EVENT_RETURNED,
+    ("return to the process", Layer::Host, Part::Library),
+    cause(
+        "the handler returns, behind others that came, and the process finds the event",
+        &["host.interrupt_exit", "host.poll_period", "portals.event_get"],
     ),
-    step(
-        Waypoint::HeaderCommanded,
-        "firmware TX",
-        Layer::Firmware,
-        firmware(
-            "the firmware sees the command when it polls, and commands the transmit engine",
-            "tx_command",
-        ),
+);
+/// The message is unexpected, and waits for its receive.
+pub const RECEIVE_LATE: PathStep = step(
+    Waypoint::CLAIMED,
+    ("waiting for the receive", Layer::Host, Part::Library),
+    cause("a late receiver: the message was unexpected, and its receive was called later", &[]),
+);
+/// The receiver's library, to the return of the program's call.
+pub const LIBRARY_RECEIVES: PathStep = step(
+    Waypoint::CALL_RETURNED,
+    ("MPI library, receive", Layer::Host, Part::Library),
+    cause(
+        "the library completes the request",
+        &["mpi.event", "mpi.unexpected_entry", "host.copy_rate"],
     ),
-    step(
-        Waypoint::Injected,
-        "TX DMA",
-        Layer::Dma,
-        cause(
-            "the engine reads header and payload from host memory",
-            &["nic.host_memory_read", "nic.tx_packet"],
-        ),
-    ),
-    step(
-        Waypoint::Arrived,
-        "wire",
-        Layer::Network,
-        cause(
-            "the first packet passes links and routers, and waits for others there",
-            &["net.link_latency", "net.route", "ideal.latency"],
-        ),
-    ),
-    step(
-        Waypoint::Repeated,
-        "refused, until it came again",
-        Layer::Firmware,
-        cause(
-            "the target had no room: the message waited at its sender until it was called",
-            &["firmware.overflow", "firmware.sources", "portals.tx_pendings"],
-        ),
-    ),
-    step(
-        Waypoint::Announced,
-        "RX DMA",
-        Layer::Dma,
-        cause("the receive engine takes it in", &["nic.rx_packet", "nic.rx_notify"]),
-    ),
-    step(
-        Waypoint::HeaderRead,
-        "firmware RX, header",
-        Layer::Firmware,
-        firmware(
-            "the firmware sees the notification when it polls, finds the source and copies the header",
-            "accel_message",
-        ),
-    ),
-    step(
-        Waypoint::Searched,
-        "firmware RX, match",
-        Layer::Firmware,
-        walk("the firmware finds the receive in the match list", "match_request"),
-    ),
-    step(
-        Waypoint::InterruptWritten,
-        "firmware RX",
-        Layer::Firmware,
-        firmware(
-            "the firmware sees the notification when it polls, finds the source and tells the host",
-            "rx_message",
-        ),
-    ),
-    step(
-        Waypoint::InterruptArrived,
-        "HyperTransport to the host",
-        Layer::HyperTransport,
-        cause("the interrupt crosses the host's link", &["ht.latency"]),
-    ),
-    step(
-        Waypoint::HandlerEntered,
-        "interrupt",
-        Layer::Host,
-        cause(
-            "the interrupt: entering the handler, or waiting for the one before",
-            &["host.interrupt_entry"],
-        ),
-    ),
-    step(
-        Waypoint::EventDrained,
-        "event queue",
-        Layer::Host,
-        cause(
-            "the handler, or the process's library, reads the event, behind those that came before",
-            &["portals.slot_read", "portals.dispatch"],
-        ),
-    ),
-    step(
-        Waypoint::Matched,
-        "kernel Portals, match",
-        Layer::Host,
-        Cause {
-            sentence: "the kernel finds the receive in the match list",
-            parameters: &["portals.header_read", "portals.list_entry"],
-            function: "",
-            walks: true,
-        },
-    ),
-    step(
-        Waypoint::ReceiveWritten,
-        "kernel Portals, command",
-        Layer::Host,
-        cause(
-            "the kernel translates the buffer and writes the command",
-            &["portals.translate", "portals.command_build", "host.mmio_write"],
-        ),
-    ),
-    step(
-        Waypoint::ReceiveArrived,
-        "receive command to the NIC",
-        Layer::HyperTransport,
-        cause("the command crosses the host's link", &["ht.latency"]),
-    ),
-    step(
-        Waypoint::ReceiveCommanded,
-        "firmware RX, command",
-        Layer::Firmware,
-        firmware(
-            "the firmware sees the command when it polls, and commands the receive engine",
-            "rx_command",
-        ),
-    ),
-    step(
-        Waypoint::Deposited,
-        "payload by DMA",
-        Layer::Dma,
-        cause(
-            "the payload streams through network and engines into host memory",
-            &["nic.rx_packet", "net.link_latency"],
-        ),
-    ),
-    step(
-        Waypoint::Completed,
-        "RX DMA, completion",
-        Layer::Dma,
-        cause("the engine tells the firmware that all came", &["nic.rx_notify"]),
-    ),
-    step(
-        Waypoint::CompletionWritten,
-        "firmware RX, completion",
-        Layer::Firmware,
-        firmware(
-            "the firmware sees the completion when it polls, and tells the host",
-            "rx_complete",
-        ),
-    ),
-    step(
-        Waypoint::CompletionArrived,
-        "completion to the host",
-        Layer::HyperTransport,
-        cause("that interrupt crosses the host's link", &["ht.latency"]),
-    ),
-    step(
-        Waypoint::CompletionEntered,
-        "second interrupt",
-        Layer::Host,
-        cause(
-            "the second interrupt: a payload costs one more than a header",
-            &["host.interrupt_entry"],
-        ),
-    ),
-    step(
-        Waypoint::CompletionDrained,
-        "event queue, completion",
-        Layer::Host,
-        cause(
-            "the handler reads the event, behind those before",
-            &["portals.slot_read", "portals.dispatch"],
-        ),
-    ),
-    step(
-        Waypoint::EventPosted,
-        "kernel Portals, receive",
-        Layer::Host,
-        cause(
-            "the kernel, or the process's library, posts the event",
-            &["portals.event_post", "host.copy_rate"],
-        ),
-    ),
-    step(
-        Waypoint::ProcessLooked,
-        "waiting for the process",
-        Layer::Host,
-        cause("a late receiver: the process was elsewhere, and looked at its queue later", &[]),
-    ),
-    step(
-        Waypoint::EventReturned,
-        "return to the process",
-        Layer::Host,
-        cause(
-            "the handler returns, behind others that came, and the process finds the event",
-            &["host.interrupt_exit", "host.poll_period", "portals.event_get"],
-        ),
-    ),
-    step(
-        Waypoint::Claimed,
-        "waiting for the receive",
-        Layer::Host,
-        cause("a late receiver: the message was unexpected, and its receive was called later", &[]),
-    ),
-    step(
-        Waypoint::CallReturned,
-        "MPI library, receive",
-        Layer::Host,
-        cause(
-            "the library completes the request",
-            &["mpi.event", "mpi.unexpected_entry", "host.copy_rate"],
-        ),
-    ),
-];
+);

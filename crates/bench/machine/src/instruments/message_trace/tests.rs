@@ -23,6 +23,40 @@ fn begun(op: u8, (from, to): (u32, u32), pid: u32, bytes: u64) -> Begun {
     Begun { op, from, to, pt_index: 9, match_bits: 0, hdr_data: 0, bytes }
 }
 
+/// Waypoints of a model.
+const HEADER_COMMANDED: Waypoint = Waypoint::own(0);
+const ANNOUNCED: Waypoint = Waypoint::own(1);
+const DEPOSITED: Waypoint = Waypoint::own(2);
+
+const fn of_hardware(ends: Waypoint, name: &'static str, part: Part) -> PathStep {
+    step(ends, (name, Layer::Dma, part), cause("", &[]))
+}
+
+/// Hosts' steps, and some of a model's hardware between them.
+static PATH: MessagePath = MessagePath { legs: 3, commands: true, steps: &STEPS };
+const STEPS: [PathStep; 20] = [
+    portals::LIBRARY_SENDS,
+    portals::KERNEL_ENTRY,
+    portals::KERNEL_SENDS,
+    of_hardware(Waypoint::COMMAND_ARRIVED, "command", Part::Nic),
+    of_hardware(HEADER_COMMANDED, "firmware TX", Part::Nic),
+    of_hardware(Waypoint::INJECTED, "TX DMA", Part::Nic),
+    of_hardware(Waypoint::ARRIVED, "wire", Part::Network),
+    of_hardware(Waypoint::REPEATED, "refused", Part::Refused),
+    of_hardware(ANNOUNCED, "RX DMA", Part::Nic),
+    of_hardware(Waypoint::SEARCHED, "firmware RX, match", Part::Nic),
+    of_hardware(Waypoint::EVENT_DRAINED, "event queue", Part::Kernel),
+    portals::KERNEL_MATCHES,
+    of_hardware(Waypoint::RECEIVE_WRITTEN, "command", Part::Kernel),
+    of_hardware(DEPOSITED, "payload by DMA", Part::Nic),
+    of_hardware(Waypoint::COMPLETION_DRAINED, "event queue, completion", Part::Kernel),
+    portals::KERNEL_RECEIVES,
+    portals::PROCESS_LATE,
+    portals::RETURN,
+    portals::RECEIVE_LATE,
+    portals::LIBRARY_RECEIVES,
+];
+
 struct World {
     desks: Vec<Desk>,
     tallies: Arc<Tallies>,
@@ -31,7 +65,7 @@ struct World {
 impl World {
     fn new(nodes: u32, workers: usize) -> World {
         let tallies = Arc::new(
-            Tallies::new((SEED, None), &Arc::default(), (workers, nodes)).with_way(Some(&PORTALS)),
+            Tallies::new((SEED, None), &Arc::default(), (workers, nodes)).with_way(Some(&PATH)),
         );
         let desk = |nid| Desk::new(nid, Time::ZERO, tallies.clone());
         World { desks: (0..nodes).map(desk).collect(), tallies }
@@ -43,7 +77,7 @@ impl World {
     }
     fn put(&mut self, message: MessageId, at: u64, (from, to): (usize, usize), bytes: u64) {
         let flight = self.desks[from].begin(message);
-        flight.mark(Time(at), Waypoint::CallEntered);
+        flight.mark(Time(at), Waypoint::CALL_ENTERED);
         let begun = begun(portals_op::PUT, (from as u32, to as u32), PROGRAM, bytes);
         self.desks[from].begun(message, &begun);
     }
@@ -68,15 +102,15 @@ fn a_refused_message_has_a_step_of_waiting() {
     world.put(id(0, 1), 100, (0, 1), 0);
     world.goes(id(0, 1), 200, 0, 1, false);
     let marks = [
-        (300, Waypoint::Arrived),
-        (300, Waypoint::Repeated),
-        (310, Waypoint::Announced),
-        (900, Waypoint::Arrived),
-        (900, Waypoint::Repeated),
-        (915, Waypoint::Announced),
-        (1000, Waypoint::EventDrained),
-        (1100, Waypoint::Repeated),
-        (1200, Waypoint::EventReturned),
+        (300, Waypoint::ARRIVED),
+        (300, Waypoint::REPEATED),
+        (310, ANNOUNCED),
+        (900, Waypoint::ARRIVED),
+        (900, Waypoint::REPEATED),
+        (915, ANNOUNCED),
+        (1000, Waypoint::EVENT_DRAINED),
+        (1100, Waypoint::REPEATED),
+        (1200, Waypoint::EVENT_RETURNED),
     ];
     for (at, waypoint) in marks {
         world.mark(1, id(0, 1), at, waypoint);
@@ -87,7 +121,7 @@ fn a_refused_message_has_a_step_of_waiting() {
     let expected = [
         ("TX DMA", 100),
         ("wire", 100),
-        ("refused, until it came again", 600),
+        ("refused", 600),
         ("RX DMA", 15),
         ("event queue", 85),
         ("return to the process", 200),
@@ -99,24 +133,14 @@ fn a_refused_message_has_a_step_of_waiting() {
 #[test]
 fn a_message_that_was_lost_has_the_time_at_which_it_was_sent_again() {
     let mut flight = Flight::default();
-    flight.mark(Time(10), Waypoint::HeaderCommanded);
-    assert_eq!(flight.at(Waypoint::Resent), None);
-    flight.mark(Time(500), Waypoint::Resent);
-    flight.mark(Time(900), Waypoint::Resent);
-    flight.mark(Time(910), Waypoint::Injected);
-    flight.mark(Time(1500), Waypoint::Resent);
-    let at = [Waypoint::HeaderCommanded, Waypoint::Resent, Waypoint::Injected];
+    flight.mark(Time(10), HEADER_COMMANDED);
+    assert_eq!(flight.at(Waypoint::RESENT), None);
+    flight.mark(Time(500), Waypoint::RESENT);
+    flight.mark(Time(900), Waypoint::RESENT);
+    flight.mark(Time(910), Waypoint::INJECTED);
+    flight.mark(Time(1500), Waypoint::RESENT);
+    let at = [HEADER_COMMANDED, Waypoint::RESENT, Waypoint::INJECTED];
     assert_eq!(at.map(|at| flight.at(at)), [10, 900, 910].map(|at| Some(Time(at))));
-}
-
-#[test]
-fn the_page_has_every_step_in_its_order() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/breakdown.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let (page, _) = page.split_once("\n## ").unwrap();
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let steps: Vec<&str> = rows.skip(1).collect();
-    assert!(steps.into_iter().eq(PORTALS.steps.iter().map(|step| step.name)));
 }
 
 /// Steps of messages that miss marks, and have them in any order, as any model or fault may cause.
@@ -140,28 +164,29 @@ fn steps_add_up_whatever_marks_there_are() {
                 }
                 None
             };
-            for PathStep { ends: waypoint, .. } in &PORTALS.steps[..5] {
+            for PathStep { ends: waypoint, .. } in &PATH.steps[..5] {
                 latest = latest.max(pass(&mut world, 0, *waypoint).unwrap_or(0));
             }
             let injected = start + 77;
             world.goes(message, injected, 0, 1, false);
             latest = latest.max(injected);
             let mut times = Vec::new();
-            for PathStep { ends: waypoint, .. } in &PORTALS.steps[6..] {
+            for PathStep { ends: waypoint, .. } in &PATH.steps[6..] {
                 times.push((*waypoint, pass(&mut world, 1, *waypoint)));
             }
             let has = |wanted| times.iter().any(|(it, at)| *it == wanted && at.is_some());
-            let by_firmware = has(Waypoint::Searched) && has(Waypoint::CompletionDrained);
-            let commanded = has(Waypoint::ReceiveWritten) || by_firmware;
-            let aside = Waypoint::ReceiveWritten..=Waypoint::CompletionDrained;
-            let first = times[0].1.filter(|_| times[0].0 == Waypoint::Arrived);
-            for (waypoint, at) in &times {
+            let by_firmware = has(Waypoint::SEARCHED) && has(Waypoint::COMPLETION_DRAINED);
+            let commanded = has(Waypoint::RECEIVE_WRITTEN) || by_firmware;
+            let place = |of| times.iter().position(|(it, _)| *it == of).unwrap();
+            let aside = place(Waypoint::RECEIVE_WRITTEN)..=place(Waypoint::COMPLETION_DRAINED);
+            let first = times[0].1.filter(|_| times[0].0 == Waypoint::ARRIVED);
+            for (number, (waypoint, at)) in times.iter().enumerate() {
                 // It comes again only after it has come.
                 let repeats = first.is_some_and(|first| Some(first) < *at);
-                if *waypoint == Waypoint::Repeated && !repeats {
+                if *waypoint == Waypoint::REPEATED && !repeats {
                     continue;
                 }
-                if commanded || !aside.contains(waypoint) {
+                if commanded || !aside.contains(&number) {
                     latest = latest.max(at.unwrap_or(0));
                 }
             }
@@ -203,7 +228,7 @@ fn what_is_counted_does_not_depend_on_who_counts_or_when() {
             world.put(message, start, (node, 3 - node), u64::from(serial % 7) * 100);
             world.goes(message, start + 5, node, 3 - node, true);
             let took = u64::from(serial.wrapping_mul(0x9e37_79b1) >> 12);
-            world.mark(3 - node, message, start + took, Waypoint::EventReturned);
+            world.mark(3 - node, message, start + took, Waypoint::EVENT_RETURNED);
             assert!(world.desks[3 - node].taken(message));
         }
         let (messages, classes) = world.end();
@@ -229,30 +254,30 @@ fn a_rendezvous_is_one_message_with_three_legs() {
     // The second uses the same buffer after the first, and nobody fetches the third.
     for (round, start) in [(0, 1000), (10, 5000)] {
         let [first, fetch, data] = [id(0, round + 1), id(1, round + 2), id(0, round + 3)];
-        world.desks[0].begin(first).mark(Time(start), Waypoint::CallEntered);
+        world.desks[0].begin(first).mark(Time(start), Waypoint::CALL_ENTERED);
         world.desks[0].begun(first, &announced(4096));
         world.goes(first, start + 50, 0, 1, true);
-        world.mark(1, first, start + 90, Waypoint::EventPosted);
-        world.mark(1, first, start + 100, Waypoint::EventReturned);
+        world.mark(1, first, start + 90, Waypoint::EVENT_POSTED);
+        world.mark(1, first, start + 100, Waypoint::EVENT_RETURNED);
         assert!(!world.desks[1].taken(first), "its bytes have not come");
-        world.desks[1].begin(fetch).mark(Time(start + 110), Waypoint::CallEntered);
-        world.mark(1, fetch, start + 110, Waypoint::PutEntered);
+        world.desks[1].begin(fetch).mark(Time(start + 110), Waypoint::CALL_ENTERED);
+        world.mark(1, fetch, start + 110, Waypoint::PUT_ENTERED);
         let get = begun(portals_op::GET, (1, 0), LIBRARY, 4096);
         world.desks[1].begun(fetch, &Begun { pt_index: 5, match_bits: 5, ..get });
         world.goes(fetch, start + 120, 1, 0, true);
-        world.mark(0, fetch, start + 200, Waypoint::EventDrained);
+        world.mark(0, fetch, start + 200, Waypoint::EVENT_DRAINED);
         world.desks[0].answers(data, fetch);
-        world.mark(0, data, start + 220, Waypoint::CommandWritten);
+        world.mark(0, data, start + 220, Waypoint::COMMAND_WRITTEN);
         world.goes(data, start + 230, 0, 1, false);
-        world.mark(1, data, start + 300, Waypoint::ReceiveWritten);
-        world.mark(1, data, start + 800, Waypoint::Deposited);
-        world.mark(1, data, start + 900, Waypoint::CallReturned);
+        world.mark(1, data, start + 300, Waypoint::RECEIVE_WRITTEN);
+        world.mark(1, data, start + 800, DEPOSITED);
+        world.mark(1, data, start + 900, Waypoint::CALL_RETURNED);
         assert!(world.desks[1].taken(data));
     }
-    world.desks[0].begin(id(0, 30)).mark(Time(9000), Waypoint::CallEntered);
+    world.desks[0].begin(id(0, 30)).mark(Time(9000), Waypoint::CALL_ENTERED);
     world.desks[0].begun(id(0, 30), &announced(8));
     world.goes(id(0, 30), 9050, 0, 1, true);
-    world.mark(1, id(0, 30), 9060, Waypoint::Arrived);
+    world.mark(1, id(0, 30), 9060, Waypoint::ARRIVED);
     let (messages, classes) = world.end();
     let unfinished = Unfinished { not_received: 1, ..Unfinished::default() };
     assert_eq!((messages.ended, messages.unfinished), (2, unfinished));
@@ -288,23 +313,23 @@ fn a_long_message_has_one_leg_until_it_is_fetched() {
     };
     // The first meets its receive; the second comes while the process has not looked, under the same number.
     for (serial, start) in [(1, 100), (2, 600)] {
-        world.desks[0].begin(id(0, serial)).mark(Time(start), Waypoint::CallEntered);
+        world.desks[0].begin(id(0, serial)).mark(Time(start), Waypoint::CALL_ENTERED);
         world.desks[0].begun(id(0, serial), &long);
         world.goes(id(0, serial), start + 50, 0, 1, false);
     }
-    world.mark(1, id(0, 1), 700, Waypoint::EventReturned);
+    world.mark(1, id(0, 1), 700, Waypoint::EVENT_RETURNED);
     assert!(world.desks[1].taken(id(0, 1)));
     // Nobody was there for the second.
     world.desks[1].get(id(0, 2)).unwrap().kept = true;
-    world.mark(1, id(0, 2), 800, Waypoint::EventReturned);
+    world.mark(1, id(0, 2), 800, Waypoint::EVENT_RETURNED);
     assert!(!world.desks[1].taken(id(0, 2)));
-    world.desks[1].begin(id(1, 3)).mark(Time(900), Waypoint::CallEntered);
+    world.desks[1].begin(id(1, 3)).mark(Time(900), Waypoint::CALL_ENTERED);
     let get = begun(portals_op::GET, (1, 0), LIBRARY, 4096);
     world.desks[1].begun(id(1, 3), &Begun { pt_index: 5, match_bits: 5, ..get });
     world.goes(id(1, 3), 950, 1, 0, true);
     world.desks[0].answers(id(0, 4), id(1, 3));
     world.goes(id(0, 4), 1000, 0, 1, false);
-    world.mark(1, id(0, 4), 1500, Waypoint::EventReturned);
+    world.mark(1, id(0, 4), 1500, Waypoint::EVENT_RETURNED);
     assert!(world.desks[1].taken(id(0, 4)));
     let (messages, classes) = world.end();
     assert_eq!((messages.ended, messages.unfinished.all()), (2, 0));
@@ -319,10 +344,10 @@ fn what_the_library_keeps_ends_with_its_receive() {
     world.put(message, 10, (0, 1), 8);
     world.goes(message, 20, 0, 1, true);
     world.desks[1].get(message).unwrap().kept = true;
-    world.mark(1, message, 40, Waypoint::EventReturned);
+    world.mark(1, message, 40, Waypoint::EVENT_RETURNED);
     assert!(!world.desks[1].taken(message));
     world.desks[1].get(message).unwrap().kept = false;
-    world.mark(1, message, 90, Waypoint::Claimed);
+    world.mark(1, message, 90, Waypoint::CLAIMED);
     assert!(world.desks[1].taken(message) && !world.desks[1].taken(message));
     let steps = &world.end().1[0].steps;
     assert_eq!(
@@ -340,7 +365,7 @@ fn what_never_ends_is_counted_and_does_not_pile_up() {
         let message = id(0, serial);
         world.put(message, u64::from(serial), (0, 1), 8);
         world.goes(message, u64::from(serial) + 1, 0, 1, true);
-        world.mark(1, message, u64::from(serial) + 2, Waypoint::Arrived);
+        world.mark(1, message, u64::from(serial) + 2, Waypoint::ARRIVED);
     }
     // One is still at its sender, one is dropped, one is refused, one began before the launch.
     world.put(id(0, 2000), 5000, (0, 1), 8);
@@ -361,11 +386,11 @@ fn what_never_ends_is_counted_and_does_not_pile_up() {
 #[test]
 fn messages_before_the_launch_are_none_of_the_program() {
     let tallies =
-        Arc::new(Tallies::new((SEED, None), &Arc::default(), (1, 2)).with_way(Some(&PORTALS)));
+        Arc::new(Tallies::new((SEED, None), &Arc::default(), (1, 2)).with_way(Some(&PATH)));
     let mut desk = Desk::new(0, Time(100), tallies.clone());
     for (serial, at) in [(1, 99), (2, 100)] {
-        desk.begin(id(0, serial)).mark(Time(at), Waypoint::CallEntered);
-        desk.mark(Time(at + 10), id(0, serial), Waypoint::EventPosted);
+        desk.begin(id(0, serial)).mark(Time(at), Waypoint::CALL_ENTERED);
+        desk.mark(Time(at + 10), id(0, serial), Waypoint::EVENT_POSTED);
         desk.end(id(0, serial));
     }
     let (messages, _) = Messages::of(tallies.sum(SEED), desk.finish(), Time(100));

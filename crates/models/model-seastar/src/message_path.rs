@@ -1,0 +1,207 @@
+//! The way of a message over Portals, from the call that sends it to the process that has it. By rendezvous it
+//! goes three legs: the announcement, the fetch, the data.
+
+use machine::instruments::message_trace::{
+    cause, firmware, portals as steps, step, walk, Cause, Layer, MessagePath, Part, PathStep,
+    Waypoint,
+};
+
+// Waypoints of its own.
+
+/// The TX engine took the firmware's command for the header.
+pub(crate) const HEADER_COMMANDED: Waypoint = Waypoint::own(0);
+/// The firmware could see the notification.
+pub(crate) const ANNOUNCED: Waypoint = Waypoint::own(1);
+/// The RX engine took the firmware's command for the payload.
+pub(crate) const RECEIVE_COMMANDED: Waypoint = Waypoint::own(2);
+/// The payload was in host memory.
+pub(crate) const DEPOSITED: Waypoint = Waypoint::own(3);
+/// The firmware could see the completion.
+pub(crate) const COMPLETED: Waypoint = Waypoint::own(4);
+
+/// The steps.
+pub(crate) static MESSAGE_PATH: MessagePath =
+    MessagePath { legs: 3, commands: true, steps: &STEPS };
+
+const STEPS: [PathStep; 30] = [
+    steps::LIBRARY_SENDS,
+    steps::KERNEL_ENTRY,
+    steps::KERNEL_SENDS,
+    step(
+        Waypoint::COMMAND_ARRIVED,
+        ("HyperTransport to the NIC", Layer::HyperTransport, Part::Nic),
+        cause("the command crosses the host's link", &["ht.latency"]),
+    ),
+    step(
+        HEADER_COMMANDED,
+        ("firmware TX", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware sees the command when it polls, and commands the transmit engine",
+            "tx_command",
+        ),
+    ),
+    step(
+        Waypoint::INJECTED,
+        ("TX DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the engine reads header and payload from host memory",
+            &["nic.host_memory_read", "nic.tx_packet"],
+        ),
+    ),
+    step(
+        Waypoint::ARRIVED,
+        ("wire", Layer::Network, Part::Network),
+        cause(
+            "the first packet passes links and routers, and waits for others there",
+            &["net.link_latency", "net.route", "ideal.latency"],
+        ),
+    ),
+    step(
+        Waypoint::REPEATED,
+        ("refused, until it came again", Layer::Firmware, Part::Refused),
+        cause(
+            "the target had no room: the message waited at its sender until it was called",
+            &["firmware.overflow", "firmware.sources", "portals.tx_pendings"],
+        ),
+    ),
+    step(
+        ANNOUNCED,
+        ("RX DMA", Layer::Dma, Part::Nic),
+        cause("the receive engine takes it in", &["nic.rx_packet", "nic.rx_notify"]),
+    ),
+    step(
+        Waypoint::HEADER_READ,
+        ("firmware RX, header", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware sees the notification when it polls, finds the source and copies the header",
+            "accel_message",
+        ),
+    ),
+    step(
+        Waypoint::SEARCHED,
+        ("firmware RX, match", Layer::Firmware, Part::Nic),
+        walk("the firmware finds the receive in the match list", "match_request"),
+    ),
+    step(
+        Waypoint::INTERRUPT_WRITTEN,
+        ("firmware RX", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware sees the notification when it polls, finds the source and tells the host",
+            "rx_message",
+        ),
+    ),
+    step(
+        Waypoint::INTERRUPT_ARRIVED,
+        ("HyperTransport to the host", Layer::HyperTransport, Part::Nic),
+        cause("the interrupt crosses the host's link", &["ht.latency"]),
+    ),
+    step(
+        Waypoint::HANDLER_ENTERED,
+        ("interrupt", Layer::Host, Part::Kernel),
+        cause(
+            "the interrupt: entering the handler, or waiting for the one before",
+            &["host.interrupt_entry"],
+        ),
+    ),
+    step(
+        Waypoint::EVENT_DRAINED,
+        ("event queue", Layer::Host, Part::Kernel),
+        cause(
+            "the handler, or the process's library, reads the event, behind those that came before",
+            &["portals.slot_read", "portals.dispatch"],
+        ),
+    ),
+    step(
+        Waypoint::MATCHED,
+        ("kernel Portals, match", Layer::Host, Part::Kernel),
+        Cause {
+            sentence: "the kernel finds the receive in the match list",
+            parameters: &["portals.header_read", "portals.list_entry"],
+            function: "",
+            walks: true,
+        },
+    ),
+    step(
+        Waypoint::RECEIVE_WRITTEN,
+        ("kernel Portals, command", Layer::Host, Part::Kernel),
+        cause(
+            "the kernel translates the buffer and writes the command",
+            &["portals.translate", "portals.command_build", "host.mmio_write"],
+        ),
+    ),
+    step(
+        Waypoint::RECEIVE_ARRIVED,
+        ("receive command to the NIC", Layer::HyperTransport, Part::Nic),
+        cause("the command crosses the host's link", &["ht.latency"]),
+    ),
+    step(
+        RECEIVE_COMMANDED,
+        ("firmware RX, command", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware sees the command when it polls, and commands the receive engine",
+            "rx_command",
+        ),
+    ),
+    step(
+        DEPOSITED,
+        ("payload by DMA", Layer::Dma, Part::Nic),
+        cause(
+            "the payload streams through network and engines into host memory",
+            &["nic.rx_packet", "net.link_latency"],
+        ),
+    ),
+    step(
+        COMPLETED,
+        ("RX DMA, completion", Layer::Dma, Part::Nic),
+        cause("the engine tells the firmware that all came", &["nic.rx_notify"]),
+    ),
+    step(
+        Waypoint::COMPLETION_WRITTEN,
+        ("firmware RX, completion", Layer::Firmware, Part::Nic),
+        firmware(
+            "the firmware sees the completion when it polls, and tells the host",
+            "rx_complete",
+        ),
+    ),
+    step(
+        Waypoint::COMPLETION_ARRIVED,
+        ("completion to the host", Layer::HyperTransport, Part::Nic),
+        cause("that interrupt crosses the host's link", &["ht.latency"]),
+    ),
+    step(
+        Waypoint::COMPLETION_ENTERED,
+        ("second interrupt", Layer::Host, Part::Kernel),
+        cause(
+            "the second interrupt: a payload costs one more than a header",
+            &["host.interrupt_entry"],
+        ),
+    ),
+    step(
+        Waypoint::COMPLETION_DRAINED,
+        ("event queue, completion", Layer::Host, Part::Kernel),
+        cause(
+            "the handler reads the event, behind those before",
+            &["portals.slot_read", "portals.dispatch"],
+        ),
+    ),
+    steps::KERNEL_RECEIVES,
+    steps::PROCESS_LATE,
+    steps::RETURN,
+    steps::RECEIVE_LATE,
+    steps::LIBRARY_RECEIVES,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_step_in_its_order() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/breakdown.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let (page, _) = page.split_once("\n## ").unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let steps: Vec<&str> = rows.skip(1).collect();
+        assert!(steps.into_iter().eq(MESSAGE_PATH.steps.iter().map(|step| step.name)));
+    }
+}
