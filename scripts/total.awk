@@ -1,5 +1,5 @@
-# Reads what the firmware's tests and `cargo test --quiet` print, each followed by a line "ended N", the last by "all
-# ended N". Passes on what a reader wants to see, and ends with the total over all test programs.
+# Reads what the firmware's tests and `cargo test --quiet` print, each followed by a line "ended N", the last
+# by "all ended N". Passes on what a reader wants to see, and ends with the total over all test programs.
 /^ended [0-9]+$/ { if ($2 != 0) bad = 1; next }
 # Not at the end of the input: a process that a test left would keep it open.
 /^all ended [0-9]+$/ { if ($3 != 0) bad = 1; exit }

@@ -8,8 +8,8 @@
 
 #define PIECE 4096u
 
-/* Control programs take their regions for empty, but for this buffer, which is written before it is read, and what is
- * behind it, which nobody reads. */
+/* Control programs take their regions for empty, but for this buffer, which is written before it is
+ * read, and what is behind it, which nobody reads. */
 #define TAKEN_FOR_EMPTY MY_REGION_RECEIVE_BASE
 
 /* Each piece is cleared and, of so many bytes, looked at before the next. */

@@ -1,5 +1,5 @@
-//! The way of a message over Portals, from the call that sends it to the process that has it. By rendezvous it
-//! goes three legs: the announcement, the fetch, the data.
+//! The way of a message over Portals, from the call that sends it to the process that has it. By rendezvous
+//! it goes three legs: the announcement, the fetch, the data.
 
 use machine::instruments::message_trace::{
     cause, firmware, portals as steps, step, walk, Cause, Layer, MessagePath, Part, PathStep,
@@ -73,7 +73,8 @@ const STEPS: [PathStep; 30] = [
         Waypoint::HEADER_READ,
         ("firmware RX, header", Layer::Firmware, Part::Nic),
         firmware(
-            "the firmware sees the notification when it polls, finds the source and copies the header",
+            "the firmware sees the notification when it polls, finds the source and copies the \
+             header",
             "accel_message",
         ),
     ),

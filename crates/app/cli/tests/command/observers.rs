@@ -318,7 +318,7 @@ fn observers_change_nothing_of_guests() {
     }
 }
 
-/// What the two tests above compare, each observer by itself: which one it was.
+/// The same comparisons, each observer by itself: it names the one that changes something.
 #[test]
 #[cfg_attr(kernel, ignore = "a minute: make soak")]
 #[cfg_attr(not(kernel), ignore = "there is no kernel for guests: sunstar guest --prepare")]

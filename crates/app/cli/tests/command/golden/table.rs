@@ -37,7 +37,7 @@ pub fn lines(jobs: &[Job]) -> Vec<String> {
     made.into_inner().unwrap().concat()
 }
 
-/// Which rows of the tables a test makes.
+/// Share of the rows that a test makes.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Share {
     /// Every one: the long ring, and whoever writes tables anew.

@@ -1,5 +1,5 @@
-//! Steps of messages over Portals in hosts: those of the libraries of a process and of its kernel, in the order in
-//! which a message passes them. A model puts those of its hardware between them.
+//! Steps of messages over Portals in hosts: those of the libraries of a process and of its kernel, in the
+//! order in which a message passes them. A model puts those of its hardware between them.
 
 use super::{cause, step, Cause, Layer, Part, PathStep, Waypoint};
 

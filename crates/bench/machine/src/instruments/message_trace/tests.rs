@@ -47,7 +47,7 @@ const STEPS: [PathStep; 20] = [
     of_hardware(Waypoint::SEARCHED, "firmware RX, match", Part::Nic),
     of_hardware(Waypoint::EVENT_DRAINED, "event queue", Part::Kernel),
     portals::KERNEL_MATCHES,
-    of_hardware(Waypoint::RECEIVE_WRITTEN, "command", Part::Kernel),
+    of_hardware(Waypoint::RECEIVE_WRITTEN, "kernel Portals, command", Part::Kernel),
     of_hardware(DEPOSITED, "payload by DMA", Part::Nic),
     of_hardware(Waypoint::COMPLETION_DRAINED, "event queue, completion", Part::Kernel),
     portals::KERNEL_RECEIVES,
