@@ -100,7 +100,7 @@ const GUESTS: &[(&str, &str)] = &[
 /// Runs that are made for the observers that need nothing beside their options.
 #[derive(Clone, Copy, PartialEq)]
 enum Runs {
-    /// One for all of them.
+    /// One for all of them, but for those that watch one node.
     Together,
     /// One for each.
     Each,
@@ -190,14 +190,9 @@ impl Watched<'_> {
         crate::gdb::assert_same(&about, &self.report(run), &self.report(plain));
     }
 
-    /// Runs with all of these that need nothing beside their options, at each node where that matters; all in
-    /// one run.
+    /// Runs with all of these, which need nothing beside their options, in one run.
     fn watched_by_all(&self, observers: &[&Observer]) -> String {
-        let of = |one: &&Observer| {
-            let nodes = if one.words.contains('@') { self.ranks } else { 1 };
-            (0..nodes).flat_map(|node| self.words(one, node)).collect::<Vec<String>>()
-        };
-        let words: Vec<String> = observers.iter().flat_map(of).collect();
+        let words: Vec<String> = observers.iter().flat_map(|one| self.words(one, 0)).collect();
         let mut command = self.command("together", &words);
         assert_eq!(ended(&mut command).code, 0, "{command:?}");
         self.assert_same("together", "plain");
@@ -213,7 +208,10 @@ impl Watched<'_> {
             self.plain("rtl", &["--rtl".to_owned()]);
         }
         let (mut names, mut made) = (Vec::new(), Vec::new());
-        let together = |one: &&Observer| runs == Runs::Together && one.how == How::Alone;
+        // A run has one monitor, at one node.
+        let together = |one: &&Observer| {
+            runs == Runs::Together && one.how == How::Alone && !one.words.contains('@')
+        };
         let some: Vec<&Observer> = all().filter(together).collect();
         if !some.is_empty() {
             made.push((self.watched_by_all(&some), "plain"));
