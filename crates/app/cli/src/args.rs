@@ -35,13 +35,13 @@ pub use sweep::{DiffOptions, SweepOptions};
 use crate::disk::DiskOptions;
 use crate::faults::FaultsOptions;
 use crate::nic::NicOptions;
-use crate::usage_error::UsageError;
 use clap::{Args, Parser, Subcommand};
 use des::Duration;
 use machine::programs::guests::Input;
 use queues::QueuesOptions;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use sunstar::usage_error::UsageError;
 use value::{time, whole};
 pub use value::{Console, Gdb, Monitored, Nodes, RtlMode, RtlWave};
 

@@ -29,13 +29,13 @@ pub use validate::validate;
 
 use crate::args::{BenchCommand, MeasureOptions};
 use crate::outputs::{self, Named};
-use crate::root::Root;
 use crate::run;
 use crate::terminal::{self, Terminal};
-use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::path::Path;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Runs one of the benchmarks; returns the exit status.
 pub fn bench(root: &Root, command: &BenchCommand) -> Result<u8, UsageError> {

@@ -8,9 +8,9 @@ mod table;
 
 use crate::args::DiffOptions;
 use crate::terminal::{self, Terminal};
-use crate::usage_error::UsageError;
 use crate::{bench, outputs};
 use compare::Diff;
+use sunstar::usage_error::UsageError;
 
 /// Exit status if the runs differ, as of diff(1).
 const EXIT_DIFFERENT: u8 = 1;

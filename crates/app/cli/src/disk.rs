@@ -3,7 +3,6 @@
 
 use crate::interrupt::{self, Reins};
 use crate::run::unless_written;
-use crate::usage_error::UsageError;
 use block::SECTOR;
 use clients::{Clients, CLIENTS_MAX};
 use machine::console;
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use sunstar::usage_error::UsageError;
 
 /// Options of `sunstar disk`.
 #[derive(clap::Args, Clone, Debug)]

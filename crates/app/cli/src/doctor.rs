@@ -4,15 +4,15 @@
 mod trials;
 
 use crate::child;
-use crate::compiler::{self, Language};
 use crate::interrupt;
-use crate::root::Root;
 use crate::terminal::{self, Terminal};
-use crate::tools::{Tool, GCC, GROUPS};
-use crate::usage_error::UsageError;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Stdio;
+use sunstar::compiler::{self, Language};
+use sunstar::root::Root;
+use sunstar::tools::{Tool, GCC, GROUPS};
+use sunstar::usage_error::UsageError;
 use trials::{Costs, TRIALS};
 
 /// Columns of a name.

@@ -1,17 +1,17 @@
 //! `sunstar explain`: runs a program, and explains the times of its messages and calls.
 
 use crate::args::ExplainOptions;
-use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::summary::{account, grouped, messages, plural, refusals, time_of};
 use crate::terminal::{self, Terminal};
-use crate::usage_error::UsageError;
 use machine::instruments::account::{Call, Rank};
 use machine::instruments::message_trace::{Breakdown, Layer, Segment, Slow};
 use machine::report::Report;
 use models::MODELS;
 use std::fmt::{self, Write};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Number of slow messages that are explained by default.
 const SLOWEST: usize = 3;

@@ -1,13 +1,13 @@
 //! `sunstar faults`.
 
 use crate::machines;
-use crate::root::Root;
 use crate::terminal::{self, Terminal};
-use crate::usage_error::UsageError;
 use machine::faults::{hidden, FaultKind, Form, OF_ALL};
 use machine::models::Model;
 use models::MODELS;
 use std::fmt::Write;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Options of `sunstar faults`.
 #[derive(clap::Args, Clone, Debug)]

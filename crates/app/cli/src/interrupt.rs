@@ -11,7 +11,6 @@
 //! know what it has made.
 
 use crate::keyboard;
-use crate::usage_error::UsageError;
 use des::Stop;
 use machine::console;
 use std::ffi::CStr;
@@ -21,6 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use sunstar::usage_error::UsageError;
 
 /// Write end of the pipe through which the signal handler wakes the watcher.
 static WAKE: AtomicI32 = AtomicI32::new(-1);

@@ -1,12 +1,12 @@
 //! Standard input of the command, for a guest's program.
 
-use crate::usage_error::UsageError;
 use machine::programs::guests::{Input, Typist};
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
+use sunstar::usage_error::UsageError;
 
 /// The key that leaves a guest: Ctrl-].
 const LEAVE: u8 = 0x1D;

@@ -5,7 +5,6 @@
 
 mod args;
 mod bench;
-mod cache;
 mod child;
 mod compiler;
 mod diff;
@@ -14,7 +13,6 @@ mod doctor;
 mod explain;
 mod faults;
 mod firmware;
-mod fortran;
 mod guest;
 mod interrupt;
 mod keyboard;
@@ -23,26 +21,23 @@ mod manual;
 mod nic;
 mod outputs;
 mod profile;
-mod program;
 mod progress;
 mod queues;
 mod report;
-mod root;
 mod run;
-mod scratch;
 mod stack;
 mod streams;
 mod summary;
 mod sweep;
 mod terminal;
-mod tools;
 mod trace;
-mod usage_error;
 
 use args::Command;
 use machine::console;
 use std::process::ExitCode;
-use usage_error::UsageError;
+use sunstar::compiler::Language;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Exit status of a usage error.
 const EXIT_USAGE: u8 = 2;
@@ -93,7 +88,7 @@ fn obey(command: Command) -> Result<u8, UsageError> {
         Command::Doctor => return doctor::doctor(),
         _ => {}
     }
-    let root = root::Root::find()?;
+    let root = Root::find()?;
     match command {
         Command::Run(options) => run::run(&root, &options),
         Command::Guest(options) => guest::guest(&root, &options),
@@ -107,15 +102,9 @@ fn obey(command: Command) -> Result<u8, UsageError> {
         Command::Bench(command) => bench::bench(&root, &command),
         Command::Validate(options) => bench::validate(&root, &options),
         Command::Machines { name } => machines::machines(&root, name.as_deref()),
-        Command::Cc { arguments } => {
-            compiler::pass_through(&root, compiler::Language::C, &arguments)
-        }
-        Command::Cxx { arguments } => {
-            compiler::pass_through(&root, compiler::Language::Cxx, &arguments)
-        }
-        Command::Fc { arguments } => {
-            compiler::pass_through(&root, compiler::Language::Fortran, &arguments)
-        }
+        Command::Cc { arguments } => compiler::pass_through(&root, Language::C, &arguments),
+        Command::Cxx { arguments } => compiler::pass_through(&root, Language::Cxx, &arguments),
+        Command::Fc { arguments } => compiler::pass_through(&root, Language::Fortran, &arguments),
         Command::Completions { .. }
         | Command::Manual { .. }
         | Command::Faults(_)

@@ -2,9 +2,9 @@
 
 use crate::args::Arguments;
 use crate::terminal;
-use crate::usage_error::UsageError;
 use clap::CommandFactory;
 use std::path::Path;
+use sunstar::usage_error::UsageError;
 
 /// Prints the completions for a shell.
 pub fn completions(shell: clap_complete::Shell) -> Result<u8, UsageError> {

@@ -4,9 +4,9 @@ pub(crate) mod diagnosis;
 
 use crate::child;
 use crate::terminal::{self, Terminal};
-use crate::usage_error::UsageError;
 use diagnosis::{stage, Finding, Run, Stage, STAGES};
 use std::fmt::Write;
+use sunstar::usage_error::UsageError;
 
 /// Options of `sunstar nic`.
 #[derive(clap::Args, Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Files that a command writes: no two are the same, and none is an input of the command.
 
-use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use std::fs::OpenOptions;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use sunstar::usage_error::UsageError;
 
 /// File, and what names it: an option, or another file.
 pub type Named<'a> = (&'static str, &'a Path);

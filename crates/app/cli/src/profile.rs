@@ -4,16 +4,16 @@ mod flame;
 mod table;
 
 use crate::args::ProfileOptions;
-use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::Terminal;
-use crate::usage_error::UsageError;
 use crate::{firmware, machines, terminal};
 use machine::firmware::profile::{Cause, Cost, Profile, Summary};
 use machine::firmware::symbols::Symbols;
 use machine::report::Report;
 use serde_json::{json, Map, Value};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Functions of firmware that walk lists for MPI's messages, with the functions that they call for an entry.
 pub const WALKERS: [&str; 4] = ["match_request", "search_posted", "search_unexpected", "differ"];

@@ -16,12 +16,10 @@ use crate::args::queues::QueuesOptions;
 use crate::args::RunOptions;
 use crate::bench::queues::{has_units, UNITS};
 use crate::report::{check_page, Depths};
-use crate::root::Root;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::{self, Terminal};
-use crate::usage_error::UsageError;
-use crate::{child, interrupt, machines, scratch};
+use crate::{child, interrupt, machines};
 use figures::Figures;
 use machine::console;
 use machine::instruments::timeline::Watcher;
@@ -29,6 +27,9 @@ use machine::parameters::Parameters;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
+use sunstar::root::Root;
+use sunstar::scratch;
+use sunstar::usage_error::UsageError;
 
 /// Sizes of matching units that are tried on a machine that can have them.
 const SIZES: [&str; 3] = ["off", "128", "256"];

@@ -28,10 +28,8 @@ pub use units::quoted;
 
 use crate::args::{ReportOptions, LARGEST_MAX};
 use crate::bench::measure::Program;
-use crate::root::Root;
 use crate::run::{self, Observers, Run};
 use crate::streams::{Output, Silence};
-use crate::usage_error::UsageError;
 use crate::{interrupt, machines};
 pub use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -42,6 +40,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Runs the program and the measurements, writes the page, and returns the exit status.
 pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, UsageError> {

@@ -4,12 +4,10 @@ use crate::args::{Console, Gdb, Monitored, Part, RunOptions};
 use crate::interrupt::{self, Reins};
 use crate::outputs::{self, Named};
 use crate::progress::{Line, Place};
-use crate::root::Root;
 use crate::streams::Output;
 use crate::summary::{Extent, Facts, Refusals};
 use crate::terminal::Terminal;
-use crate::usage_error::UsageError;
-use crate::{firmware, keyboard, machines, program, scratch, summary, terminal};
+use crate::{firmware, keyboard, machines, summary, terminal};
 use machine::console;
 use machine::firmware::profile::{Function, Profile, Summary};
 use machine::firmware::symbols::Symbols;
@@ -27,6 +25,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
+use sunstar::{program, scratch};
 
 mod hardware;
 mod told;
@@ -98,9 +99,9 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let folder = scratch::folder("")?;
     let notes = Arc::<Notes>::default();
     let (surroundings, labels) = surroundings(options, &notes)?;
-    let parts = options.parts();
+    let named: Vec<program::Named> = options.parts().into_iter().map(Part::named).collect();
     let in_guests = match parameters.model().guests {
-        true => program::for_guests(root, &parts, parameters.model(), folder.path())?,
+        true => program::for_guests(root, &named, parameters.model(), folder.path())?,
         false => None,
     };
     let program = match in_guests {
@@ -109,16 +110,17 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
                 None if options.monitor.is_none() => keyboard::of_run()?,
                 given => given.clone(),
             };
-            program::guests(root, (&parts, files), surroundings, input)?
+            program::guests(root, (&named, files), surroundings, input)?
         }
-        None => program::programs(root, &parts, surroundings, folder.path())?,
+        None => program::programs(root, &named, surroundings, folder.path())?,
     };
     let guests = matches!(program, Program::Guests(_));
     let tables = told::tables(options, &parameters, guests)?;
     let processes = !program.executables().is_empty();
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
-    let firmware = firmware::folder_if_any(root, &parameters)?;
+    let common = sunstar::options(root, &parameters, program, options.ranks)?;
+    let firmware = common.firmware.clone();
     let elf = parameters.model().firmware.map_or_else(PathBuf::new, |of| firmware.join(of.elf));
     let listener = |gdb| listen(root, options.ranks, gdb, &parameters, &elf);
     let debugger = options.gdb.map(listener).transpose()?;
@@ -130,9 +132,6 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let place = Place::beside((processes || guests) && options.all.output.is_none());
     let line = Line::of(progress.clone(), launch, options.until, options.quiet, place);
     let outcome = machine::run(&Options {
-        parameters: parameters.clone(),
-        program,
-        ranks: options.ranks,
         threads: usize::from(options.threads),
         seed: options.seed,
         compute: options.compute,
@@ -148,18 +147,14 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         inspector,
         judge: options.judge,
         check_types: options.check_types,
-        meter: false,
         tables,
         follow,
         progress,
-        firmware: firmware.clone(),
         rtl,
-        root: root.path().to_owned(),
-        built: root.compiled(),
-        library: root.library(),
         until: options.until,
         stop: reins.stop,
         writing: reins.writing,
+        ..common
     })
     .map_err(|why| UsageError(why.to_string()))?;
     drop(line);

@@ -1,6 +1,6 @@
 //! The stack of the first thread, whose size is a limit of the system's.
 
-use crate::usage_error::UsageError;
+use sunstar::usage_error::UsageError;
 
 /// Bytes of a stack that are enough for each command.
 const ENOUGH: usize = 8 << 20;

@@ -1,12 +1,12 @@
 //! Standard output: reserved for one output, or silenced.
 
 use crate::run;
-use crate::usage_error::UsageError;
 use machine::console;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use sunstar::usage_error::UsageError;
 
 /// Runs before the standard library opens /dev/null for closed streams, which then lose all output without an
 /// error.

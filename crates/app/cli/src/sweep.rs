@@ -17,8 +17,6 @@ mod table;
 use crate::args::SweepOptions;
 use crate::interrupt::{self, Reins};
 use crate::outputs::{self, Named};
-use crate::root::Root;
-use crate::usage_error::UsageError;
 use crate::{bench, run, terminal};
 use des::Stop;
 use estimate::{span, Estimate};
@@ -34,6 +32,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 use table::{Absent, Columns};
 
 /// Exit status if a point failed.

@@ -1,10 +1,10 @@
 //! Abilities of the reader's terminal.
 
-use crate::usage_error::UsageError;
 use anstyle::{AnsiColor, Style};
 use machine::console;
 use std::fmt;
 use std::io::IsTerminal;
+use sunstar::usage_error::UsageError;
 use terminal_size::Width;
 
 /// Format of texts for people.

@@ -2,10 +2,8 @@
 //! symbols; for firmware without a ring, the functions that it has entered.
 
 use crate::args::TraceOptions;
-use crate::root::Root;
 use crate::run::{self, Observers, Run};
 use crate::streams::Output;
-use crate::usage_error::UsageError;
 use crate::{firmware, machines, terminal};
 use functions::Functions;
 use machine::firmware::symbols::Symbols;
@@ -13,6 +11,8 @@ use machine::models::Processor;
 use machine::parameters::Parameters;
 use models::seastar::firmware::tracedump;
 use std::sync::Arc;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 mod functions;
 

@@ -3,10 +3,11 @@
 use super::spelling::{is_option, Plain};
 use super::value::whole;
 use super::{Processes, RunOptions};
-use crate::usage_error::UsageError;
 use clap::{CommandFactory, Parser};
 use machine::console;
 use std::ffi::OsString;
+use sunstar::program::Named;
+use sunstar::usage_error::UsageError;
 
 /// Stands between two programs.
 const BETWEEN: &str = ":";
@@ -33,6 +34,11 @@ struct Before {
 }
 
 impl Part {
+    /// The program without what is about its processes.
+    pub fn named(self) -> Named {
+        Named { ranks: self.ranks, command: self.command }
+    }
+
     /// Takes the words between two separators apart.
     fn of(words: &[OsString]) -> Result<Part, UsageError> {
         let mut verb = Before::command();

@@ -1,10 +1,10 @@
 //! Environment, folder and output of the processes of a program, as options say them.
 
 use super::RunOptions;
-use crate::usage_error::UsageError;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use sunstar::usage_error::UsageError;
 
 /// Options of the processes of one program.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //! anything.
 
 use super::{habits, Arguments};
-use crate::usage_error::UsageError;
 use clap::{Arg, Command, CommandFactory};
 use std::ffi::OsString;
+use sunstar::usage_error::UsageError;
 
 /// The words of a command line as clap takes them: `mpirun` and its like spell `-n` also `-np`, and a value
 /// may stand right behind its letter (`-n2`). What follows the program is the program's, and stays as it is.

@@ -2,12 +2,12 @@
 
 use super::value::{time, whole};
 use super::{Arguments, MachineOptions};
-use crate::usage_error::UsageError;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Error};
 use des::Duration;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use sunstar::usage_error::UsageError;
 
 /// Options of `sunstar sweep`.
 #[derive(Args, Clone, Debug)]

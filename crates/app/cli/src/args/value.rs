@@ -1,6 +1,5 @@
 //! Values of options: whole numbers, times, and what is said of values that cannot be taken.
 
-use crate::usage_error::UsageError;
 use clap::error::{ContextKind, ErrorKind};
 use des::Duration;
 use machine::parameters::quantity::{Value, ValueKind};
@@ -9,6 +8,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
+use sunstar::usage_error::UsageError;
 
 /// Takes a whole number of `range`, or says what is allowed.
 pub fn whole<T: FromStr + PartialOrd + Display + Clone>(

@@ -7,10 +7,10 @@ use super::validate::tell;
 use super::writes::account::{Account, ARBITRATION};
 use super::writes::{job, Combining};
 use crate::args::LadderOptions;
-use crate::root::Root;
-use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Runs the workloads of the published results and prints both; returns the exit status.
 pub fn validate(

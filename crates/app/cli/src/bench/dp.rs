@@ -12,15 +12,15 @@ use super::validate::tell;
 use crate::args::{DpOptions, LadderOptions, MachineOptions, MeasureOptions};
 use crate::machines;
 use crate::outputs;
-use crate::root::Root;
 use crate::run;
 use crate::terminal::Terminal;
-use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use steps::Steps;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// The paper whose table it is.
 const PAPER: &str = "vorakosit2001";

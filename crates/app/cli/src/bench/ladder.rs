@@ -6,8 +6,6 @@ use super::published::{compare, Comparison, Published};
 use super::rungs::{Rung, ASIDE, CLIMB, FULL};
 use super::table;
 use crate::args::LadderOptions;
-use crate::root::Root;
-use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use abi::seastar::TRACE_COUNT;
 use indicatif::ProgressBar;
@@ -17,6 +15,8 @@ use models::seastar::probe;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Size of the messages whose rate counts as the asymptote, in bytes.
 pub const ASYMPTOTE: u64 = 1 << 20;

@@ -3,10 +3,10 @@
 use super::measure::{self, Job, Point, Program};
 use super::table;
 use crate::args::{LatencyOptions, MachineOptions};
-use crate::root::Root;
-use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use serde::Serialize;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// One machine's column.
 #[derive(Serialize)]

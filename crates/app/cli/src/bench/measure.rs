@@ -5,8 +5,6 @@ use crate::args::MachineOptions;
 use crate::child;
 use crate::interrupt;
 use crate::report::quoted;
-use crate::root::Root;
-use crate::scratch;
 use crate::summary::{grouped, time_of};
 use indicatif::{ProgressBar, ProgressStyle};
 use machine::console;
@@ -18,6 +16,8 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use sunstar::root::Root;
+use sunstar::scratch;
 
 /// Memory for a run of two nodes with its ranks, in KiB: several times what it takes.
 pub const RUN_KIB: u64 = 256 << 10;

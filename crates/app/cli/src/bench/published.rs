@@ -1,12 +1,12 @@
 //! Published results, as data (published/*.toml), and the measured results beside them.
 
-use crate::root::Root;
-use crate::usage_error::UsageError;
 use machine::input;
 use machine::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Use of a published result for the machine that is compared with it.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]

@@ -10,14 +10,14 @@ use super::published::Published;
 use super::validate::tell;
 use crate::args::queues::{BenchQueuesOptions, LONGEST_MAX};
 use crate::args::{LadderOptions, MachineOptions, MeasureOptions};
-use crate::root::Root;
 use crate::terminal::Terminal;
-use crate::usage_error::UsageError;
 use crate::{firmware, machines, outputs, run};
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Parameter with the number of cells of the matching units.
 pub const UNITS: &str = "nic.alpu";

@@ -7,15 +7,15 @@ mod studies;
 use super::measure::{self, Job, Measured, Program};
 use crate::args::{MachineOptions, SuiteOptions};
 use crate::machines::wrapped;
-use crate::root::Root;
 use crate::terminal::Terminal;
-use crate::usage_error::UsageError;
 use crate::{firmware, machines, outputs, run};
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 use studies::{Study, World, STUDIES};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// A way to run a study: a curve of its chart.
 #[derive(Serialize)]

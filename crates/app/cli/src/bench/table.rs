@@ -237,8 +237,8 @@ mod tests {
     use super::super::ladder::tests::example;
     use super::super::published::Number;
     use super::*;
-    use crate::root::Root;
     use std::path::Path;
+    use sunstar::root::Root;
 
     const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
 

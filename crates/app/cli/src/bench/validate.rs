@@ -10,10 +10,10 @@ use super::rungs::{Rung, FULL};
 use super::table;
 use crate::args::LadderOptions;
 use crate::machines;
-use crate::root::Root;
-use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Runs the workloads of the published results and prints both; returns the exit status. A miss is a result,
 /// not a failure.

@@ -7,14 +7,14 @@ mod page;
 
 use super::measure::{self, Job, Measured, Program};
 use crate::args::{MachineOptions, RdmaOptions};
-use crate::root::Root;
 use crate::terminal::Terminal;
-use crate::usage_error::UsageError;
 use crate::{machines, outputs, run};
 use account::Account;
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::fmt::{self, Write};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Way in which the host writes descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,12 +1,12 @@
 //! Reader of files that `sunstar run --json` and `sunstar sweep` wrote.
 
 use crate::run::FORMAT;
-use crate::usage_error::UsageError;
 use machine::input;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
+use sunstar::usage_error::UsageError;
 
 /// A run, as far as it is compared (docs/reference/run-json.md).
 #[derive(Debug, Deserialize)]

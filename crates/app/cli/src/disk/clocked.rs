@@ -6,13 +6,13 @@ use super::simulator::Ended;
 use super::thread::{State, Thread};
 use super::tracee::{self, Memory, Stop, Tid};
 use super::{uri, Service};
-use crate::usage_error::UsageError;
 use machine::console;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use sunstar::usage_error::UsageError;
 
 /// Time at which the client begins.
 const START: Time = 1_000_000_000_000;

@@ -4,7 +4,6 @@
 use super::poll::{self, Watched};
 use super::DiskOptions;
 use crate::child;
-use crate::usage_error::UsageError;
 use block::{Answer, Ask, Operation, ANSWER_BYTES};
 use des::Stop;
 use std::collections::BTreeMap;
@@ -16,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sunstar::usage_error::UsageError;
 
 /// Picoseconds.
 pub type Time = u64;

@@ -1,13 +1,13 @@
 //! A process of which each thread can be stopped at chosen system calls and at the time-stamp counter, by
 //! ptrace and a seccomp filter. x86-64.
 
-use crate::usage_error::UsageError;
 use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
+use sunstar::usage_error::UsageError;
 
 pub type Tid = libc::pid_t;
 pub type Registers = libc::user_regs_struct;

@@ -1,12 +1,12 @@
 //! `sunstar fw --copy`: a folder of the user's own that runs take firmware from, with its sources.
 
-use crate::root::Root;
 use crate::terminal;
-use crate::usage_error::UsageError;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Sources of firmware, and the data that its Makefiles read.
 const SOURCES: [&str; 2] = ["firmware", "abi"];

@@ -1,9 +1,9 @@
 //! The flame graph: one SVG file with its script inside, which a browser opens without a network.
 
 use crate::summary::grouped;
-use crate::usage_error::UsageError;
 use inferno::flamegraph;
 use machine::firmware::profile::Summary;
+use sunstar::usage_error::UsageError;
 
 /// Work by call path, without the idle polling. Equal profiles give equal images.
 pub fn svg(summary: &Summary, title: &str) -> Result<String, UsageError> {

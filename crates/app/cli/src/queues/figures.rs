@@ -4,11 +4,11 @@ use crate::bench::queues::{has_units, UNITS};
 use crate::profile::WALKERS;
 use crate::run::{self, Run};
 use crate::summary::account::{walkers, Walkers};
-use crate::usage_error::UsageError;
 use machine::instruments::account::Rank;
 use machine::report::NodeReport;
 use serde_json::Value;
 use std::path::Path;
+use sunstar::usage_error::UsageError;
 
 /// Counters of matching units.
 const UNIT_COUNTERS: [&str; 4] = [

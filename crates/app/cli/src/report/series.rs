@@ -5,11 +5,11 @@ use crate::args::{MachineOptions, ReportOptions};
 use crate::bench::measure::{self, gb_per_s, saving_us, Broken, Job, Point, Program};
 use crate::bench::published::{compare, Comparison, Published};
 use crate::bench::rungs::{Rung, ASIDE, CLIMB};
-use crate::root::Root;
-use crate::usage_error::UsageError;
 use crate::{firmware, machines};
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
+use sunstar::root::Root;
+use sunstar::usage_error::UsageError;
 
 /// Size of the messages whose rate counts as the asymptote (published/*.toml: `bandwidth.*`).
 pub use crate::bench::ladder::ASYMPTOTE;

@@ -1,9 +1,9 @@
 //! `--rtl`, `--rtl-dir`, `--rtl-wave` and `--rtl-trigger`.
 
 use crate::args::{RtlMode, RunOptions};
-use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
 use machine::{Rtl, Wave};
+use sunstar::usage_error::UsageError;
 
 /// Parameters that are on or off.
 const SWITCHES: [&str; 2] = ["nic.rtl", "switch.rtl"];

@@ -1,7 +1,6 @@
 //! Files that a run writes while it goes on.
 
 use crate::args::RunOptions;
-use crate::usage_error::UsageError;
 use machine::console;
 use machine::instruments::perfetto::Trace;
 use machine::instruments::tables::Tables;
@@ -9,6 +8,7 @@ use machine::instruments::timeline::Watcher;
 use machine::parameters::Parameters;
 use std::path::Path;
 use std::sync::Arc;
+use sunstar::usage_error::UsageError;
 
 /// The tables that were asked for, of a program that runs in Linux guests or not.
 pub fn tables(

@@ -5,10 +5,10 @@
 //! NAME=...; NAME=...        go in step: the first values of all, the second ones, and so on
 //! ```
 
-use crate::usage_error::UsageError;
 use machine::parameters::quantity::ValueKind;
 use machine::parameters::Row;
 use models::MODELS;
+use sunstar::usage_error::UsageError;
 
 /// Points that a sweep may have.
 pub const POINTS_MAX: usize = 100_000;

@@ -2,9 +2,9 @@
 
 use super::axis::{Value, Variable};
 use super::plan::filled;
-use crate::usage_error::UsageError;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value as Json;
+use sunstar::usage_error::UsageError;
 
 /// A column with the first match of an expression in the program's output.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use super::axis::{Axis, Target, Value, Variable, POINTS_MAX};
 use crate::args::{MachineOptions, SweepOptions};
-use crate::usage_error::UsageError;
 use machine::input;
 use std::ffi::OsString;
 use std::path::Path;
+use sunstar::usage_error::UsageError;
 
 /// The value of `fault` for a point at which none is added.
 const NO_FAULT: &str = "none";

@@ -5,10 +5,7 @@ use super::plan::Point;
 use crate::args::{MachineOptions, SweepOptions};
 use crate::firmware::variant_if_any;
 use crate::outputs::{self, Named};
-use crate::root::Root;
-use crate::scratch::{self, Scratch};
-use crate::usage_error::UsageError;
-use crate::{firmware, machines, program, run};
+use crate::{firmware, machines, run};
 use machine::parameters::Parameters;
 use models::MODELS;
 use rank::Surroundings;
@@ -17,6 +14,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use sunstar::program;
+use sunstar::root::Root;
+use sunstar::scratch::{self, Scratch};
+use sunstar::usage_error::UsageError;
 
 /// A program that is ready to run.
 struct Program {

@@ -1,7 +1,6 @@
 //! Records of a sweep's points: a file for each, in a folder beside the table. The file exists once its run
 //! is over, even if the sweep fails later, and is found again by the inputs of its run.
 
-use crate::usage_error::UsageError;
 use machine::{console, input};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,6 +8,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use sunstar::usage_error::UsageError;
 
 /// A finished run (docs/reference/sweep.md).
 #[derive(Clone, Debug, Serialize, Deserialize)]

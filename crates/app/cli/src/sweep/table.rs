@@ -4,8 +4,8 @@ use super::axis::{Value, Variable};
 use super::columns::{Column, Take};
 use super::plan::Plan;
 use super::record::{replace, Record};
-use crate::usage_error::UsageError;
 use std::path::Path;
+use sunstar::usage_error::UsageError;
 
 /// Columns after those that the user chose.
 const COLUMNS: [&str; 5] = ["simulated_ns", "exit", "sentence", "wall_seconds", "run"];

@@ -48,6 +48,7 @@ mod ladder;
 mod launchers;
 mod lease;
 mod leftovers;
+mod library;
 mod linux;
 mod loops;
 mod matrix;

@@ -29,7 +29,8 @@ const CIRCLES: &[(&str, usize)] = &[
     ("model-seastar", 8),
     ("abigen", 2),
     ("lanai-link", 2),
-    ("cli", 28),
+    ("sunstar", 2),
+    ("cli", 17),
 ];
 
 /// Path of a module within its crate: `["request", "table"]`.

@@ -92,8 +92,8 @@ mod tests {
     use super::super::{Queued, PERCENTS};
     use super::*;
     use crate::bench::published::Published;
-    use crate::root::Root;
     use std::path::Path;
+    use sunstar::root::Root;
 
     const LENGTHS: [u64; 15] = [0, 1, 2, 5, 10, 20, 50, 100, 127, 128, 200, 255, 256, 400, 500];
 

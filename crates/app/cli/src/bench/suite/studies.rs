@@ -1,8 +1,8 @@
 //! The studies of the suite: programs in examples/studies/suite.
 
 use crate::args::SuiteOptions;
-use crate::usage_error::UsageError;
 use std::path::PathBuf;
+use sunstar::usage_error::UsageError;
 
 /// The ranks that a study wants, and the ways in which they are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,8 +43,7 @@ impl Root {
             })
     }
 
-    /// Root at this folder, for tests.
-    #[cfg(test)]
+    /// Root at this folder, which is not looked at.
     pub fn at(folder: &Path) -> Root {
         Root(folder.to_owned())
     }

@@ -1,6 +1,5 @@
 //! The program to run: its file, and its compilation if it is source.
 
-use crate::args::Part;
 use crate::compiler::{self, Interface, Language};
 use crate::guest;
 use crate::root::Root;
@@ -15,6 +14,15 @@ use rank::Surroundings;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// One of the programs of a run, as the user named it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Ranks that run it: those behind the ranks of the parts before it.
+    pub ranks: u32,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+}
 
 /// Program that the user named, with its arguments, for `ranks` ranks: sources are compiled into `folder`
 /// first.
@@ -40,11 +48,11 @@ pub fn program(
 /// Program of all ranks of a run: each part with its surroundings.
 pub fn programs(
     root: &Root,
-    parts: &[Part],
+    parts: &[Named],
     surroundings: Vec<Surroundings>,
     folder: &Path,
 ) -> Result<Program, UsageError> {
-    let one = |part: &Part, around: Surroundings, folder: &Path| {
+    let one = |part: &Named, around: Surroundings, folder: &Path| {
         let (named, args) = (Path::new(&part.command[0]), &part.command[1..]);
         program(root, named, args, part.ranks, around, folder)
     };
@@ -74,11 +82,11 @@ pub fn programs(
 /// Program of all ranks of a run in guests, one of which has this standard input.
 pub fn guests(
     root: &Root,
-    (parts, files): (&[Part], Vec<PathBuf>),
+    (parts, files): (&[Named], Vec<PathBuf>),
     surroundings: Vec<Surroundings>,
     input: Option<(u32, Input)>,
 ) -> Result<Program, UsageError> {
-    let one = |((part, path), around): ((&Part, PathBuf), Surroundings)| Executable {
+    let one = |((part, path), around): ((&Named, PathBuf), Surroundings)| Executable {
         ranks: part.ranks,
         path,
         args: part.command[1..].to_vec(),
@@ -94,7 +102,7 @@ pub fn guests(
 /// file.
 pub fn for_guests(
     root: &Root,
-    parts: &[Part],
+    parts: &[Named],
     model: &Model,
     folder: &Path,
 ) -> Result<Option<Vec<PathBuf>>, UsageError> {
