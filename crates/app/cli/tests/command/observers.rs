@@ -100,9 +100,9 @@ const GUESTS: &[(&str, &str)] = &[
 /// Runs that are made for the observers that need nothing beside their options.
 #[derive(Clone, Copy, PartialEq)]
 enum Runs {
-    /// One for all of them, but for those that watch one node.
+    /// One for all of them; those that watch one node have the last.
     Together,
-    /// One for each.
+    /// One for each, and for each node.
     Each,
 }
 
@@ -218,10 +218,14 @@ impl Watched<'_> {
             names.extend(some.iter().map(|one| one.name));
         }
         for observer in all().filter(|one| !together(one)) {
-            let nodes = if observer.words.contains('@') { self.ranks } else { 1 };
+            let nodes = match runs {
+                _ if !observer.words.contains('@') => 0..1,
+                Runs::Together => self.ranks - 1..self.ranks,
+                Runs::Each => 0..self.ranks,
+            };
             let by_rtl = observer.how == How::Rtl;
             let plain = if by_rtl { "rtl" } else { "plain" };
-            for node in 0..nodes {
+            for node in nodes {
                 made.push((self.watched_by(observer, node, plain, by_rtl), plain));
             }
             names.push(observer.name);

@@ -337,7 +337,11 @@ fn published_results_are_met_but_for_two_that_say_why() {
     assert!((14.0..15.0).contains(&of("marazakis2006.estimate-sampled").unwrap()));
     let calibrated = results.iter().filter(|result| result["role"] == "calibrated").count();
     assert_eq!((results.len(), calibrated), (13, 2));
-    // The numbers are measured: they follow the parameters.
+}
+
+#[test]
+#[ignore = "ten seconds: make soak"]
+fn results_are_measured_and_follow_the_parameters() {
     let slow = unjudged("validate -m forth --set pcix.split_page=67cycles --json -");
     let slow: Vec<Value> = serde_json::from_str(&slow.stdout).unwrap();
     let read = slow.iter().find(|result| result["id"] == "marazakis2006.dma-read").unwrap();

@@ -22,7 +22,7 @@ fn column(study: &Value, title: &str, name: &str) -> (Vec<f64>, u64) {
 fn all_studies_are_measured_on_both_machines() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("suite.html");
-    let arguments = format!("-n 4 --largest 1024 --flood 400 --json --page {}", page.display());
+    let arguments = format!("-n 4 --largest 1024 --flood 200 --json --page {}", page.display());
     let ended = suite(&arguments);
     assert_eq!((ended.code, &*ended.stderr), (0, ""));
     let told: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -45,17 +45,17 @@ fn all_studies_are_measured_on_both_machines() {
     // All messages of the flood have been sent at its end, and some are not received.
     let (sent, _) = column(study("flood"), "redstorm", "sent");
     let (behind, _) = column(study("flood"), "redstorm", "behind");
-    assert!(sent.last() == Some(&400.0) && behind.last() > Some(&0.0), "{sent:?} {behind:?}");
+    assert!(sent.last() == Some(&200.0) && behind.last() > Some(&0.0), "{sent:?} {behind:?}");
     assert_eq!(
         study("flood")["part"],
-        "400 of the slides' 10000000 messages; all: --flood 10000000"
+        "200 of the slides' 10000000 messages; all: --flood 10000000"
     );
     let page = std::fs::read_to_string(page).unwrap();
     for study in studies {
         let anchor = format!("id=\"{}\"", study["name"].as_str().unwrap());
         assert!(page.contains(&anchor), "{anchor}");
     }
-    assert!(page.contains("--ranks 4 --largest 1024 --flood 400"));
+    assert!(page.contains("--ranks 4 --largest 1024 --flood 200"));
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn compare(first: u64, wanted: usize) -> Counts {
 /// Rows in the programs of the fast ring.
 pub fn counts() -> &'static Counts {
     static COUNTS: OnceLock<Counts> = OnceLock::new();
-    COUNTS.get_or_init(|| compare(1, 20))
+    COUNTS.get_or_init(|| compare(1, 10))
 }
 
 #[test]

@@ -8,4 +8,5 @@ mod documents;
 mod imports;
 mod rooms;
 mod shape;
+mod times;
 mod words;
