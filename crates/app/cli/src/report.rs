@@ -170,7 +170,7 @@ fn draw(
     let kept = if about_machine { Markup::default() } else { messages::section(report) };
     let listed = if report.breakdowns.is_empty() || about_machine { "" } else { "Messages" };
     let waterfall = waterfall::section(report, what);
-    let drawn = curves::section(curves, messages);
+    let drawn = curves::section(curves, messages, machine.model());
     let queues = queues::section(report, machine, nodes);
     let links = links::section(&report.nodes, report.simulated_ns, nodes);
     let heading = if about_machine { "The ping-pong behind this page" } else { "The run" };

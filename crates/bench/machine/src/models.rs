@@ -4,6 +4,7 @@
 use crate::bench;
 use crate::faults::{FaultKind, ModelFaults};
 use crate::instruments::message_trace::{Cause, MessagePath};
+use crate::instruments::timeline::{Queue, Room};
 use crate::parameters::schema;
 use crate::parameters::{Parameters, Row, MODEL};
 use crate::programs::native;
@@ -29,7 +30,11 @@ pub struct Model {
     /// The same of Linux guests, if theirs are others.
     pub guest_messages: Option<GuestMessages>,
     /// Queues of its nodes whose depth it reports, in the order of their numbers (`Gauge::Own`).
-    pub queues: &'static [&'static str],
+    pub queues: &'static [Queue],
+    /// Queues whose greatest depth its nodes count, in the order in which a report lists them.
+    pub depths: &'static [Depth],
+    /// Sentences below figures of reports: a figure's name, and what is to be said there of this model.
+    pub captions: &'static [(&'static str, &'static str)],
     /// True if packets cross a network of routers and links, which can fail.
     pub packets: bool,
     /// Link type of captured packets; none if they are not captured.
@@ -79,6 +84,8 @@ impl Model {
             messages: None,
             guest_messages: None,
             queues: &[],
+            depths: &[],
+            captions: &[],
             packets: false,
             link_type: None,
             faults: &[],
@@ -95,6 +102,12 @@ impl Model {
         }
     }
 
+    /// The sentence below a figure, if there is one.
+    pub fn caption(&self, figure: &str) -> &'static str {
+        let of = self.captions.iter().find(|(name, _)| *name == figure);
+        of.map_or("", |(_, sentence)| sentence)
+    }
+
     /// Faults that its machines can have.
     pub fn fault_kinds(&self) -> ModelFaults {
         ModelFaults { model: self.name, kinds: self.faults }
@@ -108,6 +121,28 @@ impl Model {
     ) -> Option<&'static MessagePath> {
         let of_guests = self.guest_messages.as_ref().filter(|_| in_guests);
         of_guests.map(|guests| guests.paths[(guests.driver)(parameters)]).or(self.messages)
+    }
+}
+
+/// A queue whose greatest depth a node counts.
+#[derive(Debug)]
+pub struct Depth {
+    /// The counter.
+    pub counter: &'static str,
+    /// Name of the queue.
+    pub name: &'static str,
+    /// Entries for which it has room.
+    pub room: Room,
+}
+
+impl Room {
+    /// Entries on a machine, if that is told.
+    pub fn on(self, machine: &Parameters) -> Option<u64> {
+        match self {
+            Room::Untold => None,
+            Room::Entries(entries) => Some(entries),
+            Room::Parameter(key) => Some(machine.number(key)),
+        }
     }
 }
 

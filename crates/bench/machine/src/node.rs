@@ -5,7 +5,7 @@ use crate::faults::Faults;
 use crate::firmware::profile::Profile;
 use crate::instruments::journal::{Cores, Journal};
 use crate::instruments::message_trace::Flight;
-use crate::instruments::timeline::{About, Watch, Watcher};
+use crate::instruments::timeline::{About, Queue, Watch, Watcher};
 use crate::judge::Adapter;
 use crate::remains::{Failure, Remains};
 use crate::report::{self, Core, NodeReport};
@@ -162,7 +162,7 @@ pub struct Node<N: Nic> {
     last: Time,
     launch: Time,
     /// Names of the interface's own queues.
-    queues: &'static [&'static str],
+    queues: &'static [Queue],
     /// Host times of each core at the launch.
     at_launch: Option<Vec<host::Times>>,
 }
@@ -197,7 +197,7 @@ impl<N: Nic> Node<N> {
     }
 
     /// Names of the interface's own queues, in the order of their numbers.
-    pub fn set_queues(&mut self, queues: &'static [&'static str]) {
+    pub fn set_queues(&mut self, queues: &'static [Queue]) {
         self.queues = queues;
     }
 

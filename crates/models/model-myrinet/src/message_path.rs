@@ -3,6 +3,7 @@
 use machine::instruments::message_trace::{
     cause, firmware, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
+use machine::instruments::timeline::Queue;
 
 // Waypoints of its own.
 
@@ -34,8 +35,10 @@ pub(crate) static BYPASS_PATH: MessagePath =
     MessagePath { legs: 1, commands: false, steps: &BYPASS_STEPS };
 
 /// Queues of a node, by their number.
-pub(crate) static QUEUES: &[&str] =
-    &["slack buffer: bytes before the card", "stores and loads that wait for the bus"];
+pub(crate) static QUEUES: &[Queue] = &[
+    Queue::named("slack buffer: bytes before the card"),
+    Queue::named("stores and loads that wait for the bus"),
+];
 
 const COMMAND_OVER_PCI: PathStep = step(
     Waypoint::COMMAND_ARRIVED,

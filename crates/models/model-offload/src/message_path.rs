@@ -4,6 +4,7 @@
 use machine::instruments::message_trace::{
     cause, firmware, step, walk, Layer, MessagePath, Part, PathStep, Waypoint,
 };
+use machine::instruments::timeline::Queue;
 
 // Waypoints of its own.
 
@@ -29,15 +30,15 @@ pub(crate) static MESSAGE_PATH: MessagePath =
     MessagePath { legs: 3, commands: false, steps: &STEPS };
 
 /// Queues of a node, by their number.
-pub(crate) static QUEUES: &[&str] = &[
-    "command FIFOs: commands that the firmware has not fetched",
-    "header FIFO: headers that the firmware has not fetched",
-    "send engine: messages that have not left",
-    "receive DMA engine: descriptors that are not done",
-    "unit for posted receives: entries",
-    "unit for posted receives: headers without a result",
-    "unit for unexpected messages: entries",
-    "unit for unexpected messages: receives without a result",
+pub(crate) static QUEUES: &[Queue] = &[
+    Queue::named("command FIFOs: commands that the firmware has not fetched"),
+    Queue::named("header FIFO: headers that the firmware has not fetched"),
+    Queue::named("send engine: messages that have not left"),
+    Queue::named("receive DMA engine: descriptors that are not done"),
+    Queue::named("unit for posted receives: entries"),
+    Queue::named("unit for posted receives: headers without a result"),
+    Queue::named("unit for unexpected messages: entries"),
+    Queue::named("unit for unexpected messages: receives without a result"),
 ];
 
 const STEPS: [PathStep; 22] = [

@@ -5,6 +5,7 @@
 use machine::instruments::message_trace::{
     cause, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
+use machine::instruments::timeline::Queue;
 
 // Waypoints of its own.
 
@@ -21,11 +22,11 @@ pub(crate) static MESSAGE_PATH: MessagePath =
     MessagePath { legs: 2, commands: false, steps: &STEPS };
 
 /// Queues of a card, by their number.
-pub(crate) static QUEUES: &[&str] = &[
-    "request queue: descriptors",
-    "reads of host memory under way",
-    "packets that wait for lanes or credits",
-    "packets come and not in memory",
+pub(crate) static QUEUES: &[Queue] = &[
+    Queue::named("request queue: descriptors"),
+    Queue::named("reads of host memory under way"),
+    Queue::named("packets that wait for lanes or credits"),
+    Queue::named("packets come and not in memory"),
 ];
 
 const STEPS: [PathStep; 14] = [

@@ -18,6 +18,7 @@ mod message_path;
 pub mod meter;
 pub(crate) mod node;
 pub mod probe;
+mod queues;
 mod rows;
 pub(crate) mod run;
 #[cfg(test)]
@@ -25,7 +26,9 @@ mod tests;
 
 pub use ppc440_debug::debugger;
 
-use machine::models::{Firmware, Model, Processor};
+use abi::seastar::{CAM_ENTRIES, INLINE_MAX};
+use machine::instruments::timeline::Room;
+use machine::models::{Depth, Firmware, Model, Processor};
 
 pub(crate) use rows::ROWS;
 
@@ -33,6 +36,9 @@ pub(crate) use rows::ROWS;
 pub static MODEL: Model = Model {
     firmware: Some(&FIRMWARE),
     messages: Some(&message_path::MESSAGE_PATH),
+    queues: queues::QUEUES,
+    depths: DEPTHS,
+    captions: &[("latency-small", INLINE)],
     packets: true,
     faults: faults::KINDS,
     exhausted: &["no receive pending is free"],
@@ -48,6 +54,37 @@ pub static MODEL: Model = Model {
         run::run,
     )
 };
+
+/// Queues whose greatest depth its nodes count.
+const DEPTHS: &[Depth] = &[
+    depth("kernel.tx_pendings_max", "transmit pendings in use", Room::Untold),
+    depth("kernel.rx_pendings_max", "receive pendings in use", Room::Untold),
+    depth(
+        "rx.cam_in_use_max",
+        "messages being received (CAM entries)",
+        Room::Entries(CAM_ENTRIES as u64),
+    ),
+    depth(
+        "rx.held_max",
+        "packets that the receive engine holds",
+        Room::Parameter("nic.rx_buffers"),
+    ),
+    depth(
+        "rx.buffered_bytes_max",
+        "bytes that wait in the receive engine for a command",
+        Room::Untold,
+    ),
+    depth("net.input_flits_max", "flits in an input queue of the router", Room::Untold),
+];
+
+const fn depth(counter: &'static str, name: &'static str, room: Room) -> Depth {
+    Depth { counter, name, room }
+}
+
+/// About small messages.
+const INLINE: &str = "With inline messages, up to 12 bytes travel in the header packet, which \
+                      saves an interrupt.";
+const _: () = assert!(INLINE_MAX == 12);
 
 /// Firmware of the SeaStar's processor.
 pub(crate) static FIRMWARE: Firmware = Firmware {

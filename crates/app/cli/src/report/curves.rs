@@ -5,8 +5,8 @@ use super::svg::{self, line, marker, n, path, swatch, Chart, Scale, Tick};
 use super::units::{plain, share, short, size, time};
 use crate::bench::measure::Point;
 use crate::bench::published::{Comparison, Number, MISS};
-use abi::seastar::INLINE_MAX;
 use machine::instruments::message_trace::Breakdown;
+use machine::models::Model;
 use maud::{html, Markup};
 
 /// Largest small message: the firmware decides its time, not the rates of links.
@@ -15,7 +15,7 @@ const SMALL: u64 = 1024;
 const SIZE: (f64, f64) = (760.0, 380.0);
 
 /// The section; `messages` are those of a program, beside the ping-pong's. Empty without curves.
-pub fn section(curves: &Curves, messages: Option<&[Breakdown]>) -> Markup {
+pub fn section(curves: &Curves, messages: Option<&[Breakdown]>, model: &Model) -> Markup {
     let Some(first) = curves.series.first() else { return Markup::default() };
     let largest = first.points.iter().map(|point| point.bytes).max().unwrap_or(0);
     html! {
@@ -46,8 +46,8 @@ pub fn section(curves: &Curves, messages: Option<&[Breakdown]>) -> Markup {
                 }
             }
             (figure("latency-small", "Latency of small messages",
-                &format!("What firmware and host cost. With inline messages, up to {INLINE_MAX} \
-                    bytes travel in the header packet, which saves an interrupt."),
+                &format!("What hosts and network interfaces cost. {}",
+                    model.caption("latency-small")),
                 &small(curves, messages)))
             @if largest > SMALL {
                 (figure("latency", "Latency of all messages", "Both axes are logarithmic.",

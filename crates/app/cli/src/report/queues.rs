@@ -4,8 +4,8 @@ use super::depths::{Node, Series};
 use super::svg::{self, path, Chart, Scale};
 use super::units::{plain, share, short};
 use crate::summary::grouped;
-use abi::seastar::{CAM_ENTRIES, DMA_FIFO_DEPTH, DONE_FIFO_DEPTH};
 use machine::instruments::timeline::Gauge;
+use machine::models::Depth;
 use machine::parameters::Parameters;
 use machine::report::{NodeReport, Report};
 use maud::{html, Markup};
@@ -25,48 +25,18 @@ fn is(which: Gauge, gauge: Gauge) -> bool {
 const OWN: [&str; 8] = ["own-0", "own-1", "own-2", "own-3", "own-4", "own-5", "own-6", "own-7"];
 
 fn queues(machine: &Parameters) -> Vec<Queue> {
-    let fifo = Some(DMA_FIFO_DEPTH.into());
-    let done = Some(DONE_FIFO_DEPTH.into());
-    let cam = Some(CAM_ENTRIES.into());
-    let packets = buffers(machine);
     let posted = "posted receives of a rank";
     let unexpected = "unexpected messages of a rank, kept by its library";
-    let own = machine.model().queues.iter().zip(OWN).zip(0..);
-    let own = own.map(|((name, id), number)| (Gauge::Own(number), id, *name, None));
-    let common = [
+    let own =
+        machine.model().queues.iter().zip(OWN).zip(0..).map(|((queue, number_as_id), number)| {
+            let id = if queue.id.is_empty() { number_as_id } else { queue.id };
+            (Gauge::Own(number), id, queue.title, queue.room.on(machine))
+        });
+    let of_ranks = [
         (Gauge::Posted(0), "posted", posted, None),
         (Gauge::Unexpected(0), "unexpected", unexpected, None),
-        (Gauge::Mailbox, "mailbox", "mailbox: commands from the host", None),
-        (Gauge::TransmitCommands, "transmit", "TX FIFO: commands for the transmit engine", fifo),
-        (Gauge::TransmitCompletions, "sent", "completions of the transmit engine", done),
-        (Gauge::ReceiveCommands, "receive", "RX FIFO: commands for the receive engine", fifo),
-        (Gauge::Notifications, "notices", "notifications of the receive engine", done),
-        (Gauge::Streams, "cam", "RX CAM: messages being received", cam),
-        (Gauge::Packets, "packets", "packets in the receive engine", packets),
-        (Gauge::Events, "events", "event queue: events for the kernel", None),
     ];
-    common.into_iter().chain(own).collect()
-}
-
-/// Packets for which the receive engine has room, on machines that have one.
-fn buffers(machine: &Parameters) -> Option<u64> {
-    let has = machine.iter().any(|parameter| parameter.key == "nic.rx_buffers");
-    has.then(|| machine.number("nic.rx_buffers"))
-}
-
-/// A counter with a greatest depth, the name of its queue, and the capacity.
-type Row = (&'static str, &'static str, Option<u64>);
-
-fn rows(machine: &Parameters) -> [Row; 6] {
-    let packets = buffers(machine);
-    [
-        ("kernel.tx_pendings_max", "transmit pendings in use", None),
-        ("kernel.rx_pendings_max", "receive pendings in use", None),
-        ("rx.cam_in_use_max", "messages being received (CAM entries)", Some(CAM_ENTRIES.into())),
-        ("rx.held_max", "packets that the receive engine holds", packets),
-        ("rx.buffered_bytes_max", "bytes that wait in the receive engine for a command", None),
-        ("net.input_flits_max", "flits in an input queue of the router", None),
-    ]
+    of_ranks.into_iter().chain(own).collect()
 }
 
 /// The section.
@@ -87,7 +57,7 @@ pub fn section(report: &Report, machine: &Parameters, nodes: &[Node]) -> Markup 
                     @for queue in queues { (over_time(queue, nodes)) }
                 }
             }
-            (greatest(&report.nodes, &rows(machine)))
+            @if !machine.model().depths.is_empty() { (greatest(&report.nodes, machine)) }
         }
     }
 }
@@ -189,7 +159,7 @@ pub fn time_ticks(span: f64, x: &Scale) -> (Vec<svg::Tick>, &'static str) {
     (inside.map(|tick| (x.at(tick * unit), plain(tick))).collect(), name)
 }
 
-fn greatest(nodes: &[NodeReport], rows: &[Row]) -> Markup {
+fn greatest(nodes: &[NodeReport], machine: &Parameters) -> Markup {
     html! {
         figure id="greatest" {
             h3 { "The greatest depths, from power-on to the end" }
@@ -199,14 +169,17 @@ fn greatest(nodes: &[NodeReport], rows: &[Row]) -> Markup {
                         th { "queue" } th class="num" { "most" } th class="num" { "at node" }
                         th class="num" { "room for" } th class="num" { "least of all nodes" }
                     } }
-                    tbody { @for row in rows { (greatest_row(nodes, row)) } }
+                    tbody { @for row in machine.model().depths {
+                        (greatest_row(nodes, row, machine))
+                    } }
                 }
             }
         }
     }
 }
 
-fn greatest_row(nodes: &[NodeReport], (counter, name, room): &Row) -> Markup {
+fn greatest_row(nodes: &[NodeReport], row: &Depth, machine: &Parameters) -> Markup {
+    let Depth { counter, name, room } = row;
     let value = |node: &NodeReport| node.counters.get(*counter).copied();
     let deepest = nodes.iter().rev().max_by_key(|node| value(node));
     let found = deepest.and_then(|node| Some((node.nid, value(node)?)));
@@ -217,7 +190,7 @@ fn greatest_row(nodes: &[NodeReport], (counter, name, room): &Row) -> Markup {
                 td { (name) }
                 td class="num" { (grouped(most)) }
                 td class="num" { (nid) }
-                td class="num" { (room.map_or("-".to_owned(), grouped)) }
+                td class="num" { (room.on(machine).map_or("-".to_owned(), grouped)) }
                 td class="num" { (least) }
             }
         }

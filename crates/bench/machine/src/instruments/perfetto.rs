@@ -8,7 +8,7 @@
 mod proto;
 
 use super::spool::{Spool, Stream, Writer};
-use super::timeline::{About, Flow, Gauge, Load, Sink, Track, Watcher, What};
+use super::timeline::{About, Flow, Gauge, Load, Queue, Sink, Track, Watcher, What};
 use abi::MessageId;
 use des::Time;
 use proto::{field, fixed64, message, number, text};
@@ -172,8 +172,8 @@ impl Node {
         assert!(index < 1 << TRACK_BITS, "a node has fewer tracks");
         let uuid = (u64::from(self.about.nid) + 1) << TRACK_BITS | index;
         self.tracks.insert(place, uuid);
-        let (name, rank) = (self.name_of(place), rank_of(place));
-        let nid = self.about.nid;
+        let (name, rank) = (self.name_of(place), rank_of(place, self.about.queues));
+        let (nid, queues) = (self.about.nid, self.about.queues);
         self.packet(None, |out| {
             message(out, field::packet::TRACK_DESCRIPTOR, |out| {
                 number(out, field::track::UUID, uuid);
@@ -193,7 +193,7 @@ impl Node {
                 }
                 if let TrackKey::Depth(gauge) = place {
                     message(out, field::track::COUNTER, |out| {
-                        text(out, field::counter::UNIT_NAME, unit_of(gauge));
+                        text(out, field::counter::UNIT_NAME, unit_of(gauge, queues));
                     });
                 }
                 if let Some(description) = description {
@@ -228,22 +228,14 @@ impl Node {
             TrackKey::Depth(Gauge::Posted(rank)) => format!("rank {rank}: posted receives"),
             TrackKey::Depth(Gauge::Unexpected(rank)) => format!("rank {rank}: unexpected messages"),
             TrackKey::Depth(Gauge::Own(number)) => {
-                let known = self.about.queues.get(usize::from(number));
-                known.copied().unwrap_or("queue").into()
+                self.queue(number).map_or("queue", |queue| queue.name).into()
             }
-            TrackKey::Depth(gauge) => match gauge {
-                Gauge::Mailbox => "mailbox",
-                Gauge::Events => "event queue",
-                Gauge::TransmitCommands => "TX FIFO",
-                Gauge::TransmitCompletions => "TX completions",
-                Gauge::ReceiveCommands => "RX FIFO",
-                Gauge::Notifications => "RX notifications",
-                Gauge::Packets => "RX packets",
-                Gauge::Streams => "RX streams",
-                Gauge::Output(_) | Gauge::Posted(_) | Gauge::Unexpected(_) | Gauge::Own(_) => "",
-            }
-            .into(),
         }
+    }
+
+    /// The model's queue of this number.
+    fn queue(&self, number: u8) -> Option<&'static Queue> {
+        self.about.queues.get(usize::from(number))
     }
 
     /// Name of an output of the router.
@@ -382,7 +374,7 @@ fn list_of(unit: u8) -> &'static str {
 }
 
 /// Order of a track among its siblings: from the program down to the wire.
-fn rank_of(place: TrackKey) -> u64 {
+fn rank_of(place: TrackKey, queues: &[Queue]) -> u64 {
     match place {
         TrackKey::Process => 0,
         TrackKey::Slices(Track::Rank(_)) => 1,
@@ -390,35 +382,25 @@ fn rank_of(place: TrackKey) -> u64 {
         TrackKey::Slices(Track::Core(core)) => 3 + u64::from(core),
         TrackKey::Nic => 1000,
         TrackKey::Router => 1001,
-        TrackKey::Depth(Gauge::Mailbox) => 1,
         TrackKey::Slices(Track::Firmware) => 2,
-        TrackKey::Depth(Gauge::TransmitCommands) => 3,
         TrackKey::Slices(Track::Transmit(_)) => 4,
-        TrackKey::Depth(Gauge::TransmitCompletions) => 5,
         TrackKey::Slices(Track::Receive(_)) => 6,
-        TrackKey::Depth(Gauge::Packets) => 7,
-        TrackKey::Depth(Gauge::Streams) => 8,
-        TrackKey::Depth(Gauge::Notifications) => 9,
-        TrackKey::Depth(Gauge::ReceiveCommands) => 10,
-        TrackKey::Depth(Gauge::Events) => 11,
         TrackKey::Slices(Track::Matches(unit)) => 12 + 2 * u64::from(unit),
         TrackKey::Slices(Track::Inserts(unit)) => 13 + 2 * u64::from(unit),
-        TrackKey::Depth(Gauge::Own(number)) => 20 + u64::from(number),
+        TrackKey::Depth(Gauge::Own(number)) => {
+            let place = queues.get(usize::from(number)).and_then(|queue| queue.order);
+            place.map_or(20 + u64::from(number), u64::from)
+        }
         TrackKey::Slices(Track::Output(output)) => 2 * u64::from(output),
         TrackKey::Depth(Gauge::Output(output)) => 2 * u64::from(output) + 1,
     }
 }
 
-fn unit_of(gauge: Gauge) -> &'static str {
+fn unit_of(gauge: Gauge, queues: &[Queue]) -> &'static str {
     match gauge {
-        Gauge::Mailbox | Gauge::TransmitCommands | Gauge::ReceiveCommands => "commands",
-        Gauge::Events => "events",
-        Gauge::TransmitCompletions => "completions",
-        Gauge::Notifications => "notifications",
-        Gauge::Packets | Gauge::Output(_) => "packets",
-        Gauge::Streams => "streams",
+        Gauge::Output(_) => "packets",
         Gauge::Posted(_) => "receives",
         Gauge::Unexpected(_) => "messages",
-        Gauge::Own(_) => "entries",
+        Gauge::Own(number) => queues.get(usize::from(number)).map_or("entries", |queue| queue.unit),
     }
 }

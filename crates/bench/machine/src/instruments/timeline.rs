@@ -18,10 +18,12 @@
 mod lanes;
 mod links;
 mod picture;
+mod queue;
 mod watch;
 
 pub use lanes::LANES;
 pub use picture::Picture;
+pub use queue::{Queue, Room};
 pub use watch::{Engine, Point, Watch};
 
 use abi::MessageId;
@@ -57,55 +59,15 @@ pub const LINKS: usize = 6;
 /// A queue, whose depth is reported whenever it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gauge {
-    /// Commands that the host has written into mailboxes and the firmware has not taken.
-    Mailbox,
-    /// Events that the firmware has written to host memory and the kernel has not taken.
-    Events,
-    /// Commands in the transmit engine's FIFO.
-    TransmitCommands,
-    /// Completions of the transmit engine that the firmware has not taken.
-    TransmitCompletions,
-    /// Commands in the receive engine's FIFO.
-    ReceiveCommands,
-    /// Notifications and completions of the receive engine that the firmware has not taken.
-    Notifications,
-    /// Packets that the receive engine holds.
-    Packets,
-    /// Messages with a stream of the receive engine (CAM entries in use).
-    Streams,
     /// Packets that wait for an output of the router, by the number of [`Track::Output`].
     Output(u8),
     /// Receives of a rank that are posted and have not met their message.
     Posted(u32),
     /// Messages of a rank that its library keeps for receives that come later.
     Unexpected(u32),
-    /// A queue that only this model has, by its number among those that the model declares.
+    /// A queue of the model, by its number among those that it declares ([`Queue`]).
     Own(u8),
 }
-
-impl Gauge {
-    /// All of a node that its hardware has.
-    pub const ALL: [Gauge; 8 + LINKS + 1] = [
-        Gauge::Mailbox,
-        Gauge::Events,
-        Gauge::TransmitCommands,
-        Gauge::TransmitCompletions,
-        Gauge::ReceiveCommands,
-        Gauge::Notifications,
-        Gauge::Packets,
-        Gauge::Streams,
-        Gauge::Output(0),
-        Gauge::Output(1),
-        Gauge::Output(2),
-        Gauge::Output(3),
-        Gauge::Output(4),
-        Gauge::Output(5),
-        Gauge::Output(6),
-    ];
-}
-
-/// Depths of all gauges, in the order of [`Gauge::ALL`].
-pub type Depths = [u32; Gauge::ALL.len()];
 
 /// Relation of a record to its message's way, which leads from the sender's call to the receiver's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,8 +152,8 @@ pub struct About {
     pub neighbours: [Option<u32>; LINKS],
     /// Names of these links.
     pub links: [&'static str; LINKS],
-    /// Names of the queues that only this model has ([`Gauge::Own`]).
-    pub queues: &'static [&'static str],
+    /// Queues of its model ([`Gauge::Own`]).
+    pub queues: &'static [Queue],
 }
 
 /// Observer of a run.

@@ -2,6 +2,7 @@
 
 use super::local_bus::LocalBus;
 use super::*;
+use crate::queues;
 use abi::seastar::{
     mailbox, COMMAND_COUNT, MAILBOX_BASE, MAILBOX_COUNT, MAILBOX_SIZE, REG_INTERRUPT, RX_DONE_HEAD,
     TX_TAIL,
@@ -9,7 +10,7 @@ use abi::seastar::{
 use abi::MessageId;
 use bus::BusError;
 use machine::instruments::journal::Cores;
-use machine::instruments::timeline::{About, Depths, Picture, Sink, Watch};
+use machine::instruments::timeline::{About, Gauge, Picture, Sink, Watch};
 use std::rc::Rc;
 
 impl Node {
@@ -21,7 +22,7 @@ impl Node {
             cores: self.host.cores() as u32,
             neighbours: self.ports.router.neighbours(),
             links: mesh::LINK_NAMES,
-            queues: &[],
+            queues: queues::QUEUES,
         }
     }
 
@@ -44,8 +45,10 @@ impl Node {
         if let Some((ring, slot)) = self.driver.get().map(|driver| driver.events()) {
             self.ports.observers.journal.watch(|watch| watch.set_ring(ring, slot));
         }
-        let (depths, waiting) = (depths(&self.nic, &self.ports), self.nic.depths().rx_done);
-        self.ports.observers.journal.watch(|watch| watch.launch(now, depths, waiting));
+        let waiting = self.nic.depths().rx_done;
+        self.ports.observers.journal.watch(|watch| {
+            watch.launch(now, &depths(&self.nic, &self.ports, 0), waiting);
+        });
         self.host.set_observer(now, &Rc::new(Cores(self.ports.observers.journal.clone())));
     }
 
@@ -59,16 +62,19 @@ impl Node {
     #[cold]
     fn tell_depths(&mut self, now: Time) {
         let slot = self.driver.get().map(|driver| driver.events()).map(|(_, slot)| slot);
-        let depths = depths(&self.nic, &self.ports);
         self.ports.observers.journal.watch(|watch| {
             watch.set_slot(slot);
-            watch.depths(now, depths);
+            let depths = depths(&self.nic, &self.ports, watch.events());
+            watch.depths(now, &depths);
         });
     }
 }
 
-/// Depth of every queue; those of the event ring the watch knows itself.
-fn depths(nic: &seastar_nic::SeaStar, ports: &super::ports::NodePorts) -> Depths {
+/// Queues of a node: its own, and one for each output of its router.
+type Depths = [(Gauge, u32); 8 + mesh::LINK_NAMES.len() + 1];
+
+/// Depth of every queue; that of the event ring its watch knows.
+fn depths(nic: &seastar_nic::SeaStar, ports: &super::ports::NodePorts, events: u32) -> Depths {
     let word = |addr: u32| nic.sram().read_u32(addr.into()).expect("the mailboxes stand in SRAM");
     let commands = (0..MAILBOX_COUNT).map(|number| {
         let base = MAILBOX_BASE + number * MAILBOX_SIZE;
@@ -77,19 +83,21 @@ fn depths(nic: &seastar_nic::SeaStar, ports: &super::ports::NodePorts) -> Depths
         (tail + COMMAND_COUNT - head) % COMMAND_COUNT
     });
     let fifos = nic.depths();
-    let mut depths = Depths::default();
+    let mut depths = [(Gauge::Output(0), 0); _];
     depths[..8].copy_from_slice(&[
-        commands.sum(),
-        0,
-        fifos.tx_commands,
-        fifos.tx_done,
-        fifos.rx_commands,
-        fifos.rx_done,
-        fifos.rx_packets,
-        fifos.rx_streams,
+        (queues::MAILBOX, commands.sum()),
+        (queues::EVENTS, events),
+        (queues::TRANSMIT_COMMANDS, fifos.tx_commands),
+        (queues::TRANSMIT_COMPLETIONS, fifos.tx_done),
+        (queues::RECEIVE_COMMANDS, fifos.rx_commands),
+        (queues::NOTIFICATIONS, fifos.rx_done),
+        (queues::PACKETS, fifos.rx_packets),
+        (queues::STREAMS, fifos.rx_streams),
     ]);
-    let waiting = ports.router.waiting();
-    depths[8..].iter_mut().zip(waiting).for_each(|(depth, waiting)| *depth = waiting as u32);
+    let waiting = ports.router.waiting().into_iter().zip(0..);
+    for (depth, (waiting, output)) in depths[8..].iter_mut().zip(waiting) {
+        *depth = (Gauge::Output(output), waiting as u32);
+    }
     depths
 }
 
@@ -125,8 +133,10 @@ impl LocalBus<'_> {
             INTERRUPT => ports.observers.journal.watch(|watch| watch.interrupts(at)),
             _ => {}
         }
-        let depths = depths(nic, ports);
-        ports.observers.journal.watch(|watch| watch.depths(at, depths));
+        ports.observers.journal.watch(|watch| {
+            let depths = depths(nic, ports, watch.events());
+            watch.depths(at, &depths);
+        });
         written
     }
 }

@@ -18,11 +18,12 @@ fn sources(folder: &Path, all: &mut Vec<(String, String)>) {
     }
 }
 
-/// Names of faults and parameters. Those of guests stand in the bench, which runs guests for all models.
+/// Names of faults, parameters and queues. Those of guests stand in the bench, which runs guests for all models.
 fn words() -> BTreeSet<&'static str> {
     let faults = MODELS.iter().flat_map(|model| model.faults).map(|kind| kind.name);
     let rows = MODELS.iter().flat_map(|model| model.rows).map(|row| row.key);
-    faults.chain(rows.filter(|key| !key.starts_with("guest."))).collect()
+    let queues = MODELS.iter().flat_map(|model| model.queues).map(|queue| queue.title);
+    faults.chain(rows.filter(|key| !key.starts_with("guest."))).chain(queues).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::links::Links;
-use super::{Depths, Flow, Gauge, Sink, Track, What};
+use super::{Flow, Gauge, Sink, Track, What};
 use abi::packet::Packet;
 use abi::MessageId;
 use des::Time;
@@ -50,7 +50,7 @@ pub struct Watch {
     links: Links,
     /// Messages in the receive engine's notification FIFO.
     notified: VecDeque<Option<MessageId>>,
-    depths: Depths,
+    depths: Vec<u32>,
     /// The event ring in host memory, the slot that the firmware writes next, and the one that the kernel
     /// takes next.
     ring: Range<u64>,
@@ -67,9 +67,6 @@ pub enum Engine {
     Receive,
 }
 
-/// Index of the event ring among the depths.
-const EVENTS: usize = 1;
-
 /// Bytes of an event.
 const SLOT: u64 = 4;
 
@@ -84,7 +81,7 @@ impl Watch {
             receive: Lanes::default(),
             links: Links::default(),
             notified: VecDeque::new(),
-            depths: [0; Gauge::ALL.len()],
+            depths: Vec::new(),
             ring: 0..0,
             written: 0,
             taken: 0,
@@ -106,7 +103,8 @@ impl Watch {
             self.written = (phys - self.ring.start) / SLOT + 1;
         }
     }
-    fn events(&self) -> u32 {
+    /// Entries of the event ring that the kernel has not taken.
+    pub fn events(&self) -> u32 {
         let slots = ((self.ring.end - self.ring.start) / SLOT).max(1);
         ((self.written + slots - self.taken) % slots) as u32
     }
@@ -312,21 +310,20 @@ impl Watch {
         self.tell(at, What::Depth { gauge, value });
     }
 
-    /// Records the present depths.
-    pub fn depths(&mut self, at: Time, mut depths: Depths) {
-        depths[EVENTS] = self.events();
-        let before = std::mem::replace(&mut self.depths, depths);
-        for ((gauge, before), value) in Gauge::ALL.into_iter().zip(before).zip(depths) {
-            if before != value {
+    /// Records the present depths, of the same queues each time.
+    pub fn depths(&mut self, at: Time, depths: &[(Gauge, u32)]) {
+        self.depths.resize(depths.len(), 0);
+        for (number, &(gauge, value)) in depths.iter().enumerate() {
+            if std::mem::replace(&mut self.depths[number], value) != value {
                 self.tell(at, What::Depth { gauge, value });
             }
         }
     }
 
     /// Begins the watch with these depths; the messages in the notification FIFO are unknown.
-    pub fn launch(&mut self, at: Time, depths: Depths, notified: u32) {
-        self.depths = depths;
-        for (gauge, value) in Gauge::ALL.into_iter().zip(depths) {
+    pub fn launch(&mut self, at: Time, depths: &[(Gauge, u32)], notified: u32) {
+        self.depths = depths.iter().map(|(_, value)| *value).collect();
+        for &(gauge, value) in depths {
             self.tell(at, What::Depth { gauge, value });
         }
         self.notified.extend((0..notified).map(|_| None));
