@@ -35,8 +35,8 @@ pub use messages::{Breakdown, Messages, Segment, Slow, Step};
 pub(crate) use tally::Tallies;
 
 /// An instant in the life of a message: the number under which a leg keeps its time. Those that the bench's
-/// own parts mark, processes with their libraries and kernels, drivers, and the network, are here; a model has
-/// others ([`Waypoint::own`]). Their order is that of the steps of a [`MessagePath`].
+/// own parts mark, processes with their libraries and kernels, drivers, and the network, are here; a model
+/// has others ([`Waypoint::own`]). Their order is that of the steps of a [`MessagePath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waypoint(u8);
 

@@ -18,7 +18,8 @@ fn sources(folder: &Path, all: &mut Vec<(String, String)>) {
     }
 }
 
-/// Names of faults, parameters and queues. Those of guests stand in the bench, which runs guests for all models.
+/// Names of faults, parameters and queues. Those of guests stand in the bench, which runs guests for all
+/// models.
 fn words() -> BTreeSet<&'static str> {
     let faults = MODELS.iter().flat_map(|model| model.faults).map(|kind| kind.name);
     let rows = MODELS.iter().flat_map(|model| model.rows).map(|row| row.key);
