@@ -16,7 +16,7 @@ use machine::models::Processor;
 use machine::parameters::Parameters;
 use machine::programs::Program;
 use machine::report::Report;
-use machine::{Inspector, Options, Outcome, Progress};
+use machine::{Inspector, Options, Outcome, Progress, Shortcuts};
 use models::myrinet::monitor::Monitor;
 use models::seastar::debugger::Listener;
 use rank::{Labels, Notes, Surroundings};
@@ -120,7 +120,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
     let common = sunstar::options(root, &parameters, program, options.ranks)?;
-    let firmware = common.firmware.clone();
+    let firmware = common.places.firmware.clone();
     let elf = parameters.model().firmware.map_or_else(PathBuf::new, |of| firmware.join(of.elf));
     let listener = |gdb| listen(root, options.ranks, gdb, &parameters, &elf);
     let debugger = options.gdb.map(listener).transpose()?;
@@ -136,20 +136,25 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         seed: options.seed,
         compute: options.compute,
         faults: options.faults.clone(),
-        park: !options.no_park,
-        translate: !options.no_translate,
-        merge: !options.no_merge,
-        cold_boot: options.cold_boot,
-        profile: profile || options.functions,
-        pcap: options.pcap.clone(),
-        watchers,
-        console: image_of_console(root, options, &parameters)?,
-        inspector,
-        judge: options.judge,
-        check_types: options.check_types,
-        tables,
-        follow,
-        progress,
+        shortcuts: Shortcuts {
+            park: !options.no_park,
+            translate: !options.no_translate,
+            merge: !options.no_merge,
+            cold_boot: options.cold_boot,
+        },
+        observers: machine::Observers {
+            profile: profile || options.functions,
+            pcap: options.pcap.clone(),
+            watchers,
+            console: image_of_console(root, options, &parameters)?,
+            inspector,
+            judge: options.judge,
+            check_types: options.check_types,
+            meter: false,
+            follow,
+            tables,
+            progress,
+        },
         rtl,
         until: options.until,
         stop: reins.stop,

@@ -7,7 +7,7 @@ use crate::{firmware, machines, program, scratch};
 use des::Duration;
 use machine::parameters::Parameters;
 use machine::report::Report;
-use machine::{Options, Outcome};
+use machine::{Observers, Options, Outcome, Places};
 use rank::{Crowd, Surroundings};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -134,7 +134,8 @@ impl Run {
         };
         rank::permitted(!program.executables().is_empty()).map_err(UsageError)?;
         let common = options(&root, &parameters, program, ranks)?;
-        machine::run(&Options { seed, threads, faults, until, judge, ..common })
+        let observers = Observers { judge, ..Observers::default() };
+        machine::run(&Options { seed, threads, faults, until, observers, ..common })
             .map_err(|why| UsageError(why.to_string()))
     }
 }
@@ -148,36 +149,11 @@ pub fn options(
     program: machine::Program,
     ranks: u32,
 ) -> Result<Options, UsageError> {
-    Ok(Options {
-        parameters: parameters.clone(),
-        program,
-        ranks,
-        threads: 1,
-        seed: 1,
-        compute: rank::Compute::None,
-        faults: Vec::new(),
-        park: true,
-        translate: true,
-        merge: true,
-        cold_boot: false,
-        profile: false,
-        pcap: None,
-        watchers: Vec::new(),
-        console: None,
-        inspector: None,
-        judge: false,
-        check_types: false,
-        meter: false,
-        tables: None,
-        follow: None,
-        progress: Arc::default(),
+    let places = Places {
         firmware: firmware::folder_if_any(root, parameters)?,
-        rtl: machine::Rtl::default(),
         root: root.path().to_owned(),
         built: root.compiled(),
         library: root.library(),
-        until: None,
-        stop: Arc::default(),
-        writing: Arc::default(),
-    })
+    };
+    Ok(Options::new(parameters.clone(), program, ranks, places))
 }

@@ -142,9 +142,11 @@ impl<'a> Bench<'a> {
         }
         rank::allow_mappings(nodes, mappings(options, &common, nodes)).map_err(UsageError)?;
         let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
-        let ledger = options.judge.then(|| Arc::new(ledger()));
+        let ledger = options.observers.judge.then(|| Arc::new(ledger()));
         let speaks_mpi = !matches!(options.program, Program::Native(_) | Program::Guests(_));
-        let judged = (options.judge || options.check_types) && speaks_mpi && !faults.loses();
+        let judged = (options.observers.judge || options.observers.check_types)
+            && speaks_mpi
+            && !faults.loses();
         let rules = judged.then(|| Arc::new(spec::mpi::Ledger::new(options.ranks)));
         let templates = match options.program.executables() {
             [all] => rank::Templates::of(&all.path, options.ranks),
@@ -154,13 +156,13 @@ impl<'a> Bench<'a> {
         let maps = [common.placement.libraries(), common.placement.programs()];
         common.portals.nodes = nodes;
         let tallies = Tallies::new(
-            (options.seed, options.follow),
-            &options.progress,
+            (options.seed, options.observers.follow),
+            &options.observers.progress,
             (options.threads, nodes),
         );
         let in_guests = matches!(options.program, Program::Guests(_));
         let way = options.parameters.model().message_path(in_guests, &options.parameters);
-        let tallies = Arc::new(tallies.with_way(way).with_tables(options.tables.clone()));
+        let tallies = Arc::new(tallies.with_way(way).with_tables(options.observers.tables.clone()));
         Ok(Bench { options, common, nodes, faults, tallies, ledger, rules, templates, ahead, maps })
     }
 
@@ -240,7 +242,7 @@ impl<'a> Bench<'a> {
             kernel_programs: parameters.choice("host.kernel_programs") == "on",
             mpi: common.mpi.clone(),
             rules: self.rules.clone(),
-            check_types: options.check_types,
+            check_types: options.observers.check_types,
             start: self.start(),
             map: self.maps[0].clone(),
             programs: self.maps[1].clone(),
@@ -262,7 +264,7 @@ impl<'a> Bench<'a> {
     pub fn node<N: Nic>(&self, nid: u32, nic: N, equipment: Equipment) -> Node<N> {
         let mut node = Node::new(nid, nic, equipment, &self.faults, self.common.launch());
         node.set_queues(self.options.parameters.model().queues);
-        node.set_watchers(&self.options.watchers);
+        node.set_watchers(&self.options.observers.watchers);
         node
     }
 
@@ -271,7 +273,7 @@ impl<'a> Bench<'a> {
         let Bench { options, common, .. } = self;
         Start {
             program: options.program.clone(),
-            library: options.library.clone(),
+            library: options.places.library.clone(),
             compute: options.compute,
             templates: self.templates.clone(),
             ahead: self.ahead.clone(),
@@ -330,7 +332,8 @@ pub fn check_hosts(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> 
 fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, UsageError> {
     let of = |executable: &Executable| {
         let path = &executable.path;
-        let ahead = rank::ahead_of_mpi(path, &executable.args, &options.library).map(Arc::from);
+        let ahead =
+            rank::ahead_of_mpi(path, &executable.args, &options.places.library).map(Arc::from);
         ahead.map_err(|e| {
             UsageError(format!("cannot list the libraries of {}: {e}", path.display()))
         })

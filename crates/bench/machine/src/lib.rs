@@ -40,4 +40,4 @@ pub use files::input;
 pub use instruments::progress::Progress;
 pub use models::{check, check_node, run};
 pub use programs::{Executable, Program};
-pub use run::{Inspector, Options, Outcome, Rtl, UsageError, Wave};
+pub use run::{Inspector, Observers, Options, Outcome, Places, Rtl, Shortcuts, UsageError, Wave};

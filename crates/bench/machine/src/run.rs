@@ -13,7 +13,7 @@ use crate::report::Report;
 use des::{Duration, Stop, Time};
 use std::any::Any;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
@@ -36,50 +36,14 @@ pub struct Options {
     pub seed: u64,
     /// Faults, as `sunstar run --fault` takes them.
     pub faults: Vec<String>,
-    /// Skip iterations of polling loops whose effects are known (changes nothing but the speed).
-    pub park: bool,
-    /// Translate frequently executed firmware to code of the host's own (changes nothing but the speed).
-    pub translate: bool,
-    /// Skip spans of time in which streams of packets repeat themselves (changes nothing but the speed).
-    pub merge: bool,
-    /// Let each node boot by itself instead of sharing one boot (changes nothing but the speed).
-    pub cold_boot: bool,
-    /// Record a profile of the firmware (changes nothing but the speed).
-    pub profile: bool,
-    /// Write the packets to this file; every packet is simulated then (changes nothing but the speed).
-    pub pcap: Option<PathBuf>,
-    /// Observers of all nodes' events; every packet is simulated then (changes nothing but the speed).
-    pub watchers: Vec<Arc<dyn Watcher>>,
-    /// Image of the program behind the switch's console, if its output is wanted (changes nothing but the
-    /// speed).
-    pub console: Option<PathBuf>,
-    /// Debugger of a node's processor, from its first instruction on.
-    pub inspector: Option<Inspector>,
-    /// Check library and firmware against the specification of Portals (changes nothing but the speed).
-    pub judge: bool,
-    /// End the run where the datatypes of both sides of a message do not match (changes nothing else but the
-    /// speed).
-    pub check_types: bool,
-    /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
-    pub meter: bool,
-    /// Message whose whole story is reported ([`Messages::followed`]), if it comes to its end.
-    ///
-    /// [`Messages::followed`]: crate::instruments::message_trace::Messages::followed
-    pub follow: Option<abi::MessageId>,
-    /// Tables that get a row for each message or call (changes nothing but the speed).
-    pub tables: Option<Arc<Tables>>,
-    /// Progress of the run, for other threads.
-    pub progress: Arc<Progress>,
-    /// Folder with the firmware's images: `seastar.elf`, `seastar.img`, `shim.img`.
-    pub firmware: PathBuf,
+    /// Work that is not done because its effects are known.
+    pub shortcuts: Shortcuts,
+    /// Those who watch the run.
+    pub observers: Observers,
     /// Options for hardware that exists as RTL.
     pub rtl: Rtl,
-    /// Folder with `rtl/`.
-    pub root: PathBuf,
-    /// Folder for what is compiled of it.
-    pub built: PathBuf,
-    /// Folder with `libmpi_abi.so.1`.
-    pub library: PathBuf,
+    /// Folders of what a run reads.
+    pub places: Places,
     /// Simulated time after the launch at which the run ends in any case.
     pub until: Option<Duration>,
     /// Ends the run from outside.
@@ -89,10 +53,104 @@ pub struct Options {
     pub writing: Arc<AtomicBool>,
 }
 
+/// Work that is not done because its effects are known: none of it changes anything but the speed. All of it by
+/// default.
+#[derive(Clone, Copy, Debug)]
+pub struct Shortcuts {
+    /// Skip iterations of polling loops.
+    pub park: bool,
+    /// Translate frequently executed firmware to code of the host's own.
+    pub translate: bool,
+    /// Skip spans of time in which streams of packets repeat themselves.
+    pub merge: bool,
+    /// Let each node boot by itself instead of sharing one boot.
+    pub cold_boot: bool,
+}
+
+impl Default for Shortcuts {
+    fn default() -> Shortcuts {
+        Shortcuts { park: true, translate: true, merge: true, cold_boot: false }
+    }
+}
+
+/// Those who watch a run, which changes nothing but the speed. Nobody by default.
+#[derive(Clone, Debug, Default)]
+pub struct Observers {
+    /// A profile of the firmware.
+    pub profile: bool,
+    /// File for the packets; every packet is simulated then.
+    pub pcap: Option<PathBuf>,
+    /// Observers of all nodes' events; every packet is simulated then.
+    pub watchers: Vec<Arc<dyn Watcher>>,
+    /// Image of the program behind the switch's console, if its output is wanted.
+    pub console: Option<PathBuf>,
+    /// Debugger of a node's processor, from its first instruction on.
+    pub inspector: Option<Inspector>,
+    /// Judge of library and firmware by the specification of Portals.
+    pub judge: bool,
+    /// End the run where the datatypes of both sides of a message do not match.
+    pub check_types: bool,
+    /// Measure what the processor model costs ([`Outcome::effort`]); that costs a little itself.
+    pub meter: bool,
+    /// Message whose whole story is reported ([`Messages::followed`]), if it comes to its end.
+    ///
+    /// [`Messages::followed`]: crate::instruments::message_trace::Messages::followed
+    pub follow: Option<abi::MessageId>,
+    /// Tables that get a row for each message or call.
+    pub tables: Option<Arc<Tables>>,
+    /// Progress of the run, for other threads.
+    pub progress: Arc<Progress>,
+}
+
+/// Folders of what a run reads.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Folder with the firmware's images.
+    pub firmware: PathBuf,
+    /// Folder with `rtl/`.
+    pub root: PathBuf,
+    /// Folder for what is compiled of it.
+    pub built: PathBuf,
+    /// Folder with `libmpi_abi.so.1`.
+    pub library: PathBuf,
+}
+
+impl Places {
+    /// Those of a repository, for tests: firmware as it is built without options.
+    pub fn of_repository(root: &Path) -> Places {
+        Places {
+            firmware: root.join("build/firmware"),
+            root: root.to_owned(),
+            built: root.join("build/verilated"),
+            library: root.join("build/lib"),
+        }
+    }
+}
+
 impl Options {
+    /// A run on one thread with seed 1, without faults, with all shortcuts, watched by nobody.
+    pub fn new(parameters: Parameters, program: Program, ranks: u32, places: Places) -> Options {
+        Options {
+            parameters,
+            program,
+            ranks,
+            threads: 1,
+            compute: rank::Compute::None,
+            seed: 1,
+            faults: Vec::new(),
+            shortcuts: Shortcuts::default(),
+            observers: Observers::default(),
+            rtl: Rtl::default(),
+            places,
+            until: None,
+            stop: Arc::default(),
+            writing: Arc::default(),
+        }
+    }
+
     /// Capture of packets, if one was asked for. The error is a sentence.
     pub fn capture(&self) -> Result<Option<Capture>, UsageError> {
-        let asked = self.pcap.as_deref().zip(self.parameters.model().link_type);
+        let asked = self.observers.pcap.as_deref().zip(self.parameters.model().link_type);
         let capture = asked.map(|(file, link_type)| Capture::to(file, link_type)).transpose();
         capture.map_err(UsageError)
     }

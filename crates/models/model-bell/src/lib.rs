@@ -247,7 +247,7 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
     let Program::Guests(guests) = &options.program else {
         unreachable!("models::run lets nothing else through")
     };
-    if options.judge {
+    if options.observers.judge {
         return Err(UsageError("--judge judges Portals, and model bell has none".into()));
     }
     let bench = Bench::of_hosts(options)?;

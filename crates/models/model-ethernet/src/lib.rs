@@ -154,7 +154,7 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
     let Program::Guests(guests) = &options.program else {
         unreachable!("models::run lets nothing else through")
     };
-    if options.judge {
+    if options.observers.judge {
         return Err(UsageError("--judge judges Portals, and model ethernet has none".into()));
     }
     nodes(&options.parameters, options.ranks).map_err(UsageError)?;

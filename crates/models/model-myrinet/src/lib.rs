@@ -146,7 +146,7 @@ impl Machine<'_> {
             cable: card.link.delay,
             pci: *pci,
             interrupt: *interrupt,
-            park: self.bench.options.park,
+            park: self.bench.options.shortcuts.park,
             cut: self.cut(nid),
         };
         let journal = self.bench.journal(nid);
@@ -210,7 +210,7 @@ impl Machine<'_> {
     /// Recorder's observer of a node's processor, which draws it if the run is watched.
     fn teller(&self, code: Arc<Code>, journal: &Rc<Journal>) -> Teller {
         let mut recorder = Recorder::new(code);
-        if !self.bench.options.watchers.is_empty() {
+        if !self.bench.options.observers.watchers.is_empty() {
             recorder.set_picture(Picture::new(journal.clone(), self.settings.card.clock));
         }
         Teller::new(recorder)
@@ -296,14 +296,14 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters, bench.nodes).map_err(UsageError)?;
     let own = matches!(work, Work::Own(_));
-    if settings.module.is_bypass() && (own || options.judge) {
+    if settings.module.is_bypass() && (own || options.observers.judge) {
         let what = if own { "workload of Directed Point" } else { "judge of Directed Point" };
         return Err(UsageError(format!(
             "card.module = bypass has no {what}: take --set card.module=dp, or machine amata"
         )));
     }
-    let image = Arc::new(Image::load(&options.firmware).map_err(UsageError)?);
-    let recorded = options.profile || !options.watchers.is_empty();
+    let image = Arc::new(Image::load(&options.places.firmware).map_err(UsageError)?);
+    let recorded = options.observers.profile || !options.observers.watchers.is_empty();
     let sit_down = |own: &Inspector| {
         let monitor = own.of::<Monitor>().expect("a LANai has a monitor");
         let desk = monitor.sit_down(options, bench.nodes, bench.common.launch())?;
@@ -315,8 +315,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
         image,
         work,
-        desk: Mutex::new(options.inspector.as_ref().map(sit_down).transpose()?),
-        file: options.judge.then(Arc::default),
+        desk: Mutex::new(options.observers.inspector.as_ref().map(sit_down).transpose()?),
+        file: options.observers.judge.then(Arc::default),
         kept: KeptByRank::default(),
         capture: options.capture()?,
         streams: Streams::default(),
@@ -324,7 +324,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     conserves(&ended);
-    let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
+    let profiles = if options.observers.profile { ended.take_profiles() } else { Vec::new() };
     let end = ended.remains.iter().map(|node| node.end).max();
     let over = (ended.ending, end.unwrap_or_default());
     let (capture, streams) = (machine.capture.take(), machine.streams.take());

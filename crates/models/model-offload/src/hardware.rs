@@ -54,7 +54,8 @@ impl Hardware {
                     .into(),
             );
         };
-        let place = DesignPaths { root: options.root.clone(), built: options.built.clone() };
+        let place =
+            DesignPaths { root: options.places.root.clone(), built: options.places.built.clone() };
         let build = |config| UnitDesign::build(&place, folder.as_deref(), config, false);
         let designs =
             build(&units.posted).and_then(|posted| Ok([posted, build(&units.unexpected)?]));

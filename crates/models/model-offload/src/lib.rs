@@ -93,7 +93,7 @@ struct Machine<'a> {
 impl Machine<'_> {
     fn recorder(&self, journal: &Rc<machine::instruments::journal::Journal>) -> Option<Recorder> {
         let mut recorder = Recorder::new(self.code.clone()?);
-        if !self.bench.options.watchers.is_empty() {
+        if !self.bench.options.observers.watchers.is_empty() {
             let clock = self.settings.card.processor.clock;
             recorder.set_picture(Picture::new(journal.clone(), clock));
         }
@@ -181,8 +181,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters).map_err(UsageError)?;
     let hardware = Hardware::of(options, &settings).map_err(UsageError)?;
-    let image = Arc::new(Loaded::load(&options.firmware).map_err(UsageError)?);
-    let recorded = options.profile || !options.watchers.is_empty();
+    let image = Arc::new(Loaded::load(&options.places.firmware).map_err(UsageError)?);
+    let recorded = options.observers.profile || !options.observers.watchers.is_empty();
     let placement = bench.common.placement;
     let place = |rank| (rank / placement.per_node, placement.core(rank));
     let mut machine = Machine {
@@ -198,7 +198,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     };
     let mut ended = bench.simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
-    let profiles = if options.profile { ended.take_profiles() } else { Vec::new() };
+    let profiles = if options.observers.profile { ended.take_profiles() } else { Vec::new() };
     let (capture, streams) = (machine.capture.take(), machine.streams.take());
     let captured = capture.map(|capture| capture.write(streams, parameters.name()));
     let (mut report, _) = bench.conclude(ended, captured);

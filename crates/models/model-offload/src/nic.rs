@@ -122,8 +122,8 @@ impl Station {
     /// Sets options of the processor's simulation.
     pub fn set_options(&mut self, options: &Options) {
         let core = self.card.core_mut();
-        core.set_idle_fast_forward(options.park);
-        if !options.translate {
+        core.set_idle_fast_forward(options.shortcuts.park);
+        if !options.shortcuts.translate {
             core.set_translation(0);
         }
     }

@@ -24,7 +24,8 @@ impl Designs {
     /// Compiles what the parameters want. The error is a sentence.
     pub fn of(options: &Options, s: &Settings, launch: Time) -> Result<Designs, String> {
         let (p, mut designs) = (&options.parameters, Designs::default());
-        let place = &DesignPaths { root: options.root.clone(), built: options.built.clone() };
+        let place =
+            &DesignPaths { root: options.places.root.clone(), built: options.places.built.clone() };
         if p.switch("nic.rtl") {
             designs.nic = Some(NicDesign::build(place, &s.nic(0)).map_err(sentence)?);
         }

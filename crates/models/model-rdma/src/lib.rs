@@ -202,7 +202,7 @@ pub(crate) fn check(
 
 /// The processor behind the console of the switch, if it is asked for. The error is a sentence.
 fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::Params>, String> {
-    let Some(image) = &options.console else { return Ok(None) };
+    let Some(image) = &options.observers.console else { return Ok(None) };
     if settings.crossbar.is_none() {
         return Err("this machine has a link and no switch to watch; forth-switch has one".into());
     }
@@ -254,7 +254,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let own = |kind: &FaultKind| faults::KINDS.iter().any(|own| own.name == kind.name);
     let spoils = bench.faults.rules().iter().any(|rule| own(rule.kind));
     let lossless = !spoils && !raw;
-    let judged = options.judge && lossless;
+    let judged = options.observers.judge && lossless;
     let of_program = !matches!(options.program, Program::Native(_));
     let judge =
         judged.then(|| Arc::new(if of_program { Judge::of_programs() } else { Judge::default() }));
@@ -295,6 +295,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     }
     let messages = judge.map_or(0, |judge| judge.spec().arrived());
     let silent_nodes = if spoils { u64::from(nodes) } else { 0 };
-    report.judged = options.judge.then(|| Judged { messages, silent_nodes, ..Judged::default() });
+    report.judged =
+        options.observers.judge.then(|| Judged { messages, silent_nodes, ..Judged::default() });
     Ok(Outcome { report, ..Outcome::default() })
 }

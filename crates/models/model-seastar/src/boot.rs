@@ -10,7 +10,7 @@ const SHARED_FROM: u32 = 4;
 impl Parts<'_> {
     /// The boot that all nodes share, if that is worth while and possible.
     pub(super) fn boot(&self) -> Option<Arc<Boot>> {
-        if self.bench.options.cold_boot {
+        if self.bench.options.shortcuts.cold_boot {
             return None;
         }
         if self.bench.nodes < SHARED_FROM {
@@ -24,8 +24,8 @@ impl Parts<'_> {
     /// A processor in reset.
     pub(super) fn processor(&self) -> ppc440::Core {
         let mut core = ppc440::Core::new(&self.configuration.ppc440);
-        core.set_idle_fast_forward(self.bench.options.park);
-        if !self.bench.options.translate {
+        core.set_idle_fast_forward(self.bench.options.shortcuts.park);
+        if !self.bench.options.shortcuts.translate {
             core.set_translation(0);
         }
         core

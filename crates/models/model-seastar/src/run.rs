@@ -101,9 +101,10 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     if configuration.nic.recovers {
         bench.expect_repeats();
     }
-    let image = FirmwareImage::load(&options.firmware).map_err(|e| UsageError(e.to_string()))?;
+    let image =
+        FirmwareImage::load(&options.places.firmware).map_err(|e| UsageError(e.to_string()))?;
     let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| UsageError(e.to_string()))?);
-    let watched = !options.watchers.is_empty();
+    let watched = !options.observers.watchers.is_empty();
     let visit = Visit::expected(options, nodes, launch)?;
     let parts = Parts {
         bench: &bench,
@@ -115,7 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let mut plan = Plan {
         boot: parts.boot(),
         parts,
-        code: (options.profile || watched).then(|| Arc::new(Code::new(&symbols))),
+        code: (options.observers.profile || watched).then(|| Arc::new(Code::new(&symbols))),
         capture: options.capture()?,
         visit,
     };
@@ -129,7 +130,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let profiles = ended.take_profiles();
     let (report, left) = bench.conclude(ended, captured);
     let mut outcome = outcome(&image, report, left);
-    if options.profile {
+    if options.observers.profile {
         outcome.profiles = profiles;
     }
     if let Some(visit) = plan.visit {
@@ -162,16 +163,16 @@ impl bench::Plan for Plan<'_> {
         // It is debugged from its first instruction on.
         let boot = self.boot.as_ref().filter(|_| debugger.is_none());
         let tap = self.capture.as_ref().map(|capture| capture.tap(nid));
-        let watched = !options.watchers.is_empty();
+        let watched = !options.observers.watchers.is_empty();
         let mut node = self.parts.node(nid, boot);
         node.set_faults(faults);
-        node.set_meter(options.meter);
-        let merge = options.merge && tap.is_none() && !watched;
-        node.set_merging(merge && options.inspector.is_none());
+        node.set_meter(options.observers.meter);
+        let merge = options.shortcuts.merge && tap.is_none() && !watched;
+        node.set_merging(merge && options.observers.inspector.is_none());
         node.set_tap(tap);
         node.set_recorder(self.code.clone().map(Recorder::new));
         if watched {
-            let sinks = options.watchers.iter().map(|w| w.node(node.about()));
+            let sinks = options.observers.watchers.iter().map(|w| w.node(node.about()));
             node.set_watch(sinks.collect(), self.parts.configuration.ppc440.clock);
         }
         node.set_debugger(debugger);

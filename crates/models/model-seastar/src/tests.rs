@@ -11,7 +11,7 @@ use machine::firmware::symbols::Symbols;
 use machine::models::Models;
 use machine::parameters::Parameters;
 use machine::programs::Program;
-use machine::Options;
+use machine::{Options, Places};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,41 +40,13 @@ impl Bench {
         for setting in settings {
             parameters.set(setting).unwrap();
         }
-        let firmware = root().join("build/firmware");
-        let image = FirmwareImage::load(&firmware).expect("make parts builds the firmware");
+        let image = FirmwareImage::load(&root().join("build/firmware"))
+            .expect("make parts builds the firmware");
         let symbols = Arc::new(Symbols::load(&image.elf).unwrap());
-        let options = Options {
-            parameters,
-            program: Program::Executables(Vec::new()),
-            ranks: 2,
-            threads: 1,
-            compute: rank::Compute::None,
-            seed: 1,
-            faults: Vec::new(),
-            park,
-            translate: true,
-            merge: true,
-            cold_boot: false,
-            profile: false,
-            judge: true,
-            check_types: false,
-            pcap: None,
-            watchers: Vec::new(),
-            console: None,
-            inspector: None,
-            meter: false,
-            tables: None,
-            follow: None,
-            progress: Default::default(),
-            firmware,
-            root: "/proc/none".into(),
-            rtl: Default::default(),
-            built: "/proc/none".into(),
-            library: "/proc/none".into(),
-            until: None,
-            stop: Arc::default(),
-            writing: Arc::default(),
-        };
+        let program = Program::Executables(Vec::new());
+        let mut options = Options::new(parameters, program, 2, Places::of_repository(root()));
+        options.shortcuts.park = park;
+        options.observers.judge = true;
         let mut common = Common::new(&options.parameters, 8).unwrap();
         let configuration = Configuration::new(&options.parameters, common.placement).unwrap();
         common.placement.ranks = 2 * common.placement.per_node;
@@ -164,7 +136,7 @@ fn few_nodes_boot_each_by_itself() {
         bench.common = Common::new(&bench.options.parameters, ranks).unwrap();
         let placement = bench.common.placement;
         bench.configuration = Configuration::new(&bench.options.parameters, placement).unwrap();
-        bench.options.cold_boot = cold_boot;
+        bench.options.shortcuts.cold_boot = cold_boot;
         bench.parts().boot().is_some()
     };
     assert_eq!([of(2, false), of(8, false), of(8, true)], [false, true, false]);

@@ -20,7 +20,7 @@
 #![allow(clippy::unwrap_used)]
 
 use machine::parameters::Parameters;
-use machine::{Executable, Options, Outcome, Program};
+use machine::{Executable, Observers, Options, Outcome, Places, Program};
 use models::seastar::meter::{ticks, TICKS_ARE_CYCLES};
 use models::MODELS;
 use std::path::{Path, PathBuf};
@@ -95,38 +95,10 @@ fn compile(root: &Path) -> PathBuf {
 }
 
 fn options(root: &Path, program: &Program, ranks: u32, meter: bool) -> Options {
-    Options {
-        parameters: Parameters::load(&MODELS, &root.join("machines/redstorm.toml")).unwrap(),
-        program: program.clone(),
-        ranks,
-        threads: 1,
-        seed: 1,
-        faults: Vec::new(),
-        park: true,
-        translate: true,
-        merge: true,
-        cold_boot: false,
-        judge: false,
-        check_types: false,
-        profile: false,
-        compute: rank::Compute::None,
-        pcap: None,
-        watchers: Vec::new(),
-        console: None,
-        inspector: None,
-        meter,
-        tables: None,
-        follow: None,
-        progress: Default::default(),
-        firmware: root.join("build/firmware"),
-        root: root.to_owned(),
-        rtl: Default::default(),
-        built: root.join("build/verilated"),
-        library: root.join("build/lib"),
-        until: None,
-        stop: Default::default(),
-        writing: Default::default(),
-    }
+    let parameters = Parameters::load(&MODELS, &root.join("machines/redstorm.toml")).unwrap();
+    let places = Places::of_repository(root);
+    let observers = Observers { meter, ..Observers::default() };
+    Options { observers, ..Options::new(parameters, program.clone(), ranks, places) }
 }
 
 fn run(options: &Options) -> Outcome {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use machine::parameters::Parameters;
-use machine::{Options, Outcome, Program};
+use machine::{Options, Outcome, Places, Program, Shortcuts};
 use models::MODELS;
 use std::path::Path;
 use std::time::Instant;
@@ -56,39 +56,11 @@ fn main() {
 
 fn run(root: &Path, ranks: u32, name: &str, arguments: &[&str; 2], merge: bool) -> Outcome {
     let builtin = rank::Builtin::parse(name, &arguments.map(Into::into), ranks).unwrap();
-    let outcome = machine::run(&Options {
-        parameters: Parameters::load(&MODELS, &root.join("machines/redstorm.toml")).unwrap(),
-        program: Program::Builtin(builtin),
-        ranks,
-        threads: 1,
-        seed: 1,
-        faults: Vec::new(),
-        park: true,
-        translate: true,
-        merge,
-        cold_boot: false,
-        profile: false,
-        compute: rank::Compute::None,
-        judge: false,
-        check_types: false,
-        pcap: None,
-        watchers: Vec::new(),
-        console: None,
-        inspector: None,
-        meter: false,
-        tables: None,
-        follow: None,
-        progress: Default::default(),
-        firmware: root.join("build/firmware"),
-        root: root.to_owned(),
-        rtl: Default::default(),
-        built: root.join("build/verilated"),
-        library: root.join("build/lib"),
-        until: None,
-        stop: Default::default(),
-        writing: Default::default(),
-    })
-    .unwrap();
+    let parameters = Parameters::load(&MODELS, &root.join("machines/redstorm.toml")).unwrap();
+    let (program, places) = (Program::Builtin(builtin), Places::of_repository(root));
+    let shortcuts = Shortcuts { merge, ..Shortcuts::default() };
+    let options = Options::new(parameters, program, ranks, places);
+    let outcome = machine::run(&Options { shortcuts, ..options }).unwrap();
     assert_eq!(outcome.report.exit.code, 0, "{:?}", outcome.report.exit.sentences);
     outcome
 }

@@ -182,7 +182,7 @@ impl GuestRank {
             arguments,
             variables: variables(bench, guests, nid, &around.env),
             folder: around.folder.clone().unwrap_or_else(here),
-            libraries: p.model().guest_mpi.map(|_| bench.options.library.clone()),
+            libraries: p.model().guest_mpi.map(|_| bench.options.places.library.clone()),
             input: guests.input(nid),
             setup: Setup::default(),
         };

@@ -36,9 +36,10 @@ impl Bench<'_> {
             let all = rules.mismatches();
             report.mismatches = all.iter().map(|mismatch| mismatch.to_string()).collect();
         }
-        let told = self.options.watchers.iter().map(|watcher| watcher.finish());
+        let told = self.options.observers.watchers.iter().map(|watcher| watcher.finish());
         let meetings = (&**self.tallies.meetings(), self.common.launch());
-        let tables = self.options.tables.iter().flat_map(|tables| tables.finish(meetings));
+        let tables =
+            self.options.observers.tables.iter().flat_map(|tables| tables.finish(meetings));
         for why in written.into_iter().chain(told).chain(tables).filter_map(Result::err) {
             let exit = &mut report.exit;
             exit.code = if exit.code == 0 { 1 } else { exit.code };

@@ -75,7 +75,7 @@ impl Listener {
         let debugger = Debugger {
             watch: Watch::new(Arc::clone(&interrupt)),
             facts,
-            park: options.park,
+            park: options.shortcuts.park,
             warned: false,
             requests,
             replies,
@@ -102,7 +102,8 @@ impl Visit {
         nodes: u32,
         launch: Time,
     ) -> Result<Option<Visit>, UsageError> {
-        let listener = options.inspector.as_ref().and_then(|inspector| inspector.of::<Listener>());
+        let listener =
+            options.observers.inspector.as_ref().and_then(|inspector| inspector.of::<Listener>());
         let visit = |listener: Arc<Listener>| {
             let (session, debugger) = listener.wait(options, nodes, launch)?;
             Ok(Visit { nid: listener.node(), session, debugger: Mutex::new(Some(debugger)) })

@@ -6,7 +6,7 @@ use super::{root, MODELS};
 use des::Random;
 use machine::effort::Events;
 use machine::parameters::Parameters;
-use machine::{Options, Program};
+use machine::{Observers, Options, Places, Program, Shortcuts};
 
 /// A run to be made.
 #[derive(Clone, Debug)]
@@ -39,37 +39,14 @@ impl Case {
         self.settings.iter().for_each(|setting| parameters.set(setting).unwrap());
         let arguments = self.arguments.clone().map(Into::into);
         let builtin = rank::Builtin::parse(self.workload, &arguments, self.ranks).unwrap();
+        let program = Program::Builtin(builtin);
+        let options = Options::new(parameters, program, self.ranks, Places::of_repository(root));
         let outcome = machine::run(&Options {
-            parameters,
-            program: Program::Builtin(builtin),
-            ranks: self.ranks,
             threads,
-            seed: 1,
             faults: self.faults.iter().map(ToString::to_string).collect(),
-            park: true,
-            translate: true,
-            merge,
-            cold_boot: false,
-            profile: false,
-            compute: rank::Compute::None,
-            judge: true,
-            check_types: false,
-            pcap: None,
-            watchers: Vec::new(),
-            console: None,
-            inspector: None,
-            meter: false,
-            tables: None,
-            follow: None,
-            progress: Default::default(),
-            firmware: root.join("build/firmware"),
-            root: root.to_owned(),
-            rtl: Default::default(),
-            built: root.join("build/verilated"),
-            library: root.join("build/lib"),
-            until: None,
-            stop: Default::default(),
-            writing: Default::default(),
+            shortcuts: Shortcuts { merge, ..Shortcuts::default() },
+            observers: Observers { judge: true, ..Observers::default() },
+            ..options
         });
         let mut outcome = outcome.expect("make parts builds the firmware");
         outcome.report.wall_seconds = 0.0;

@@ -7,9 +7,10 @@ use machine::bench::{Bench, Plan};
 use machine::node::{self, Crossing, Equipment, Nic, Ports, Process, Software};
 use machine::parameters::Parameters;
 use machine::remains::Remains;
-use machine::{Options, Program};
+use machine::{Options, Places, Program};
 use models::MODELS;
 use std::cell::Cell;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -204,38 +205,9 @@ impl Plan for Machine<'_> {
 
 fn options(threads: usize) -> Options {
     let parameters = Parameters::load(&MODELS, &crate::machines().join("ideal.toml")).unwrap();
-    Options {
-        parameters,
-        program: Program::Executables(Vec::new()),
-        ranks: 2,
-        threads,
-        compute: rank::Compute::None,
-        seed: 1,
-        faults: Vec::new(),
-        park: true,
-        translate: true,
-        merge: true,
-        cold_boot: false,
-        profile: false,
-        judge: false,
-        check_types: false,
-        pcap: None,
-        watchers: Vec::new(),
-        console: None,
-        inspector: None,
-        meter: false,
-        tables: None,
-        follow: None,
-        progress: Default::default(),
-        firmware: "/proc/none".into(),
-        root: "/proc/none".into(),
-        rtl: Default::default(),
-        built: "/proc/none".into(),
-        library: "/proc/none".into(),
-        until: None,
-        stop: Arc::default(),
-        writing: Arc::default(),
-    }
+    let places = Places::of_repository(Path::new("/proc/none"));
+    let program = Program::Executables(Vec::new());
+    Options { threads, ..Options::new(parameters, program, 2, places) }
 }
 
 #[test]
