@@ -11,11 +11,11 @@ use crate::{firmware, keyboard, machines, summary, terminal};
 use machine::console;
 use machine::firmware::profile::{Function, Profile, Summary};
 use machine::firmware::symbols::Symbols;
-use machine::instruments::timeline::Watcher;
 use machine::models::Processor;
 use machine::parameters::Parameters;
 use machine::programs::Program;
 use machine::report::Report;
+pub use machine::Observers;
 use machine::{Inspector, Options, Outcome, Progress, Shortcuts};
 use models::myrinet::monitor::Monitor;
 use models::seastar::debugger::Listener;
@@ -37,17 +37,6 @@ pub const FORMAT: u64 = 2;
 
 /// Exit status of a run that went well, but whose results could not be written.
 const EXIT_UNWRITTEN: u8 = 1;
-
-/// Observers of a run; they do not change what is simulated.
-#[derive(Default)]
-pub struct Observers {
-    /// True to record the cost of each function of the firmware.
-    pub profile: bool,
-    /// Message whose whole story is wanted.
-    pub follow: Option<abi::MessageId>,
-    /// Observers of the events on all nodes over time.
-    pub watchers: Vec<Arc<dyn Watcher>>,
-}
 
 /// A finished run.
 pub struct Run {
@@ -90,7 +79,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     machine::faults::set(&mut parameters, &options.faults).map_err(UsageError)?;
     let rtl = hardware::choose(options, &mut parameters)?;
     check_files(options, &parameters, None)?;
-    let Observers { profile, follow, mut watchers } = observers;
+    let Observers { profile, follow, mut watchers, .. } = observers;
     if let Some(file) = &options.trace {
         watchers.push(told::trace(options, &parameters, file)?);
     }
@@ -142,7 +131,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
             merge: !options.no_merge,
             cold_boot: options.cold_boot,
         },
-        observers: machine::Observers {
+        observers: Observers {
             profile: profile || options.functions,
             pcap: options.pcap.clone(),
             watchers,

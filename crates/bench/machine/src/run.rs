@@ -73,7 +73,8 @@ impl Default for Shortcuts {
     }
 }
 
-/// Those who watch a run, which changes nothing but the speed. Nobody by default.
+/// Those who watch a run, which changes nothing but the speed, and the end where one of them finds a fault.
+/// Nobody by default.
 #[derive(Clone, Debug, Default)]
 pub struct Observers {
     /// A profile of the firmware.

@@ -11,7 +11,7 @@ use machine::report::{NodeReport, Report};
 use maud::{html, Markup};
 
 /// A queue: its gauge, its id on the page, its name, and its capacity.
-type Queue = (Gauge, &'static str, &'static str, Option<u64>);
+type Queue = (Gauge, String, &'static str, Option<u64>);
 
 /// True if the gauge is of that queue; ranks have one each.
 fn is(which: Gauge, gauge: Gauge) -> bool {
@@ -21,20 +21,19 @@ fn is(which: Gauge, gauge: Gauge) -> bool {
     }
 }
 
-/// Ids of queues that only a model has, by number.
-const OWN: [&str; 8] = ["own-0", "own-1", "own-2", "own-3", "own-4", "own-5", "own-6", "own-7"];
-
 fn queues(machine: &Parameters) -> Vec<Queue> {
     let posted = "posted receives of a rank";
     let unexpected = "unexpected messages of a rank, kept by its library";
-    let own =
-        machine.model().queues.iter().zip(OWN).zip(0..).map(|((queue, number_as_id), number)| {
-            let id = if queue.id.is_empty() { number_as_id } else { queue.id };
-            (Gauge::Own(number), id, queue.title, queue.room.on(machine))
-        });
+    let own = machine.model().queues.iter().zip(0..).map(|(queue, number)| {
+        let id = match queue.id {
+            "" => format!("own-{number}"),
+            id => id.to_owned(),
+        };
+        (Gauge::Own(number), id, queue.title, queue.room.on(machine))
+    });
     let of_ranks = [
-        (Gauge::Posted(0), "posted", posted, None),
-        (Gauge::Unexpected(0), "unexpected", unexpected, None),
+        (Gauge::Posted(0), "posted".to_owned(), posted, None),
+        (Gauge::Unexpected(0), "unexpected".to_owned(), unexpected, None),
     ];
     of_ranks.into_iter().chain(own).collect()
 }
