@@ -2,105 +2,29 @@
 //! model provides a [`Nic`]; docs/adding-a-nic.md walks through one.
 
 use crate::faults::Faults;
-use crate::firmware::profile::Profile;
 use crate::instruments::journal::{Cores, Journal};
 use crate::instruments::message_trace::Flight;
 use crate::instruments::timeline::{About, Queue, Watch, Watcher};
 use crate::judge::Adapter;
 use crate::remains::{Failure, Remains};
 use crate::report::{self, Core, NodeReport};
-use abi::MessageId;
-use des::{Envelope, LogicalProcess, Outbox, Status, Time, TraceHash};
+use des::{
+    Announced, Duration, Envelope, LogicalProcess, Lookahead, Offers, Outbox, Status, Time, LAGS,
+};
 use host::Host;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
+mod nic;
 mod ports;
 mod process;
 mod software;
 
-pub use ports::Ports;
+pub use nic::Nic;
+pub use ports::{HostPorts, Ports};
 pub use process::{Process, Switch};
 pub use software::Software;
-
-/// A network interface. It is passive: it is called with the time, and with the [`Ports`] for its requests.
-/// Accesses of its host come as they leave the host's processor; the link between them is part of the
-/// interface.
-pub trait Nic: Sized + 'static {
-    /// Event that it has scheduled.
-    type Event: Copy + fmt::Debug;
-    /// Message between nodes.
-    type Message: Send;
-
-    /// Handles an event that is due.
-    fn handle(&mut self, now: Time, event: Self::Event, ports: &mut Ports<Self>);
-    /// A message has come from another node.
-    fn receive(&mut self, now: Time, message: Self::Message, ports: &mut Ports<Self>);
-    /// A message of the program is on its way here; no part of it has come yet. Messages of a node are
-    /// reported in the order in which they left it.
-    fn foreseen(&mut self, message: MessageId) {
-        let _ = message;
-    }
-    /// The host stores up to [`host::LINE`] bytes, within an aligned line, at the interface's address `addr`.
-    fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Self>);
-    /// The host loads `len` bytes, up to a line, from `addr` and waits; [`Ports::answer`] answers with as
-    /// many, later than now.
-    fn load(&mut self, now: Time, addr: u64, len: usize, ports: &mut Ports<Self>) {
-        let _ = addr;
-        ports.answer(now + des::Duration(1), &[0; host::LINE][..len]);
-    }
-    /// Word for the trace hash that distinguishes this event from others of its time.
-    fn word(event: &Self::Event) -> u64;
-    /// Earliest output time of `event`, which is due at `at`: a message that it causes leaves no sooner, so
-    /// other nodes may advance meanwhile. `at` is always a safe bound.
-    fn earliest_output(&self, at: Time, event: &Self::Event) -> Time {
-        let _ = event;
-        at
-    }
-    /// Time of its own processor's next action that others can see; never if it has no processor, or if that
-    /// only waits.
-    fn next_action(&self) -> Time {
-        Time::NEVER
-    }
-    /// True if its own processor does more than wait; one that is debugged may act at any time, even if it
-    /// only waits.
-    fn works(&self) -> bool {
-        self.next_action() < Time::NEVER
-    }
-    /// Time at which it is known to do nothing more, if nothing happens on the node after `last`. A run in
-    /// which nothing moves ends no sooner, so that its end does not depend on the windows.
-    fn quiesce_time(&self, last: Time) -> Time {
-        last
-    }
-    /// The run ends at `at` because of [`Ports::failure`]: a debugger may examine the processor.
-    fn failed(&mut self, at: Time, ports: &mut Ports<Self>) {
-        let _ = (at, ports);
-    }
-    /// Runs its own processor until `until`, or until it has scheduled an event before that.
-    fn run(&mut self, until: Time, ports: &mut Ports<Self>) {
-        let _ = (until, ports);
-    }
-    /// The launcher starts the program: observations count from here on.
-    fn launched(&mut self, now: Time, ports: &mut Ports<Self>) {
-        let _ = (now, ports);
-    }
-    /// Ends it at `end`, before which there is no event any more that others can see: the profile of its own
-    /// processor, if one was recorded.
-    fn finish(&mut self, end: Time, ports: &mut Ports<Self>) -> Option<Profile> {
-        let _ = (end, ports);
-        None
-    }
-    /// Counters, by name.
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-    /// Reasons why it is stuck where nothing in the machine moves any more, a sentence each.
-    fn waiting(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
 
 /// Message between processes of a run.
 #[derive(Debug)]
@@ -112,59 +36,119 @@ pub enum Crossing<M> {
 }
 
 /// Event on a node.
-#[derive(Clone, Copy, Debug)]
-enum Event<E> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<E> {
+    /// Event of the interface ([`Ports::schedule`]).
     Nic(E),
+    /// Event of the host.
     Host(host::Event),
     /// Message from another node. It is kept outside of the event, so that events are small.
     Message {
+        /// Its place.
         slot: u32,
     },
+    /// A store of the host arrives at the interface.
     Store {
+        /// Its address there.
         addr: u64,
+        /// Number of its bytes.
         len: u8,
+        /// The bytes.
         data: [u8; 8],
     },
     /// A store of more bytes, which are kept outside of the event.
     StoreLine {
+        /// Their place.
         slot: u32,
+        /// Its address at the interface.
         addr: u64,
     },
+    /// A load of the host arrives at the interface.
     Load {
+        /// Its address there.
         addr: u64,
+        /// Number of its bytes.
         len: u8,
     },
+    /// The answer to a load arrives at the host.
     Answer {
+        /// Number of its bytes.
         len: u8,
+        /// The bytes.
         data: [u8; 8],
     },
+    /// An answer of more bytes, which are kept outside of the event.
     AnswerLine {
+        /// Their place.
         slot: u32,
     },
+    /// The host's interrupt line is raised.
     Interrupt,
     /// Runs the fibres that the interface has woken.
     Attend,
+    /// Look whether the interface is ready for the host's kernel ([`Nic::look_again`]).
+    Look,
+    /// The interface's processor is observed from now on ([`Nic::observe`]).
+    Observe,
     /// The launcher starts the program.
     Launch,
+}
+
+impl<E> Event<E> {
+    /// True for events in which software of the host runs, which may fail.
+    #[inline(always)]
+    fn is_for_host(&self) -> bool {
+        !matches!(
+            self,
+            Event::Nic(_)
+                | Event::Message { .. }
+                | Event::Store { .. }
+                | Event::StoreLine { .. }
+                | Event::Load { .. }
+        )
+    }
 }
 
 // Queues sort events by the thousand: longer data stand in a slab of the node.
 const _: () = assert!(size_of::<Event<()>>() <= 24);
 
-/// A node of the machine. Built, run and ended on one worker thread.
+/// A node of the machine. Built, run and ended on one worker thread. The fields that every event needs come
+/// first (`repr(C)`, here and in [`Ports`]): nodes by the hundred share the host's caches.
+#[repr(C)]
 pub struct Node<N: Nic> {
-    nic: N,
     ports: Ports<N>,
-    host: Host,
-    software: Box<dyn Software>,
-    hash: TraceHash,
     /// Time of the last event.
     last: Time,
+    host: Host,
+    nic: N,
+    software: Box<dyn Software>,
+    /// The software has been started.
+    booting: bool,
     launch: Time,
     /// Names of the interface's own queues.
     queues: &'static [Queue],
     /// Host times of each core at the launch.
     at_launch: Option<Vec<host::Times>>,
+}
+
+/// Parts of a node, for a model that acts beside its events: that boots all nodes of a run at once.
+pub struct NodeParts<'a, N: Nic> {
+    /// The network interface.
+    pub nic: &'a mut N,
+    /// Its ports.
+    pub ports: &'a mut Ports<N>,
+    /// The host.
+    pub host: &'a mut Host,
+    /// The host's software.
+    pub software: &'a dyn Software,
+}
+
+impl<'a, N: Nic> NodeParts<'a, N> {
+    /// The host, and its services.
+    pub fn host(self) -> (&'a mut Host, HostPorts<'a, N>) {
+        let NodeParts { nic, ports, host, .. } = self;
+        (host, HostPorts { nic, ports })
+    }
 }
 
 /// Parts of a node beside its network interface.
@@ -189,11 +173,39 @@ impl<N: Nic> Node<N> {
             host.set_stuck_line(from);
             ports.queue.schedule(from, Event::Interrupt);
         }
+        if let Some(from) = nic.observed_from(launch) {
+            ports.queue.schedule(from, Event::Observe);
+        }
         ports.queue.schedule(launch, Event::Launch);
-        software.boot(&mut host, launch);
-        host.start(Time::ZERO, &mut ports);
-        let (hash, last) = (TraceHash::default(), Time::ZERO);
-        Node { nic, ports, host, software, hash, last, launch, queues: &[], at_launch: None }
+        let last = Time::ZERO;
+        let (queues, at_launch) = (&[][..], None);
+        let mut node =
+            Node { ports, last, host, nic, software, booting: false, launch, queues, at_launch };
+        let again = node.nic.look_again(Time::ZERO, &mut node.ports);
+        node.looked(Time::ZERO, again);
+        node
+    }
+
+    /// The interface is ready, and the host's software boots; or it is to be looked at again.
+    pub fn looked(&mut self, now: Time, again: Option<Time>) {
+        if let Some(at) = again {
+            return self.ports.queue.schedule(at, Event::Look);
+        }
+        self.booting = true;
+        self.software.boot(&mut self.host, self.launch);
+        let Node { nic, host, ports, .. } = self;
+        host.start(now, &mut HostPorts { nic, ports });
+    }
+
+    /// Its parts.
+    pub fn parts(&mut self) -> NodeParts<'_, N> {
+        let Node { nic, ports, host, software, .. } = self;
+        NodeParts { nic, ports, host, software: &**software }
+    }
+
+    /// Its network interface alone.
+    pub fn into_nic(self) -> N {
+        self.nic
     }
 
     /// Names of the interface's own queues, in the order of their numbers.
@@ -210,26 +222,31 @@ impl<N: Nic> Node<N> {
     }
 
     fn about(&self) -> About {
-        About {
+        let mut about = About {
             nid: self.ports.nid,
             ranks: self.software.ranks(),
             cores: self.host.cores() as u32,
             neighbours: Default::default(),
             links: Default::default(),
             queues: self.queues,
-        }
+        };
+        self.nic.describe(&mut about);
+        about
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, now: Time, event: Event<N::Event>) {
-        self.hash.event(now, word::<N>(&event));
+        let word = word::<N>(&event);
+        self.ports.hash.event(now, word);
         if let Some(judge) = &self.ports.judge {
             judge.set_now(now);
         }
         let Node { nic, host, ports, .. } = self;
-        ports.acts = nic.next_action();
+        nic.due(now, &event, word, ports);
+        let mut host_has_run = event.is_for_host();
         match event {
             Event::Nic(event) => nic.handle(now, event, ports),
-            Event::Host(event) => host.handle(now, event, ports),
+            Event::Host(event) => host.handle(now, event, &mut HostPorts { nic, ports }),
             Event::Message { slot } => {
                 let message = ports.messages.take(slot);
                 nic.receive(now, message, ports);
@@ -239,63 +256,98 @@ impl<N: Nic> Node<N> {
             }
             Event::StoreLine { slot, addr } => {
                 let line = ports.lines.take(slot);
-                self.hash.event(now, line.digest());
+                ports.hash.event(now, line.digest());
                 nic.store(now, addr, line.bytes(), ports);
             }
             Event::Load { addr, len } => nic.load(now, addr, len.into(), ports),
             Event::Answer { len, data } => {
-                host.mmio_reply(now, &data[..usize::from(len)], ports);
+                let data = &data[..usize::from(len)];
+                host.mmio_reply(now, data, &mut HostPorts { nic, ports });
             }
             Event::AnswerLine { slot } => {
                 let line = ports.lines.take(slot);
-                self.hash.event(now, line.digest());
-                host.mmio_reply(now, line.bytes(), ports);
+                ports.hash.event(now, line.digest());
+                host.mmio_reply(now, line.bytes(), &mut HostPorts { nic, ports });
             }
-            Event::Interrupt => host.interrupt(now, ports),
-            Event::Attend => host.attend(now, ports),
+            Event::Interrupt => host.interrupt(now, &mut HostPorts { nic, ports }),
+            Event::Attend => host.attend(now, &mut HostPorts { nic, ports }),
+            Event::Look => {
+                let again = nic.look_again(now, ports);
+                self.looked(now, again);
+            }
+            Event::Observe => nic.observe(now, ports),
             Event::Launch => self.start_program(now),
         }
-        if self.host.has_noticed() {
-            self.host.attend(now, &mut self.ports);
+        let Node { nic, host, ports, .. } = self;
+        if host.has_noticed() {
+            host_has_run = true;
+            host.attend(now, &mut HostPorts { nic, ports });
         }
+        nic.done(now, ports);
         self.last = now;
-        let Node { host, hash, last, .. } = self;
-        // What the host has done without events counts as if there had been some.
+        if host_has_run {
+            self.take_passed();
+            self.collect_failures(self.last);
+        }
+        self.collect_verdict();
+    }
+
+    /// Counts what the host has done without events as if there had been events.
+    fn take_passed(&mut self) {
+        let Node { host, ports, last, nic, .. } = self;
         host.take_passed(|at, event| {
-            hash.event(at, word::<N>(&Event::Host(event)));
+            ports.hash.event(at, word::<N>(&Event::Host(event)));
+            nic.passed(at);
             *last = at;
         });
-        self.collect_failures();
     }
 
     fn start_program(&mut self, now: Time) {
-        if let Some(what) = self.software.late() {
-            let why = format!("{what} not ready for the launch at {now}; see machine.launch");
+        let late = match self.booting {
+            true => self.software.late().map(|what| (what, "see machine.launch".to_owned())),
+            false => {
+                let (what, why) = self.nic.late();
+                Some((what.to_owned(), why))
+            }
+        };
+        if let Some((what, why)) = late {
+            let why = format!("{what} not ready for the launch at {now}; {why}");
             return self.ports.fail(now, why);
         }
         self.at_launch = Some(self.host.times_of_cores(now).collect());
         self.ports.watched = self.ports.journal.begin_watch();
+        self.nic.launched(now, &mut self.ports);
         if self.ports.watched {
-            self.ports.journal.watch(|watch| watch.launch(now, Default::default(), 0));
+            self.nic.watched(now, &mut self.ports);
             let cores = Cores(self.ports.journal.clone());
             self.host.set_observer(now, &Rc::new(cores));
         }
-        self.nic.launched(now, &mut self.ports);
     }
 
-    /// Collects failures of fibres, ranks and judge; the first one ends the run.
-    fn collect_failures(&mut self) {
-        let now = self.last;
+    /// Collects failures of fibres and ranks at `now`; the first one ends the run.
+    pub fn collect_failures(&mut self, now: Time) {
         let ports = &mut self.ports;
         if let Some(fault) = self.host.has_fault().then(|| self.host.fault()).flatten() {
             ports.fail(fault.at, &fault);
         }
         if let Some((code, sentence)) = self.software.failure() {
-            ports.failure.get_or_insert(Failure { at: now, sentence, code });
+            ports.end_with(Failure { at: now, sentence, code });
         }
-        if let Some(verdict) = ports.judge.as_ref().and_then(|judge| judge.verdict()) {
+    }
+
+    /// A disagreement of the judge ends the run.
+    #[inline(always)]
+    fn collect_verdict(&mut self) {
+        if self.ports.judge.is_some() {
+            self.hear_judge();
+        }
+    }
+
+    #[cold]
+    fn hear_judge(&mut self) {
+        if let Some(verdict) = self.ports.judge.as_ref().and_then(|judge| judge.verdict()) {
             let (at, sentence) = (Time(verdict.at), verdict.to_string());
-            ports.failure.get_or_insert(Failure { at, sentence, code: 1 });
+            self.ports.end_with(Failure { at, sentence, code: 1 });
         }
     }
 
@@ -311,7 +363,7 @@ impl<N: Nic> Node<N> {
             || !queue.is_empty() && (!self.software.all_ended() || queue.iter().any(matters))
     }
 
-    fn report(&self, now: Time) -> NodeReport {
+    fn report(&mut self, now: Time) -> NodeReport {
         let end: Vec<host::Times> = self.host.times_of_cores(now).collect();
         let start = self.at_launch.as_ref().unwrap_or(&end);
         let span = |end, start| report::host_ns(end, start, self.host.cores());
@@ -322,19 +374,23 @@ impl<N: Nic> Node<N> {
         let line = &self.ports.line;
         counters.insert("nic.interrupts_lost".into(), line.lost());
         counters.insert("nic.interrupts_late".into(), line.late());
-        NodeReport {
+        counters.extend(self.software.counters());
+        let mut report = NodeReport {
             nid: self.ports.nid,
             ranks: self.software.ranks(),
             counters,
             host_ns: span(&all(&end), &all(start)),
             links: Vec::new(),
             cores: each.filter(|_| end.len() > 1).collect(),
-        }
+        };
+        self.nic.report(&mut report, &mut self.ports);
+        report
     }
 }
 
 /// A number for each kind of event, for the trace hash.
-fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
+#[inline(always)]
+pub fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
     match event {
         Event::Nic(event) => 1 | N::word(event) << 8,
         Event::Host(event) => 2 | (event.core() as u64) << 8,
@@ -349,17 +405,17 @@ fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
         }
         Event::AnswerLine { .. } => 13,
         Event::Interrupt => 9,
-        Event::Attend => 10,
+        Event::Attend | Event::Look | Event::Observe => 10,
         Event::Launch => 11,
     }
 }
 
 impl<N: Nic> LogicalProcess for Node<N> {
     type Message = Crossing<N::Message>;
-    type Report = Remains<()>;
+    type Report = Remains<N::Left>;
 
     fn next_event(&self) -> Time {
-        self.ports.queue.next_time().min(self.nic.next_action())
+        self.ports.next_time().min(self.nic.own_time()).min(self.nic.next_action())
     }
 
     fn earliest_output(&self) -> Time {
@@ -377,17 +433,33 @@ impl<N: Nic> LogicalProcess for Node<N> {
         earliest_output
     }
 
+    fn lookahead(&self, told: &mut Vec<Announced>) -> Lookahead {
+        self.nic.lookahead(told, &self.ports).unwrap_or_else(|| Lookahead {
+            earliest_output: self.earliest_output(),
+            reaction_time: Duration::ZERO,
+        })
+    }
+
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<N::Message>>) {
         std::mem::swap(outbox, &mut self.ports.outbox);
         self.ports.horizon = horizon;
+        self.nic.enter(horizon, &mut self.ports);
         while self.ports.failure.is_none() {
-            let due = self.ports.queue.next_time().min(horizon);
-            if self.nic.next_action() < due {
-                self.nic.run(due, &mut self.ports);
+            if self.nic.catch_up(horizon, &mut self.ports) {
                 continue;
             }
-            let Some((now, event)) = self.ports.queue.pop_before(horizon) else { break };
-            self.dispatch(now, event);
+            if self.nic.own_key() < self.ports.queue.key() {
+                match self.nic.carry_on(horizon, &mut self.ports) {
+                    Some(now) => self.last = now,
+                    None => break,
+                }
+                self.collect_verdict();
+                continue;
+            }
+            match self.ports.queue.pop_before(horizon) {
+                Some((now, event)) => self.dispatch(now, event),
+                None => break,
+            }
         }
         if let Some(failure) = &self.ports.failure {
             self.nic.failed(failure.at, &mut self.ports);
@@ -396,16 +468,18 @@ impl<N: Nic> LogicalProcess for Node<N> {
     }
 
     fn receive(&mut self, e: Envelope<Crossing<N::Message>>) {
-        let message = match e.message {
-            Crossing::Message(message) => message,
+        let Envelope { at, source, sequence, target, message } = e;
+        match message {
+            Crossing::Message(message) => {
+                let envelope = Envelope { at, source, sequence, target, message };
+                self.nic.expect(envelope, &mut self.ports);
+            }
             Crossing::Flight(flight) => {
                 let message = flight.id;
                 self.ports.journal.comes(flight);
-                return self.nic.foreseen(message);
+                self.nic.foreseen(message);
             }
-        };
-        let slot = self.ports.messages.put(message);
-        self.ports.queue.schedule_from(e.at, e.source, e.sequence, Event::Message { slot });
+        }
     }
 
     fn status(&self) -> Status {
@@ -420,12 +494,33 @@ impl<N: Nic> LogicalProcess for Node<N> {
         }
     }
 
+    fn progress(&self) -> Option<u64> {
+        self.nic.progress()
+    }
+
+    fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
+        self.nic.sample(number, (now, began), &mut self.ports)
+    }
+
+    fn repeat(
+        &mut self,
+        since: u64,
+        span: Duration,
+        times: u64,
+        outbox: &mut Outbox<Crossing<N::Message>>,
+    ) {
+        std::mem::swap(outbox, &mut self.ports.outbox);
+        self.nic.repeat(since, (span, times), &mut self.ports);
+        std::mem::swap(outbox, &mut self.ports.outbox);
+    }
+
     fn quiesce_time(&self) -> Time {
         self.nic.quiesce_time(self.last.max(self.launch))
     }
 
-    fn finish(mut self, now: Time) -> Remains<()> {
+    fn finish(mut self, now: Time) -> Remains<N::Left> {
         let until = self.ports.failure.as_ref().map_or(now, |failure| failure.at);
+        self.ports.horizon = now;
         let profile = self.nic.finish(until, &mut self.ports);
         if let Some(watch) = self.ports.journal.end_watch() {
             watch.finish(now);
@@ -439,10 +534,10 @@ impl<N: Nic> LogicalProcess for Node<N> {
             failure: self.ports.failure.take(),
             missed: self.software.missed(),
             journal: self.ports.journal.finish(until),
-            hash: self.hash.value(),
+            hash: self.ports.hash.value(),
             endings: self.software.endings(),
             end: now,
-            left: (),
+            left: self.nic.left(),
         }
     }
 }

@@ -183,6 +183,7 @@ impl Card {
 impl Nic for Card {
     type Event = Event;
     type Message = u32;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Card>) {
         match event {

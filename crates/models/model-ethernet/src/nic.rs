@@ -168,6 +168,7 @@ fn offset_in_config(addr: u64) -> Option<u8> {
 impl Nic for Station {
     type Event = Event;
     type Message = Frame;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
         let done = match event {

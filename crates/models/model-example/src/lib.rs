@@ -235,6 +235,7 @@ impl Example {
 impl Nic for Example {
     type Event = Event;
     type Message = Packet;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Example>) {
         match event {

@@ -160,6 +160,7 @@ impl Ideal {
 impl Nic for Ideal {
     type Event = Event;
     type Message = Incoming;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Ideal>) {
         match event {

@@ -383,6 +383,7 @@ impl Station {
 impl Nic for Station {
     type Event = Event;
     type Message = CableMessage;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
         match event {

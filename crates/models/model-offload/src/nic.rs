@@ -249,6 +249,7 @@ fn reason(word: u32) -> String {
 impl Nic for Station {
     type Event = Event;
     type Message = WireMessage;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
         self.act(now, ports, |card, node_ports| card.handle(now, event, node_ports));

@@ -316,6 +316,7 @@ impl Card {
 impl Nic for Card {
     type Event = Event;
     type Message = Symbols;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Card>) {
         match event {

@@ -3,13 +3,14 @@
 use super::configure::{list_commands, Configuration};
 use super::firmware::image::FirmwareImage;
 use super::node::observers::Observers;
-use super::node::ports::NodePorts;
-use super::node::{Boot, Node, Schedule};
+use super::node::ports::Chipset;
+use super::node::{follow, Boot, Node, Schedule, Station};
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
-use des::{EventQueue, Outbox, Time, TraceHash};
+use des::{EventQueue, Time};
 use machine::bench::Bench;
-use machine::faults::FaultlessLine;
+use machine::faults::Faults;
 use machine::firmware::symbols::Symbols;
+use machine::node::Equipment;
 use machine::programs::Carrier;
 use machine::system::Os;
 use portals::seastar::Driver;
@@ -37,86 +38,91 @@ impl Parts<'_> {
         let wire_nid = u16::try_from(nid).expect("topologies have at most 65,536 nodes");
         if let Some(boot) = boot {
             let (core, nic) = boot.parts(wire_nid);
-            let mut node = self.assemble(nid, |_| (core, nic));
-            if node.follow(boot) {
+            let mut node = self.assemble(nid, (core, nic));
+            if follow(&mut node, boot) {
                 return node;
             }
         }
         self.cold(nid, wire_nid)
     }
 
-    /// A node whose firmware the loader has written through the back door while the processor is in reset.
+    /// A node that boots by itself.
     pub(super) fn cold(&self, nid: u32, wire_nid: u16) -> Node {
-        self.assemble(nid, |ports| {
-            let mut nic = seastar_nic::SeaStar::new(&self.configuration.nic, wire_nid);
-            for (base, bytes) in [(TEXT_BASE, &self.image.image), (SHIM_BASE, &self.image.shim)] {
-                let written = nic.ras_write(Time::ZERO, base.into(), bytes, ports);
-                written.expect("the image was checked against its region");
-            }
-            (self.processor(), nic)
-        })
+        self.assemble(nid, self.chip(wire_nid))
     }
 
-    /// A node with this processor and NIC.
-    pub(super) fn assemble(
-        &self,
-        nid: u32,
-        chip: impl FnOnce(&mut NodePorts) -> (ppc440::Core, seastar_nic::SeaStar),
-    ) -> Node {
+    /// A node with this processor and NIC, and ranks over Portals.
+    pub(super) fn assemble(&self, nid: u32, chip: (ppc440::Core, seastar_nic::SeaStar)) -> Node {
         let Parts { bench, configuration, .. } = *self;
-        let parameters = &bench.options.parameters;
         let (os, host) = (bench.os(nid), bench.host(nid));
         let pools = crate::faults::pools(&bench.faults, (!self.taping).then_some(nid));
         let journal = bench.journal(nid);
-        let ht = &configuration.nic;
         let few = pools.list_commands < portals::seastar::Pools::FULL.list_commands;
         let judge = bench.judge(nid, &host, os == Os::Linux || few);
-        let rings = Rc::new(portals::seastar::Rings::default());
-        let mut ports = NodePorts {
-            nid,
-            queue: EventQueue::new(nid),
-            datapath: EventQueue::new(nid),
-            link: configuration.link.clone(),
-            memory: host.memory().clone(),
-            dma: Box::new(host.memory().clone()),
-            stores: Box::new(host.memory().clone()),
-            router: mesh::Router::new(&configuration.net, &configuration.topology, nid),
-            outbox: Outbox::default(),
-            observers: Observers::new(journal.clone(), judge.clone(), ht.recovers),
-            hash: TraceHash::default(),
-            ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
-            failure: None,
-            stirs: 0,
-            touched: Vec::new(),
-            firmware: Default::default(),
-            arrivals: Default::default(),
-            horizon: Time::ZERO,
-            line: Box::new(FaultlessLine),
-            rings: (configuration.driver.accelerated > 0).then(|| rings.clone()),
-            now: Time::ZERO,
-        };
-        ports.judge_memory(judge.as_ref());
-        let (core, nic) = chip(&mut ports);
         let config = portals::seastar::Config {
-            list_commands: list_commands(os, parameters),
+            list_commands: list_commands(os, &bench.options.parameters),
             pools,
             ..configuration.driver
         };
+        let rings = Rc::new(portals::seastar::Rings::default());
         let driver = LateDriver::default();
-        let made = driver.clone();
-        let ranks = bench.ranks(
-            (os, nid),
-            journal,
-            judge,
-            Carrier::Portals(Rc::new(move |cpu| {
-                let driver = Rc::new(Driver::with_rings(cpu.memory(), &config, rings.clone()));
-                assert!(made.set(driver.clone()).is_ok(), "a kernel has one driver");
-                driver
-            })),
-        );
-        let launch = bench.common.launch();
+        let shared = (configuration.driver.accelerated > 0).then(|| rings.clone());
+        let mut station = self.station(nid, chip, host.memory(), (shared, driver.clone()));
+        station.set_judge(judge.as_ref());
+        let nal = Rc::new(move |cpu: &host::Cpu| {
+            let made = Rc::new(Driver::with_rings(cpu.memory(), &config, rings.clone()));
+            assert!(driver.set(made.clone()).is_ok(), "a kernel has one driver");
+            made as Rc<dyn portals::Nal>
+        });
+        let carrier = Carrier::Portals(nal);
+        let ranks = bench.ranks((os, nid), journal.clone(), judge.clone(), carrier);
+        let equipment = Equipment { host, software: Box::new(ranks), journal, judge };
+        if self.taping {
+            let (faults, launch) = (Faults::default(), bench.common.launch());
+            return Node::new(nid, station, equipment, &faults, launch);
+        }
+        bench.node(nid, station, equipment)
+    }
+
+    /// A SeaStar of node `nid`, whose kernel will have this driver, if it has one.
+    pub(super) fn station(
+        &self,
+        nid: u32,
+        (core, nic): (ppc440::Core, seastar_nic::SeaStar),
+        memory: &host::SharedMemory,
+        (rings, driver): (Option<Rc<portals::seastar::Rings>>, LateDriver),
+    ) -> Station {
+        let configuration = self.configuration;
+        let ht = &configuration.nic;
+        let chipset = Chipset {
+            datapath: EventQueue::new(nid),
+            firmware: Default::default(),
+            stirs: 0,
+            touched: Vec::new(),
+            observers: Observers::new(ht.recovers),
+            arrivals: Default::default(),
+            memory: memory.clone(),
+            ht_overhead: [ht.ht_write_bytes, ht.ht_request_bytes, ht.ht_response_bytes],
+            dma: Box::new(memory.clone()),
+            stores: Box::new(memory.clone()),
+            link: configuration.link.clone(),
+            router: mesh::Router::new(&configuration.net, &configuration.topology, nid),
+            rings,
+            now: Time::ZERO,
+        };
+        let launch = self.bench.common.launch();
         let (ras_poll, ras_patience) = (configuration.ras_poll, configuration.ras_patience);
         let schedule = Schedule { ras_poll, ras_patience, launch };
-        Node::start(core, nic, host, (ranks, driver), ports, self.symbols.clone(), schedule)
+        Station::start(core, nic, chipset, driver, self.symbols.clone(), schedule)
+    }
+
+    /// A chip in reset, whose firmware the loader has written through the back door.
+    pub(super) fn chip(&self, wire_nid: u16) -> (ppc440::Core, seastar_nic::SeaStar) {
+        let mut nic = seastar_nic::SeaStar::new(&self.configuration.nic, wire_nid);
+        for (base, bytes) in [(TEXT_BASE, &self.image.image), (SHIM_BASE, &self.image.shim)] {
+            let written = nic.sram_mut().write(base.into(), bytes);
+            written.expect("the image was checked against its region");
+        }
+        (self.processor(), nic)
     }
 }

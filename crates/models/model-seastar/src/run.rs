@@ -11,6 +11,8 @@ use machine::faults::{parse, Faults, Network};
 use machine::firmware::recorder::{Code, Recorder};
 use machine::firmware::symbols::Symbols;
 use machine::instruments::capture::Capture;
+use machine::instruments::timeline::Picture;
+use machine::node::NodeParts;
 use machine::parameters::Parameters;
 use machine::report::{Firmware, Report};
 use machine::{Options, Outcome, UsageError};
@@ -124,12 +126,13 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     balance(&ended);
     options.writing.store(true, Ordering::Relaxed);
     let captured = plan.capture.take().map(|capture| {
-        let packets = ended.remains.iter_mut().filter_map(|node| node.left.packets.take());
+        let packets =
+            ended.remains.iter_mut().filter_map(|node| node.left.as_mut()?.packets.take());
         capture.write(packets.collect(), options.parameters.name())
     });
     let profiles = ended.take_profiles();
     let (report, left) = bench.conclude(ended, captured);
-    let mut outcome = outcome(&image, report, left);
+    let mut outcome = outcome(&image, report, left.into_iter().flatten());
     if options.observers.profile {
         outcome.profiles = profiles;
     }
@@ -141,7 +144,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
 
 impl bench::Plan for Plan<'_> {
     type Process = Node;
-    type Left = Left;
+    type Left = Option<Left>;
 
     fn links(&self) -> Links {
         let Configuration { topology, net, .. } = self.parts.configuration;
@@ -165,24 +168,27 @@ impl bench::Plan for Plan<'_> {
         let tap = self.capture.as_ref().map(|capture| capture.tap(nid));
         let watched = !options.observers.watchers.is_empty();
         let mut node = self.parts.node(nid, boot);
-        node.set_faults(faults);
-        node.set_meter(options.observers.meter);
+        let NodeParts { nic, ports, .. } = node.parts();
+        nic.set_faults(nid, faults);
+        nic.set_meter(options.observers.meter);
         let merge = options.shortcuts.merge && tap.is_none() && !watched;
-        node.set_merging(merge && options.observers.inspector.is_none());
-        node.set_tap(tap);
-        node.set_recorder(self.code.clone().map(Recorder::new));
-        if watched {
-            let sinks = options.observers.watchers.iter().map(|w| w.node(node.about()));
-            node.set_watch(sinks.collect(), self.parts.configuration.ppc440.clock);
+        nic.set_merging(merge && options.observers.inspector.is_none());
+        nic.set_tap(tap);
+        let mut recorder = self.code.clone().map(Recorder::new);
+        if let Some(recorder) = recorder.as_mut().filter(|_| watched) {
+            let clock = self.parts.configuration.ppc440.clock;
+            recorder.set_picture(Picture::new(ports.journal().clone(), clock));
         }
-        node.set_debugger(debugger);
+        nic.set_recorder(recorder);
+        nic.set_debugger(debugger);
         node
     }
 }
 
 /// No packet, byte or credit was lost or made. If one was, that is a bug of the simulator.
-fn balance(ended: &Ended<Left>) {
-    let ledgers: Vec<_> = ended.remains.iter().map(|node| node.left.ledger.clone()).collect();
+fn balance(ended: &Ended<Option<Left>>) {
+    let left = ended.remains.iter().filter_map(|node| node.left.as_ref());
+    let ledgers: Vec<_> = left.map(|left| left.ledger.clone()).collect();
     // A run that ends by itself leaves nothing between nodes.
     let settled = matches!(ended.ending, Ending::Done | Ending::Deadlock);
     if let Err(what) = mesh::check(&ledgers, settled) {
@@ -191,7 +197,7 @@ fn balance(ended: &Ended<Left>) {
 }
 
 /// Results of the nodes beside the report, and their additions to it.
-fn outcome(image: &FirmwareImage, mut report: Report, left: Vec<Left>) -> Outcome {
+fn outcome(image: &FirmwareImage, mut report: Report, left: impl Iterator<Item = Left>) -> Outcome {
     let mut firmware = Firmware {
         options: image.options.clone(),
         image: digest(&image.image),

@@ -3,7 +3,7 @@
 use super::assembly::Parts;
 use super::configure::Configuration;
 use super::firmware::image::FirmwareImage;
-use super::node::{Boot, TAPED};
+use super::node::{advance_alone, follow, state, Boot, TAPED};
 use des::Time;
 use machine::bench::{self, Common};
 use machine::faults::Faults;
@@ -15,6 +15,7 @@ use machine::{Options, Places};
 use std::path::Path;
 use std::sync::Arc;
 
+mod bell;
 mod streams;
 
 /// This model alone.
@@ -52,10 +53,12 @@ impl Bench {
         common.placement.ranks = 2 * common.placement.per_node;
         Bench { common, configuration, image, symbols, options }
     }
-    /// They live as long as the test's process.
     fn parts(&self) -> Parts<'_> {
+        self.parts_of(self.configuration.topology.nodes())
+    }
+    /// They live as long as the test's process.
+    fn parts_of(&self, nodes: u32) -> Parts<'_> {
         let options: &Options = Box::leak(Box::new(self.options.clone()));
-        let nodes = self.configuration.topology.nodes();
         let bench = bench::Bench::new(options, self.common.clone(), nodes, Faults::default());
         let Bench { configuration, image, symbols, .. } = self;
         let bench = Box::leak(Box::new(bench.unwrap()));
@@ -75,11 +78,11 @@ fn a_node_after_the_shared_boot_is_as_after_its_own() {
         for (nid, later) in [(1, 0), (5, 0), (0x5a, 13_337), (0xffa5, 700_000_003)] {
             let at = Time(boot.until().0 + later);
             let mut cold = parts.cold(1, nid);
-            cold.advance_alone(at);
-            let mut warm = parts.assemble(1, |_| boot.parts(nid));
-            assert!(warm.follow(&boot), "node {nid}");
-            warm.advance_alone(at);
-            for (warm, cold) in warm.state().iter().zip(cold.state()) {
+            advance_alone(&mut cold, at);
+            let mut warm = parts.assemble(1, boot.parts(nid));
+            assert!(follow(&mut warm, &boot), "node {nid}");
+            advance_alone(&mut warm, at);
+            for (warm, cold) in state(&mut warm).iter().zip(state(&mut cold)) {
                 let what = cold.0;
                 assert!(*warm == cold, "node {nid} at {at}: {what}, park {park}");
             }
@@ -99,14 +102,14 @@ fn a_node_that_does_something_else_boots_by_itself() {
     let bench = Bench::new(&[], true);
     let parts = bench.parts();
     let other = Arc::new(Boot::clone(&parts.boot().unwrap()).with_other_write());
-    let mut lost = parts.assemble(1, |_| other.parts(1));
-    assert!(!lost.follow(&other));
+    let mut lost = parts.assemble(1, other.parts(1));
+    assert!(!follow(&mut lost, &other));
     let mut node = parts.node(1, Some(&other));
     let mut cold = parts.cold(1, 1);
     for node in [&mut node, &mut cold] {
-        node.advance_alone(Time(500_000_000));
+        advance_alone(node, Time(500_000_000));
     }
-    assert_eq!(node.state(), cold.state());
+    assert_eq!(state(&mut node), state(&mut cold));
 }
 
 #[test]

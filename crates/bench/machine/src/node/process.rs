@@ -31,7 +31,7 @@ pub enum Process<N: Nic, S> {
     Switch(Box<S>),
 }
 
-impl<N: Nic, S: Switch<Message = N::Message>> LogicalProcess for Process<N, S> {
+impl<N: Nic<Left = ()>, S: Switch<Message = N::Message>> LogicalProcess for Process<N, S> {
     type Message = Crossing<N::Message>;
     type Report = Remains<Option<S::Left>>;
 

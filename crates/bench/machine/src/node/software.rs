@@ -25,6 +25,10 @@ pub trait Software {
     }
     /// Reasons for which the remaining ranks wait, a sentence each.
     fn waiting(&self) -> Vec<String>;
+    /// Its counters for the report: by name.
+    fn counters(&self) -> Option<(String, u64)> {
+        None
+    }
 }
 
 impl Software for Ranks {
@@ -54,5 +58,8 @@ impl Software for Ranks {
     }
     fn waiting(&self) -> Vec<String> {
         Ranks::waiting(self)
+    }
+    fn counters(&self) -> Option<(String, u64)> {
+        Ranks::counters(self)
     }
 }

@@ -1,26 +1,13 @@
 //! Words that the firmware stores into the event rings of accelerated processes.
 
 use super::local_bus::LocalBus;
-use super::*;
-
-impl Node {
-    /// Words have come into rings: the processes that wait there look. False if none has.
-    #[inline(always)]
-    pub(super) fn wake_accelerated(&mut self, now: Time) -> bool {
-        let woken = self.ports.rings.as_ref().is_some_and(|rings| rings.take_woken());
-        if woken {
-            let Node { host, ports, .. } = self;
-            host.attend(now, ports);
-        }
-        woken
-    }
-}
+use des::Time;
 
 impl LocalBus<'_> {
     /// The processor has loaded from `addr`: with the last word of a header its search begins.
     #[inline(always)]
     pub(super) fn tell_load(&mut self, addr: u64, read: &Result<Time, bus::BusError>) {
-        if let (Some(rings), Ok(at)) = (&self.ports.rings, read)
+        if let (Some(rings), Ok(at)) = (&self.around.chipset.rings, read)
             && portals::seastar::Rings::ends_header(addr)
         {
             rings.loaded(*at);
@@ -30,37 +17,38 @@ impl LocalBus<'_> {
     /// The processor is about to store to `addr`: the judge needs what an atomic operation finds.
     #[inline(always)]
     pub(super) fn tell_store(&mut self, addr: u64, length: usize) {
-        if self.ports.rings.is_some() && self.ports.observers.judge.is_some() {
+        if self.around.chipset.rings.is_some() && self.around.ports.judge().is_some() {
             self.tell_overwritten(addr, length);
         }
     }
     #[cold]
     fn tell_overwritten(&mut self, addr: u64, length: usize) {
-        let LocalBus { nic, ports, .. } = self;
-        let (Some(rings), Some(phys)) = (ports.rings.clone(), nic.own_window(addr)) else { return };
+        let LocalBus { nic, around, .. } = self;
+        let Some(rings) = around.chipset.rings.clone() else { return };
+        let Some(phys) = nic.own_window(addr) else { return };
         let mut found = vec![0; length];
-        nic.host_look(phys, &mut found, *ports);
+        nic.host_look(phys, &mut found, around);
         rings.overwritten(phys, found);
     }
 
     /// The processor has stored to `addr`: journal and judge are told what an event word announces.
     #[inline(always)]
     pub(super) fn tell_rings(&mut self, at: Time, addr: u64, data: &[u8]) {
-        if self.ports.rings.is_some() {
+        if self.around.chipset.rings.is_some() {
             self.tell_word(at, addr, data);
         }
     }
     #[cold]
     fn tell_word(&mut self, at: Time, addr: u64, data: &[u8]) {
-        let Some(rings) = self.ports.rings.clone() else { return };
+        let Some(rings) = self.around.chipset.rings.clone() else { return };
         if !rings.holds(addr) {
             return rings.stores(at, addr);
         }
-        let LocalBus { nic, ports, .. } = self;
+        let LocalBus { nic, around, .. } = self;
         for (index, word) in data.chunks_exact(4).enumerate() {
             let word = u32::from_le_bytes(word.try_into().expect("four bytes"));
             let place = (addr + 4 * index as u64, word);
-            rings.posted(at, place, &mut |phys, buf| nic.host_look(phys, buf, *ports));
+            rings.posted(at, place, &mut |phys, buf| nic.host_look(phys, buf, around));
         }
     }
 }

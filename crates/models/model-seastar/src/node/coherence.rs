@@ -2,27 +2,27 @@
 //! told of them here, after the event.
 
 use super::ports::Touched;
-use super::Node;
+use super::Station;
+use machine::node::Ports;
 
-impl Node {
+impl Station {
     /// Tells the processor what others did to local memory. It can be a fault of the firmware.
-    pub(super) fn tell_of_memory(&mut self) {
-        for touched in self.ports.touched.drain(..) {
+    pub(super) fn tell_of_memory(&mut self, ports: &mut Ports<Station>) {
+        for touched in self.chipset.touched.drain(..) {
             match touched {
                 Touched::Written { addr, len } => self.core.written_outside(addr, len),
                 Touched::Read { addr, data } => self.core.read_outside(addr, &data),
             }
         }
         self.acts = self.core.now();
-        self.firmware_fault();
+        self.firmware_fault(ports);
     }
 
     /// Ends the run if the processor has stopped with a fault.
-    pub(super) fn firmware_fault(&mut self) {
+    pub(super) fn firmware_fault(&mut self, ports: &mut Ports<Station>) {
         if let Some(fault) = self.core.fault() {
             let place = self.symbols.describe(fault.pc);
-            let sentence = format!("node {}: firmware fault in {place}: {fault}", self.ports.nid);
-            self.ports.fail(fault.at, 1, sentence);
+            ports.fail(fault.at, format!("firmware fault in {place}: {fault}"));
         }
     }
 }

@@ -103,37 +103,37 @@ impl DatapathEvent {
     }
 }
 
-impl Node {
+impl Station {
     /// Handles an event, and reports it to the observers.
     #[inline(never)]
-    pub(super) fn move_on(&mut self, now: Time, next: DatapathEvent) {
-        let kind = next.kind(&self.ports.arrivals);
-        self.ports.hash.event(now, kind);
-        self.ports.stirs += 1;
-        self.ports.observers.replay_log(|| Step::Other);
-        if let Some(judge) = &self.ports.observers.judge {
+    pub(super) fn move_on(&mut self, now: Time, next: DatapathEvent, ports: &mut Ports<Station>) {
+        let chipset = &mut self.chipset;
+        let kind = next.kind(&chipset.arrivals);
+        ports.trace(now, kind);
+        chipset.stirs += 1;
+        chipset.observers.replay_log(|| Step::Other);
+        if let Some(judge) = ports.judge() {
             judge.set_now(now);
         }
         let visible = next.is_visible(&self.nic);
         if visible {
             debug_assert!(!self.core.is_waiting(), "the processor has come here before");
-            self.ports.firmware.stimulated();
+            chipset.firmware.stimulated();
         }
         self.steady.follow(now, kind, || !visible && next.repeats());
-        carry_out(&mut self.nic, &mut self.ports, now, next);
-        if !self.ports.touched.is_empty() {
-            self.tell_of_memory();
+        let (nic, mut around) = self.chip(ports);
+        carry_out(nic, &mut around, now, next);
+        if !self.chipset.touched.is_empty() {
+            self.tell_of_memory(ports);
         }
-        self.watch_depths(now);
-        self.last = now;
-        self.collect_verdict();
+        self.watch_depths(now, ports);
     }
 }
 
 #[inline(always)]
 fn carry_out(
     nic: &mut seastar_nic::SeaStar,
-    ports: &mut NodePorts,
+    ports: &mut NodePorts<'_>,
     now: Time,
     next: DatapathEvent,
 ) {
@@ -154,9 +154,9 @@ fn carry_out(
             ports.with_router(|router, ports| router.handle(now, event, ports));
         }
         DatapathEvent::Eject => {
-            let packet = ports.router.ejected();
-            ports.observers.tap(now, Side::Received, &packet);
-            ports.observers.journal.watch(|watch| control::show(watch, now, false, &packet));
+            let packet = ports.chipset.router.ejected();
+            ports.chipset.observers.tap(now, Side::Received, &packet);
+            ports.ports.journal().watch(|watch| control::show(watch, now, false, &packet));
             let taken = nic.packet(now, packet, ports);
             taken.expect("the router sends what the NIC has told of room for");
         }

@@ -9,12 +9,12 @@ use abi::packet::Packet;
 use abi::seastar::PortalsHeader;
 use seastar_nic::UnderWay;
 
-impl Node {
+impl Station {
     /// Earliest time of the processor's next action that others can see: an idle firmware catches up when
     /// something is due, and until then it cannot reach anybody. If it is debugged, or gdb may return, gdb
     /// may make it act at any time.
     pub(super) fn processor_acts(&self) -> Time {
-        if self.ports.firmware.idles() && !self.gdb.may_be_taken() {
+        if self.chipset.firmware.idles() && !self.gdb.may_be_taken() {
             Time::NEVER
         } else {
             self.acts.max(self.horizon)
@@ -25,9 +25,10 @@ impl Node {
     /// whose routes it can announce: those that are on their way to it, or that the transmit engine is
     /// about to send. Only if no packet is in the router, and the transmit engine has no more under way
     /// than a header: else it sends soon anyway.
-    pub(super) fn foresee(&self, told: &mut Vec<Announced>) -> Lookahead {
-        let link = self.ports.link.latency();
-        let waiting = !self.ports.router.is_clear();
+    pub(super) fn foresee(&self, told: &mut Vec<Announced>, ports: &Ports<Station>) -> Lookahead {
+        let chipset = &self.chipset;
+        let link = chipset.link.latency();
+        let waiting = !chipset.router.is_clear();
         let around = seastar_nic::Around { link, waiting };
         let access = self.nic.earliest_output_of_access(around);
         let (reaction_time, lone) = match self.nic.under_way() {
@@ -39,23 +40,25 @@ impl Node {
         let mut earliest_output = self.processor_acts() + access;
         let distance = |event: &Event| match event {
             Event::Nic(event) => self.nic.earliest_output_of(event, around),
-            Event::MmioWrite { .. } | Event::MmioRead { .. } => access,
-            Event::Host(_) | Event::MmioReply { .. } | Event::Interrupt => link + access,
-            Event::PollReady | Event::Observe | Event::Launch => link + access,
+            Event::Store { .. } | Event::StoreLine { .. } | Event::Load { .. } => access,
+            // Only the host's software takes note of it.
+            _ => link + access,
         };
-        for (at, _, event) in self.ports.queue.iter() {
+        for (at, _, event) in ports.queue().iter() {
             if at >= earliest_output {
                 break;
             }
             earliest_output = earliest_output.min(at + distance(event));
         }
-        for (at, _, next) in self.ports.datapath.iter() {
+        for (at, _, next) in chipset.datapath.iter() {
             if at >= earliest_output {
                 break;
             }
             let sends = match (*next, lone) {
-                (DatapathEvent::Packet { .. } | DatapathEvent::Credit { .. }, _) => self
-                    .foresee_arrival(at, *next, Lookahead { earliest_output, reaction_time }, told),
+                (DatapathEvent::Packet { .. } | DatapathEvent::Credit { .. }, _) => {
+                    let so_far = Lookahead { earliest_output, reaction_time };
+                    self.foresee_arrival((at, ports.nid()), *next, so_far, told)
+                }
                 // Only the NIC takes note of it.
                 (DatapathEvent::Eject, _) if !waiting => at + access,
                 (DatapathEvent::Grant { output }, _)
@@ -86,26 +89,26 @@ impl Node {
     #[inline(always)]
     fn foresee_arrival(
         &self,
-        at: Time,
+        (at, nid): (Time, u32),
         next: DatapathEvent,
         Lookahead { earliest_output, reaction_time }: Lookahead,
         told: &mut Vec<Announced>,
     ) -> Time {
         match next {
             // Credits that no packet waits for.
-            DatapathEvent::Credit { .. } if self.ports.router.is_clear() => Time::NEVER,
+            DatapathEvent::Credit { .. } if self.chipset.router.is_clear() => Time::NEVER,
             // If that gains more than a hop.
             DatapathEvent::Packet { link, place, .. }
                 if reaction_time > Duration::ZERO
-                    && at + self.ports.router.lookahead() < earliest_output =>
+                    && at + self.chipset.router.lookahead() < earliest_output =>
             {
-                let packet = self.ports.arrivals.packet(place);
+                let packet = self.chipset.arrivals.packet(place);
                 // Others of the same message come soon.
                 if !packet.is_first() || !packet.is_last() {
                     return at;
                 }
-                self.ports.router.announce(at, link, packet, told);
-                let here = u32::from(packet.dest) == self.ports.nid;
+                self.chipset.router.announce(at, link, packet, told);
+                let here = u32::from(packet.dest) == nid;
                 if here {
                     at + reaction_time
                 } else {
@@ -119,6 +122,6 @@ impl Node {
     /// The transmit engine sends a header at `at`, and nothing else.
     fn announce_lone(&self, at: Time, dest: u16, told: &mut Vec<Announced>) {
         let packet = Packet { dest, size: PortalsHeader::SIZE as u8, ..Packet::default() };
-        self.ports.router.announce_injected(at, &packet, told);
+        self.chipset.router.announce_injected(at, &packet, told);
     }
 }

@@ -4,12 +4,14 @@ use super::*;
 use abi::seastar::STACK_BASE;
 use std::fmt::Write;
 
-impl Node {
+impl Station {
     /// The firmware's handler has recorded an exception in `exception_record` and stopped the node.
-    pub(super) fn exception(&mut self, now: Time, vector: u32) {
+    pub(super) fn exception(&mut self, now: Time, vector: u32, ports: &mut Ports<Station>) {
         let mut record = [0; 24];
         if let Some(object) = self.symbols.object("exception_record") {
-            let read = self.nic.ras_read(object.address.into(), &mut record, &mut self.ports);
+            let address = object.address.into();
+            let (nic, mut around) = self.chip(ports);
+            let read = nic.ras_read(address, &mut record, &mut around);
             read.expect("the firmware's data stand in SRAM");
         }
         let word = |i: usize| {
@@ -19,11 +21,9 @@ impl Node {
         let [_, next, _, data, link, stack] = [0, 1, 2, 3, 4, 5].map(word);
         // After a system call the processor tells where to go on.
         let pc = if vector == SYSTEM_CALL { next.wrapping_sub(4) } else { next };
-        let (nid, place) = (self.ports.nid, self.symbols.describe(pc));
-        let mut sentence = format!(
-            "node {nid}: the firmware stopped the node at {now}: {}",
-            exception_name(vector)
-        );
+        let place = self.symbols.describe(pc);
+        let mut sentence =
+            format!("the firmware stopped the node at {now}: {}", exception_name(vector));
         if exception_has_address(vector) {
             write!(sentence, " of address {data:#010x}").expect("a string takes everything");
         }
@@ -36,7 +36,7 @@ impl Node {
         if overflows(stack) || exception_has_address(vector) && overflows(data) {
             sentence.push_str("; its stack overflows");
         }
-        self.ports.fail(now, 1, sentence);
+        ports.fail(now, sentence);
     }
 }
 

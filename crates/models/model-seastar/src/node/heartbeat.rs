@@ -3,6 +3,7 @@
 
 use super::progress::IDLE_TURNS;
 use super::*;
+use machine::remains::Failure;
 
 /// Start of the observation of the idle loop, before the launch and long after the boot; and its least
 /// length.
@@ -46,15 +47,15 @@ struct Beat {
     cycles: u64,
 }
 
-impl Node {
+impl Station {
     /// Measures the cost of a turn while nothing is due, as far as before `horizon`: whole turns, from one
     /// heartbeat to another, so that the cost of a run without its idle turns is exact however long it idles.
     #[cold]
-    pub(super) fn measure_idle_turn(&mut self, horizon: Time) {
-        let limit = horizon.min(self.ports.next_time());
+    pub(super) fn measure_idle_turn(&mut self, horizon: Time, ports: &mut Ports<Station>) {
+        let limit = horizon.min(self.next_time(ports));
         while self.idle.wanted < limit {
-            self.run_processor(self.idle.wanted, false);
-            let Some(beat) = self.next_beat(limit) else { return };
+            self.run_processor(self.idle.wanted, false, ports);
+            let Some(beat) = self.next_beat(limit, ports) else { return };
             let Some(first) = self.idle.first else {
                 self.idle.first = Some(beat);
                 self.idle.wanted = beat.at;
@@ -75,12 +76,12 @@ impl Node {
     }
 
     /// Lets the processor go on until it has written its next heartbeat, before `limit`.
-    fn next_beat(&mut self, limit: Time) -> Option<Beat> {
-        let before = self.ports.firmware.turns;
-        while self.acts < limit && self.ports.failure.is_none() {
+    fn next_beat(&mut self, limit: Time, ports: &mut Ports<Station>) -> Option<Beat> {
+        let before = self.chipset.firmware.turns;
+        while self.acts < limit && ports.failure().is_none() {
             // No further than it does anything.
-            self.run_processor(self.acts + Duration(1), false);
-            let (at, turns) = (self.acts, self.ports.firmware.turns);
+            self.run_processor(self.acts + Duration(1), false, ports);
+            let (at, turns) = (self.acts, self.chipset.firmware.turns);
             if turns != before {
                 let instructions = self.core.counters().instructions;
                 return Some(Beat { at, turns, instructions, cycles: self.core.cycles_at(at) });
@@ -91,35 +92,34 @@ impl Node {
 
     /// Time until which the machine is watched: longer than this firmware takes to idle, and than the
     /// windows in which it does, also of the farthest nodes; these depend on when idleness is found out.
-    pub(super) fn quiesce_time(&self) -> Time {
-        let NodePorts { link, router, .. } = &self.ports;
+    pub(super) fn rests_from(&self, last: Time) -> Time {
+        let Chipset { link, router, .. } = &self.chipset;
         let around = seastar_nic::Around { link: link.latency(), waiting: false };
         let ways = router.longest_way() + router.lookahead() * 2;
         let window = link.latency() + self.nic.earliest_output_of_access(around) + ways;
         let idles = self.idle.time * (u64::from(IDLE_TURNS) + 2);
-        (self.last + REST).max(self.last.max(self.ports.firmware.acted) + idles + window)
+        (last + REST).max(last.max(self.chipset.firmware.acted) + idles + window)
     }
 
     /// Reason for which this node's firmware does nothing more, if nothing moved at `end`.
-    pub(super) fn firmware_stands(&self, end: Time) -> Option<String> {
+    pub(super) fn firmware_stands(&self, end: Time, nid: u32) -> Option<String> {
         if self.core.now() == Time::NEVER && self.core.fault().is_none() {
-            let (nid, place) = (self.ports.nid, self.symbols.describe(self.core.pc()));
+            let place = self.symbols.describe(self.core.pc());
             return Some(format!("node {nid}: the firmware sleeps until an interrupt, at {place}"));
         }
         let turn = Some(self.idle.time).filter(|time| *time > Duration::ZERO)?;
-        let late = self.ports.firmware.beat + turn * u64::from(IDLE_TURNS) + REST;
-        (late <= end).then(|| self.missed_beat())
+        let late = self.chipset.firmware.beat + turn * u64::from(IDLE_TURNS) + REST;
+        (late <= end).then(|| self.missed_beat(nid))
     }
 
     /// The firmware has not come round its main loop for too long.
-    pub(super) fn hangs(&mut self, now: Time) {
-        let sentence = self.missed_beat() + " (machine.ras_patience)";
-        self.ports.fail(now, 1, sentence);
+    pub(super) fn hangs(&mut self, now: Time, ports: &mut Ports<Station>) {
+        let sentence = self.missed_beat(ports.nid()) + " (machine.ras_patience)";
+        ports.end_with(Failure { at: now, sentence, code: 1 });
     }
 
-    fn missed_beat(&self) -> String {
-        let (nid, beat, place) =
-            (self.ports.nid, self.ports.firmware.beat, self.symbols.describe(self.core.pc()));
+    fn missed_beat(&self, nid: u32) -> String {
+        let (beat, place) = (self.chipset.firmware.beat, self.symbols.describe(self.core.pc()));
         format!(
             "node {nid}: the firmware has not come round its main loop since {beat}; \
              it stands at {place}"

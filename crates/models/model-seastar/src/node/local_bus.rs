@@ -1,7 +1,7 @@
 //! The embedded processor's way to the rest of the node.
 
+use super::kinds::Visible;
 use super::ports::NodePorts;
-use super::Visible;
 use abi::seastar::{niccb, NICCB_BASE, REG_INTERRUPT, SRAM_BASE};
 use bus::BusError;
 use des::Time;
@@ -9,7 +9,7 @@ use des::Time;
 /// Local bus of the processor: its accesses go to its NIC; the node ports are told of what others may notice.
 pub(crate) struct LocalBus<'a> {
     pub nic: &'a mut seastar_nic::SeaStar,
-    pub ports: &'a mut NodePorts,
+    pub around: NodePorts<'a>,
     pub horizon: Time,
     /// The processor need not reach the horizon.
     pub may_wait: bool,
@@ -18,47 +18,48 @@ pub(crate) struct LocalBus<'a> {
 impl bus::Bus for LocalBus<'_> {
     #[inline(always)]
     fn horizon(&self) -> Time {
-        self.horizon.min(self.ports.next_time())
+        self.horizon.min(self.around.chipset.next_time(self.around.ports))
     }
     fn passes(&self) -> bool {
-        self.may_wait && self.ports.next_is_visible(self.nic, self.horizon) == Visible::Nobody
+        let NodePorts { chipset, ports } = &self.around;
+        self.may_wait && chipset.next_is_visible(self.nic, self.horizon, ports) == Visible::Nobody
     }
     #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
-        let read = self.nic.plb_read(now, addr, buf, self.ports);
+        let read = self.nic.plb_read(now, addr, buf, &mut self.around);
         self.tell_load(addr, &read);
         read
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {
         // Gathered with a neighbour it beats all the same.
         if (addr..addr + data.len() as u64).contains(&HEARTBEAT) {
-            let written = self.nic.plb_write(now, addr, data, self.ports);
-            self.ports.firmware.beats(1, self.nic.plb_free());
+            let written = self.nic.plb_write(now, addr, data, &mut self.around);
+            self.around.chipset.firmware.beats(1, self.nic.plb_free());
             return written;
         }
         if !is_own_data(addr) {
-            self.ports.firmware.stimulated();
-            self.ports.firmware.acted = now;
+            self.around.chipset.firmware.stimulated();
+            self.around.chipset.firmware.acted = now;
             if addr == u64::from(REG_INTERRUPT) {
-                self.ports.observers.journal.interrupt_written(now);
+                self.around.ports.journal().interrupt_written(now);
             }
             self.tell_store(addr, data.len());
-            if self.ports.observers.watched {
+            if self.around.ports.is_watched() {
                 let written = self.write_watched(now, addr, data);
                 self.tell_rings(now, addr, data);
                 return written;
             }
-            let written = self.nic.plb_write(now, addr, data, self.ports);
+            let written = self.nic.plb_write(now, addr, data, &mut self.around);
             self.tell_rings(now, addr, data);
             return written;
         }
-        self.nic.plb_write(now, addr, data, self.ports)
+        self.nic.plb_write(now, addr, data, &mut self.around)
     }
     fn free(&self) -> Option<[Time; 2]> {
         Some(self.nic.plb_free())
     }
     fn peek(&mut self, addr: u64, buf: &mut [u8]) -> bool {
-        self.nic.plb_peek(addr, buf, self.ports)
+        self.nic.plb_peek(addr, buf, &mut self.around)
     }
     fn repeatable(&self, addr: u64) -> bool {
         self.nic.is_sram(addr) && is_own_data(addr)
@@ -67,7 +68,7 @@ impl bus::Bus for LocalBus<'_> {
         let beats = accesses.iter().filter(|a| a.write && a.addr == HEARTBEAT).count() as u64;
         self.nic.plb_repeat(turns, accesses, free);
         if beats > 0 {
-            self.ports.firmware.beats(turns * beats, free);
+            self.around.chipset.firmware.beats(turns * beats, free);
         }
     }
 }

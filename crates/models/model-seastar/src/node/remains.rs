@@ -1,9 +1,9 @@
 //! Report on a node at the end of its run.
 
 use super::*;
-use machine::report::{host_ns, Core, Link};
+use machine::instruments::spool::Stream;
+use machine::report::Link;
 use portals::Nal;
-use std::collections::BTreeMap;
 
 /// Results that only such a node leaves.
 pub(crate) struct Left {
@@ -12,6 +12,15 @@ pub(crate) struct Left {
     pub work: Work,
     pub packets: Option<Stream>,
     pub effort: Effort,
+}
+
+/// Running sums at one instant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Snapshot {
+    instructions: u64,
+    cycles: u64,
+    /// Turns of the firmware's main loop.
+    turns: u64,
 }
 
 /// Work of a node's firmware since the launch.
@@ -34,29 +43,37 @@ const MISDEEDS: [Misdeed; 4] = [
     (|load| load.overtaken, "held up for others to pass", "; nothing puts packets in order again"),
 ];
 
-impl Node {
-    /// Waiting parts of the node, a sentence each.
-    pub(super) fn waiting(&self, end: Time) -> Vec<String> {
-        let nid = self.ports.nid;
-        let dead = self.ports.router.waiting_for_dead().map(|(neighbour, packets)| {
+impl Station {
+    /// The sums now.
+    pub(super) fn snapshot(&mut self, now: Time) -> Snapshot {
+        Snapshot {
+            instructions: self.core.counters().instructions,
+            cycles: self.core.cycles_at(now),
+            turns: self.chipset.firmware.turns,
+        }
+    }
+
+    /// Parts of the node that wait at `end`, a sentence each.
+    pub(super) fn waiting_at(&self, end: Time, ports: &Ports<Station>) -> Vec<String> {
+        let nid = ports.nid();
+        let dead = self.chipset.router.waiting_for_dead().map(|(neighbour, packets)| {
             let what = if packets == 1 { "a packet waits" } else { "packets wait" };
             format!("node {nid}: {what} for the link to node {neighbour}, which is dead")
         });
-        let lost = self.ports.line.lost();
+        let lost = ports.line().lost();
         let events = (lost > 0 && self.driver.get().is_some_and(|driver| driver.has_events()))
             .then(|| {
                 let what = if lost == 1 { "an interrupt was" } else { "interrupts were" };
                 format!("node {nid}: {what} lost, and the firmware's events wait for the next")
             });
-        let waiting = self.ranks.waiting().into_iter();
-        let firmware = self.firmware_stands(end);
-        waiting.chain(firmware).chain(dead).chain(events).chain(self.misdeeds()).collect()
+        let firmware = self.firmware_stands(end, nid).into_iter();
+        firmware.chain(dead).chain(events).chain(self.misdeeds(nid)).collect()
     }
 
     /// Faults of its links, a sentence for each kind.
-    fn misdeeds(&self) -> impl Iterator<Item = String> + '_ {
-        MISDEEDS.iter().filter_map(|(count, done, consequence)| {
-            let links = self.ports.router.loads().filter(|(_, load)| count(load) > 0);
+    fn misdeeds(&self, nid: u32) -> impl Iterator<Item = String> + '_ {
+        MISDEEDS.iter().filter_map(move |(count, done, consequence)| {
+            let links = self.chipset.router.loads().filter(|(_, load)| count(load) > 0);
             let (to, numbers): (Vec<_>, Vec<_>) =
                 links.map(|(to, load)| (format!("to node {to}"), count(&load))).unzip();
             let what = match numbers.iter().sum() {
@@ -64,16 +81,16 @@ impl Node {
                 1 => "a packet was".to_string(),
                 packets => format!("{packets} packets were"),
             };
-            let (nid, to) = (self.ports.nid, to.join(" and "));
+            let to = to.join(" and ");
             let links = if numbers.len() == 1 { "link" } else { "links" };
             Some(format!("node {nid}: {what} {done} on the {links} {to}{consequence}"))
         })
     }
 
     /// The router's books, with what the NIC knows.
-    pub(super) fn ledger(&self) -> mesh::Ledger {
+    fn ledger(&self) -> mesh::Ledger {
         let counters = self.nic.counters();
-        let mut ledger = self.ports.router.ledger();
+        let mut ledger = self.chipset.router.ledger();
         ledger.held = self.nic.packets_held().into();
         ledger.sent_by_nic = counters.tx_packets + counters.control_sent;
         ledger.received_by_nic = counters.rx_packets + counters.control_received;
@@ -81,12 +98,12 @@ impl Node {
     }
 
     /// Work between launch and end; for each turn of the main loop the cost of an idle one is subtracted.
-    pub(super) fn work(&mut self, launch: &Snapshot, end: &Snapshot) -> Work {
+    fn work(&self, launch: &Snapshot, end: &Snapshot) -> Work {
         let instructions = end.instructions.saturating_sub(launch.instructions);
         let cycles = end.cycles.saturating_sub(launch.cycles);
         let turns = end.turns.saturating_sub(launch.turns) as f64;
         Work {
-            messages: self.niccb("tx_complete") + self.niccb("rx_complete"),
+            messages: self.messages,
             instructions,
             cycles,
             busy_instructions: (instructions as f64 - turns * self.idle.instructions).max(0.0),
@@ -94,10 +111,13 @@ impl Node {
         }
     }
 
-    pub(super) fn report(&mut self, launch: &Snapshot, end: &Snapshot) -> NodeReport {
-        let mut counters = super::counters::of(&self.core, &self.nic, &self.ports.router);
+    /// Adds counters and links to the node's report.
+    pub(super) fn add_to(&mut self, report: &mut NodeReport, ports: &mut Ports<Station>) {
+        let counters = &mut report.counters;
+        counters.extend(super::counters::of(&self.core, &self.nic, &self.chipset.router));
+        let (nic, mut around) = self.chip(ports);
         let niccb = super::counters::niccb(&mut |addr, buf| {
-            let read = self.nic.ras_read(addr, buf, &mut self.ports);
+            let read = nic.ras_read(addr, buf, &mut around);
             read.expect("the control block stands in SRAM");
         });
         counters.extend(niccb.into_iter().map(|(name, value)| (format!("niccb.{name}"), value)));
@@ -111,34 +131,38 @@ impl Node {
             counters.insert("kernel.repeated".into(), counts.repeated);
             counters.insert("kernel.turned_away".into(), counts.turned_away);
         }
-        counters.extend(self.ranks.counters());
-        if let Some(rings) = &self.ports.rings {
+        if let Some(rings) = &self.chipset.rings {
             counters.insert("nic.atomics".into(), rings.atomics());
             counters.insert("nic.posts_refused".into(), rings.posts_refused());
         }
-        let line = &self.ports.line;
-        counters.insert("nic.interrupts_lost".into(), line.lost());
-        counters.insert("nic.interrupts_late".into(), line.late());
-        let (host_ns, cores) = self.host_time(launch, end);
-        let links = self.ports.router.loads().map(|(to, load)| Link {
-            to,
-            packets: load.packets,
-            bytes: load.bytes,
-            busy_ns: load.busy.as_ns(),
-            queue_max: load.queue_max as u64,
-            starved: load.starved,
-        });
-        let (links, ranks) = (links.collect(), self.ranks.numbers());
-        NodeReport { nid: self.ports.nid, ranks, counters, host_ns, links, cores }
+        let count = |name: &str| counters.get(name).copied().unwrap_or(0);
+        self.messages = count("niccb.tx_complete") + count("niccb.rx_complete");
+        report.links = self
+            .chipset
+            .router
+            .loads()
+            .map(|(to, load)| Link {
+                to,
+                packets: load.packets,
+                bytes: load.bytes,
+                busy_ns: load.busy.as_ns(),
+                queue_max: load.queue_max as u64,
+                starved: load.starved,
+            })
+            .collect();
     }
 
-    /// Host processor time of all cores, and of each if there are several.
-    fn host_time(&self, launch: &Snapshot, end: &Snapshot) -> (BTreeMap<String, f64>, Vec<Core>) {
-        let (end, start) = (&end.host, &launch.host);
-        let span = |end, start| host_ns(end, start, self.host.cores());
-        let all = |times: &[host::Times]| times.iter().copied().sum();
-        let each = end.iter().zip(start).map(|(end, start)| Core { host_ns: span(end, start) });
-        let each = each.filter(|_| end.len() > 1).collect();
-        (span(&all(end), &all(start)), each)
+    /// Results beside the report, which has been made.
+    pub(super) fn leave(mut self) -> Left {
+        let end = self.at_end.take().unwrap_or_default();
+        // A node that was never launched has done nothing since.
+        let launch = self.at_launch.take().unwrap_or_else(|| end.clone());
+        Left {
+            work: self.work(&launch, &end),
+            ledger: self.ledger(),
+            effort: Effort { events: self.steady.events, ..self.meter.effort(&self.core) },
+            packets: self.chipset.observers.tap.take().map(Tap::finish),
+            sram: self.nic.into_sram(),
+        }
     }
 }

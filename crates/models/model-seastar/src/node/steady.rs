@@ -1,7 +1,7 @@
 //! A node's part in skipping spans of time that repeat themselves (`des::LogicalProcess`): while
 //! nothing but streams of packets moves on it.
 
-use super::ports::{Arrivals, Crossing};
+use super::ports::Arrivals;
 use super::*;
 use machine::effort::Events;
 use std::collections::VecDeque;
@@ -130,18 +130,18 @@ struct Moving {
     until: Time,
 }
 
-impl Node {
+impl Station {
     /// Traffic here at `now`; `None` if anything happens other than packets on their way.
-    fn moving(&self, now: Time) -> Option<Moving> {
-        let ports = &self.ports;
-        if ports.failure.is_some() || !ports.firmware.idles() {
+    fn moving(&self, now: Time, ports: &Ports<Station>) -> Option<Moving> {
+        let chipset = &self.chipset;
+        if ports.failure().is_some() || !chipset.firmware.idles() {
             return None;
         }
         let (mut state, mut until) = (Vec::with_capacity(512), Time::NEVER);
         let out = &mut state;
         let events =
-            ports.queue.keyed().map(|(key, at, source, e)| (key, at, source, Due::Event(e)));
-        let datapath = ports
+            ports.queue().keyed().map(|(key, at, source, e)| (key, at, source, Due::Event(e)));
+        let datapath = chipset
             .datapath
             .keyed()
             .map(|(key, at, source, m)| (key, at, source, Due::DatapathEvent(m)));
@@ -155,24 +155,29 @@ impl Node {
                 continue;
             }
             out.extend([2, at.since(now).0, u64::from(source)]);
-            due.state(&ports.arrivals, out)?;
+            due.state(&chipset.arrivals, out)?;
         }
         for way in [Direction::ToNic, Direction::ToHost] {
-            out.push(ports.link.free_at(way).since(now).0);
+            out.push(chipset.link.free_at(way).since(now).0);
         }
-        ports.router.state(now, out)?;
+        chipset.router.state(now, out)?;
         let flows = self.nic.state(now, out)?;
         Some(Moving { state, flows, until })
     }
 
     fn tallies(&mut self, each: &mut dyn FnMut(&mut u64)) {
         self.nic.tallies(each);
-        self.ports.router.tallies(each);
+        self.chipset.router.tallies(each);
     }
 
     /// Number of times that a span can be repeated that began with `before` and in which the same state
     /// has come to `flows`.
-    fn offer(&mut self, before: usize, flows: &[seastar_nic::Flow]) -> u64 {
+    fn offer(
+        &mut self,
+        before: usize,
+        flows: &[seastar_nic::Flow],
+        ports: &mut Ports<Station>,
+    ) -> u64 {
         let before = &self.steady.samples[before];
         if before.flows.len() != flows.len() {
             return 0;
@@ -194,9 +199,9 @@ impl Node {
         }
         // No flow reads what another writes, and everything answers.
         let mut used: Vec<std::ops::Range<u64>> = Vec::new();
-        let Node { nic, ports, .. } = self;
+        let (nic, mut around) = self.chip(ports);
         for (key, moved) in datapath {
-            let Some(memory) = nic.answering(key, moved * times, ports) else { return 0 };
+            let Some(memory) = nic.answering(key, moved * times, &mut around) else { return 0 };
             let apart = |other: &std::ops::Range<u64>| {
                 other.end <= memory.start || memory.end <= other.start
             };
@@ -211,10 +216,10 @@ impl Node {
     pub(super) fn take_sample(
         &mut self,
         number: u64,
-        now: Time,
-        began: [Time; LAGS],
+        (now, began): (Time, [Time; LAGS]),
+        ports: &mut Ports<Station>,
     ) -> Option<Offers> {
-        let Some(Moving { state, flows, until }) = self.moving(now) else {
+        let Some(Moving { state, flows, until }) = self.moving(now, ports) else {
             self.steady.clear();
             return None;
         };
@@ -224,7 +229,7 @@ impl Node {
             let samples = &self.steady.samples;
             let same = |s: &Sample| s.number + lag + 1 == number && s.state == state;
             if let Some(before) = samples.iter().position(same) {
-                *offer = self.offer(before, &flows).min(fits[lag as usize]);
+                *offer = self.offer(before, &flows, ports).min(fits[lag as usize]);
             }
         }
         let mut tallies = Vec::new();
@@ -237,9 +242,8 @@ impl Node {
     pub(super) fn repeat_since(
         &mut self,
         since: u64,
-        span: Duration,
-        times: u64,
-        outbox: &mut Outbox<Crossing>,
+        (span, times): (Duration, u64),
+        ports: &mut Ports<Station>,
     ) {
         let mut steady = std::mem::take(&mut self.steady);
         let sample = steady.find(since).expect("a stretch begins with a sample");
@@ -253,22 +257,23 @@ impl Node {
         steady.events.skipped += times * steady.trail.len() as u64;
         for turn in 1..=times {
             for (at, kind) in &steady.trail {
-                self.ports.hash.event(*at + span * turn, *kind);
+                ports.trace(*at + span * turn, *kind);
             }
         }
         let all = span * times;
         self.horizon += all;
-        let NodePorts { queue, datapath, .. } = &mut self.ports;
-        queue.shift_both(all, is_of_packets, datapath, DatapathEvent::repeats);
-        self.ports.link.shift(all);
-        self.ports.router.shift(all);
+        let Chipset { datapath, link, router, .. } = &mut self.chipset;
+        ports.queue_mut().shift_both(all, is_of_packets, datapath, DatapathEvent::repeats);
+        link.shift(all);
+        router.shift(all);
         self.nic.shift(all);
         let flow = self.nic.sent().filter(|flow| sent.is_some_and(|sent| sent < flow.position));
         if let (Some(flow), Some(sent)) = (flow, sent) {
             // The position has been put on with the sums.
             let bytes = (flow.position - sent) / (times + 1) * times;
-            let skipped = self.nic.skip_sent(bytes, &mut self.ports);
-            outbox.send(u32::from(skipped.dest), Time::NEVER, Crossing::Skipped(Box::new(skipped)));
+            let (nic, mut around) = self.chip(ports);
+            let skipped = Box::new(nic.skip_sent(bytes, &mut around));
+            ports.send(u32::from(skipped.dest), Time::NEVER, Message::Skipped(skipped));
         }
         steady.clear();
         self.steady = steady;

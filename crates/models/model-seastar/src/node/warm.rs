@@ -16,6 +16,8 @@
 
 use super::*;
 use bus::{Copy16, HyperTransport};
+use des::{LogicalProcess, Outbox};
+use machine::node::{word, NodeParts};
 
 /// Ids of the two nodes that are taped.
 pub(crate) const TAPED: [u16; 2] = [0x5ac3, 0xa53c];
@@ -89,7 +91,7 @@ impl Boot {
     /// The boot that is on the replay log of two nodes; `None` if they do not agree.
     pub fn of(nodes: [Node; 2]) -> Option<Boot> {
         let [mine, theirs] = nodes;
-        let (mine, theirs) = (mine.taped()?, theirs.taped()?);
+        let (mine, theirs) = (taped(mine)?, taped(theirs)?);
         let shared = mine.steps == theirs.steps
             && mine.until == theirs.until
             && mine.idle_turns == theirs.idle_turns
@@ -116,192 +118,210 @@ impl Boot {
     }
 }
 
-impl Node {
-    /// Boots this node, which has no rank, alone, with a replay log. `None` if that took too long or went
-    /// wrong, or did what cannot be shared.
-    fn taped(mut self) -> Option<Boot> {
-        self.ports.observers.replay_log = Some(Box::new(ReplayLog::Record(Vec::new())));
-        let last = self.schedule.launch.0.checked_sub(IDLE_OBSERVED.0)?;
-        let mut until = Time::ZERO;
-        let mut outbox = Outbox::default();
-        while !(self.ranks.booted()
-            && self.ports.firmware.idles()
-            && self.ports.queue.len() == LEFT)
-        {
-            until += self.schedule.ras_poll;
-            if until.0 >= last || self.ports.failure.is_some() {
-                return None;
-            }
-            self.advance_to(until, &mut outbox);
+/// Boots a node, which has no rank, alone, with a replay log. `None` if that took too long or went wrong, or
+/// did what cannot be shared.
+fn taped(mut node: Node) -> Option<Boot> {
+    let NodeParts { nic, .. } = node.parts();
+    nic.chipset.observers.replay_log = Some(Box::new(ReplayLog::Record(Vec::new())));
+    let Schedule { launch, ras_poll, .. } = nic.schedule;
+    let last = launch.0.checked_sub(IDLE_OBSERVED.0)?;
+    let mut until = Time::ZERO;
+    let mut outbox = Outbox::default();
+    loop {
+        let NodeParts { nic, ports, software, .. } = node.parts();
+        let idles = nic.chipset.firmware.idles() && ports.queue().len() == LEFT;
+        if idles && software.late().is_none() {
+            break;
         }
-        let ReplayLog::Record(steps) = *self.ports.observers.replay_log.take()? else {
-            return None;
-        };
-        let shared = |step: &Step| !matches!(step, Step::Due(_, Event::Interrupt) | Step::Other);
-        let datapath = !self.ports.datapath.is_empty() || !outbox.is_empty();
-        if self.ports.failure.is_some() || datapath || !steps.iter().all(shared) {
+        until += ras_poll;
+        if until.0 >= last || ports.failure().is_some() {
             return None;
         }
-        // Loops learnt in the midst of a boot have their heads where it was just then: runs take 2 % longer.
-        self.core.forget_loops();
-        Some(Boot {
-            steps,
-            until,
-            core: self.core,
-            nic: self.nic,
-            in_core: ppc440::Copies::default(),
-            in_sram: Vec::new(),
-            link: self.ports.link,
-            idle_turns: self.ports.firmware.idle_turns,
-            last_write_arrives: self.ports.observers.journal.last_write_arrives.get(),
-        })
+        node.advance_to(until, &mut outbox);
     }
+    let NodeParts { nic, ports, .. } = node.parts();
+    let ReplayLog::Record(steps) = *nic.chipset.observers.replay_log.take()? else {
+        return None;
+    };
+    let shared = |step: &Step| !matches!(step, Step::Due(_, Event::Interrupt) | Step::Other);
+    let datapath = !nic.chipset.datapath.is_empty() || !outbox.is_empty();
+    if ports.failure().is_some() || datapath || !steps.iter().all(shared) {
+        return None;
+    }
+    let last_write_arrives = ports.journal().last_write_arrives.get();
+    let Station { mut core, nic, chipset, .. } = node.into_nic();
+    // Loops learnt in the midst of a boot have their heads where it was just then: runs take 2 % longer.
+    core.forget_loops();
+    Some(Boot {
+        steps,
+        until,
+        core,
+        nic,
+        in_core: ppc440::Copies::default(),
+        in_sram: Vec::new(),
+        link: chipset.link,
+        idle_turns: chipset.firmware.idle_turns,
+        last_write_arrives,
+    })
+}
 
-    /// Boots this node, which has been assembled of [`Boot::parts`], as those on the replay log. False if
-    /// it did something else: then it is of no use any more.
-    pub fn follow(&mut self, boot: &Arc<Boot>) -> bool {
-        let replay_log = ReplayLog::Follow { boot: boot.clone(), next: 0, lost: false };
-        self.ports.observers.replay_log = Some(Box::new(replay_log));
-        while let Some(step) = self.next_step() {
-            if !self.follow_step(step) {
-                return false;
-            }
-        }
-        // The host's own actions before that time do not matter.
-        while self.ports.queue.next_time() < boot.until {
-            if !self.follow_host() {
-                return false;
-            }
-        }
-        if !matches!(
-            self.ports.observers.replay_log.take().as_deref(),
-            Some(ReplayLog::Follow { lost: false, .. })
-        ) {
+/// Boots a node, which has been assembled of [`Boot::parts`], as those on the replay log. False if it did
+/// something else: then it is of no use any more.
+pub(crate) fn follow(node: &mut Node, boot: &Arc<Boot>) -> bool {
+    let replay_log = ReplayLog::Follow { boot: boot.clone(), next: 0, lost: false };
+    node.parts().nic.chipset.observers.replay_log = Some(Box::new(replay_log));
+    while let Some(step) = next_step(node.parts().nic) {
+        if !follow_step(node, step) {
             return false;
         }
-        self.ports.link = boot.link.clone();
-        self.ports.firmware.idle_turns = boot.idle_turns;
-        self.ports.observers.journal.last_write_arrives.set(boot.last_write_arrives);
-        self.horizon = boot.until;
-        true
     }
-
-    /// The rest of the replay log.
-    fn ahead(&self) -> &[Step] {
-        match self.ports.observers.replay_log.as_deref() {
-            Some(ReplayLog::Follow { boot, next, .. }) => {
-                boot.steps.get(*next..).unwrap_or_default()
-            }
-            _ => &[],
-        }
-    }
-
-    /// True if the host's next event, due `now`, is still to come on the replay log.
-    fn is_in_replay_log(&self, now: Time) -> bool {
-        let own = self.ports.queue.peek().map(|(at, event)| Step::Due(at, *event));
-        let due = |step: &&Step| !matches!(step, Step::Due(at, _) if *at > now);
-        self.ahead().iter().take_while(due).any(|step| Some(step) == own.as_ref())
-    }
-
-    /// The next step on the replay log.
-    fn next_step(&mut self) -> Option<Step> {
-        match self.ports.observers.replay_log.as_deref_mut() {
-            Some(ReplayLog::Follow { boot, next, lost: false }) => {
-                let step = boot.steps.get(*next).cloned();
-                *next += 1;
-                step
-            }
-            _ => None,
-        }
-    }
-
-    /// Does a step of the replay log. False if it cannot be done here.
-    fn follow_step(&mut self, step: Step) -> bool {
-        match step {
-            Step::Due(now, event) => {
-                // A host that has a rank may have more to do than the one on the replay log.
-                while self.ports.queue.next_time() < now {
-                    if !self.follow_host() {
-                        return false;
-                    }
-                }
-                if matches!(event, Event::Host(_) | Event::PollReady) {
-                    return self.follow_own(now, event);
-                }
-                // Of two events at the same time the replay log must tell the order.
-                if self.ports.queue.next_time() == now && !self.is_in_replay_log(now) {
-                    return false;
-                }
-                self.ports.hash.event(now, kind(&event));
-                if let Event::MmioReply { value } = event {
-                    self.host.mmio_reply(now, &value.to_le_bytes(), &mut self.ports);
-                    self.collect_failures(now);
-                }
-                self.ports.failure.is_none()
-            }
-            Step::HostWrite { phys, data } => {
-                self.ports.memory.borrow_mut().write_phys(phys, &data).is_ok()
-            }
-            Step::HostRead { phys, data } => {
-                let mut there = vec![0; data.len()];
-                let read = self.ports.memory.borrow_mut().read_phys(phys, &mut there);
-                read.is_ok() && there == data
-            }
-            // The host should have done this by itself.
-            Step::Ready | Step::Write { .. } | Step::Read { .. } | Step::Other => false,
-        }
-    }
-
-    /// The host's own next event comes, which is none of the replay log.
-    fn follow_host(&mut self) -> bool {
-        match self.ports.queue.peek() {
-            Some((now, &event @ Event::Host(_))) => self.follow_own(now, event),
-            _ => false,
-        }
-    }
-
-    /// An event that is due on the node itself comes, if it is this one.
-    fn follow_own(&mut self, now: Time, expected: Event) -> bool {
-        let due = self.ports.queue.pop_before(Time(now.0 + 1));
-        if due != Some((now, expected)) {
+    // The host's own actions before that time do not matter.
+    while node.parts().ports.next_time() < boot.until {
+        if !follow_host(node) {
             return false;
         }
-        self.ports.hash.event(now, kind(&expected));
-        match expected {
-            Event::Host(event) => self.host.handle(now, event, &mut self.ports),
-            _ => {
-                let ready = self.ahead().first() == Some(&Step::Ready);
-                self.polled(now, ready);
-            }
-        }
-        self.collect_failures(now);
-        self.ports.failure.is_none()
+    }
+    let NodeParts { nic, ports, .. } = node.parts();
+    if !matches!(
+        nic.chipset.observers.replay_log.take().as_deref(),
+        Some(ReplayLog::Follow { lost: false, .. })
+    ) {
+        return false;
+    }
+    nic.chipset.link = boot.link.clone();
+    nic.chipset.firmware.idle_turns = boot.idle_turns;
+    ports.journal().last_write_arrives.set(boot.last_write_arrives);
+    nic.horizon = boot.until;
+    true
+}
+
+/// The rest of the replay log.
+fn ahead(nic: &Station) -> &[Step] {
+    match nic.chipset.observers.replay_log.as_deref() {
+        Some(ReplayLog::Follow { boot, next, .. }) => boot.steps.get(*next..).unwrap_or_default(),
+        _ => &[],
     }
 }
 
+/// The next step on the replay log.
+fn next_step(nic: &mut Station) -> Option<Step> {
+    match nic.chipset.observers.replay_log.as_deref_mut() {
+        Some(ReplayLog::Follow { boot, next, lost: false }) => {
+            let step = boot.steps.get(*next).cloned();
+            *next += 1;
+            step
+        }
+        _ => None,
+    }
+}
+
+/// True if the node's next event, due `now`, is still to come on the replay log.
+fn is_in_replay_log(node: &mut Node, now: Time) -> bool {
+    let NodeParts { nic, ports, .. } = node.parts();
+    let own = ports.queue().peek().map(|(at, event)| Step::Due(at, *event));
+    let due = |step: &&Step| !matches!(step, Step::Due(at, _) if *at > now);
+    ahead(nic).iter().take_while(due).any(|step| Some(step) == own.as_ref())
+}
+
+/// Does a step of the replay log. False if it cannot be done here.
+fn follow_step(node: &mut Node, step: Step) -> bool {
+    match step {
+        Step::Due(now, event) => {
+            // A host that has a rank may have more to do than the one on the replay log.
+            while node.parts().ports.next_time() < now {
+                if !follow_host(node) {
+                    return false;
+                }
+            }
+            if matches!(event, Event::Host(_) | Event::Look) {
+                return follow_own(node, now, event);
+            }
+            // Of two events at the same time the replay log must tell the order.
+            if node.parts().ports.next_time() == now && !is_in_replay_log(node, now) {
+                return false;
+            }
+            node.parts().ports.trace(now, word::<Station>(&event));
+            if let Event::Answer { len, data } = event {
+                let (host, mut ports) = node.parts().host();
+                host.mmio_reply(now, &data[..usize::from(len)], &mut ports);
+                node.collect_failures(now);
+            }
+            node.parts().ports.failure().is_none()
+        }
+        Step::HostWrite { phys, data } => {
+            let memory = &node.parts().nic.chipset.memory;
+            memory.borrow_mut().write_phys(phys, &data).is_ok()
+        }
+        Step::HostRead { phys, data } => {
+            let mut there = vec![0; data.len()];
+            let memory = &node.parts().nic.chipset.memory;
+            let read = memory.borrow_mut().read_phys(phys, &mut there);
+            read.is_ok() && there == data
+        }
+        // The host should have done this by itself.
+        Step::Ready | Step::Write { .. } | Step::Read { .. } | Step::Other => false,
+    }
+}
+
+/// The host's own next event comes, which is none of the replay log.
+fn follow_host(node: &mut Node) -> bool {
+    match node.parts().ports.queue().peek() {
+        Some((now, &event @ Event::Host(_))) => follow_own(node, now, event),
+        _ => false,
+    }
+}
+
+/// An event that is due on the node itself comes, if it is this one.
+fn follow_own(node: &mut Node, now: Time, expected: Event) -> bool {
+    let NodeParts { nic, ports, .. } = node.parts();
+    let due = ports.queue_mut().pop_before(Time(now.0 + 1));
+    if due != Some((now, expected)) {
+        return false;
+    }
+    ports.trace(now, word::<Station>(&expected));
+    if let Event::Host(event) = expected {
+        let (host, mut ports) = node.parts().host();
+        host.handle(now, event, &mut ports);
+    } else {
+        let again = match ahead(nic).first() {
+            Some(Step::Ready) => {
+                nic.chipset.observers.replay_log(|| Step::Ready);
+                None
+            }
+            _ => Some(now + nic.schedule.ras_poll),
+        };
+        node.looked(now, again);
+    }
+    node.collect_failures(now);
+    node.parts().ports.failure().is_none()
+}
+
+/// Lets a node alone until `at`.
 #[cfg(test)]
-impl Node {
-    /// Lets the node alone until `at`.
-    pub fn advance_alone(&mut self, at: Time) {
-        let mut outbox = Outbox::default();
-        self.advance_to(at, &mut outbox);
-        assert!(outbox.is_empty() && self.ports.failure.is_none(), "{:?}", self.ports.failure);
-        self.run_processor(at, false);
-    }
-    /// Everything that processor, NIC and queue are.
-    pub fn state(&self) -> Vec<(&'static str, String)> {
-        let mut state: Vec<_> =
-            self.core.digest().iter().map(|(part, hash)| (*part, hash.to_string())).collect();
-        state.push(("counters", format!("{:?}", self.core.counters())));
-        state.push(("now", format!("{:?}", self.core.now())));
-        state.push(("NIC", format!("{:?}", self.nic)));
-        state.push(("link", format!("{:?}", self.ports.link)));
-        state.push(("trace hash", self.ports.hash.value().to_string()));
-        state.push(("idle turns", self.ports.firmware.idle_turns.to_string()));
-        state.push(("due", format!("{:?} {:?}", self.ports.queue.len(), self.ports.queue.peek())));
-        state.push(("host", format!("{:?}", self.host.times(self.horizon))));
-        state
-    }
+pub(crate) fn advance_alone(node: &mut Node, at: Time) {
+    let mut outbox = Outbox::default();
+    node.advance_to(at, &mut outbox);
+    let NodeParts { nic, ports, .. } = node.parts();
+    assert!(outbox.is_empty() && ports.failure().is_none(), "{:?}", ports.failure());
+    nic.run_processor(at, false, ports);
+}
+
+/// Everything that processor, NIC and queue of a node are.
+#[cfg(test)]
+pub(crate) fn state(node: &mut Node) -> Vec<(&'static str, String)> {
+    let NodeParts { nic, ports, host, .. } = node.parts();
+    let queue = ports.queue();
+    let parts = nic.core.digest();
+    let mut state: Vec<_> = parts.iter().map(|(part, hash)| (*part, hash.to_string())).collect();
+    state.push(("counters", format!("{:?}", nic.core.counters())));
+    state.push(("now", format!("{:?}", nic.core.now())));
+    state.push(("NIC", format!("{:?}", nic.nic)));
+    state.push(("link", format!("{:?}", nic.chipset.link)));
+    state.push(("trace hash", ports.trace_hash().to_string()));
+    state.push(("idle turns", nic.chipset.firmware.idle_turns.to_string()));
+    state.push(("due", format!("{:?} {:?}", queue.len(), queue.peek())));
+    state.push(("host", format!("{:?}", host.times(nic.horizon))));
+    state
 }
 
 #[cfg(test)]

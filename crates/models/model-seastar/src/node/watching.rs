@@ -9,62 +9,34 @@ use abi::seastar::{
 };
 use abi::MessageId;
 use bus::BusError;
-use machine::instruments::journal::Cores;
-use machine::instruments::timeline::{About, Gauge, Picture, Sink, Watch};
-use std::rc::Rc;
+use machine::instruments::timeline::Gauge;
 
-impl Node {
-    /// Description of the node.
-    pub fn about(&self) -> About {
-        About {
-            nid: self.ports.nid,
-            ranks: self.ranks.numbers(),
-            cores: self.host.cores() as u32,
-            neighbours: self.ports.router.neighbours(),
-            links: mesh::LINK_NAMES,
-            queues: queues::QUEUES,
-        }
-    }
-
-    /// Lets the node be watched from the launch on. It needs a recorder, which draws what the firmware does.
-    pub fn set_watch(&mut self, sinks: Vec<Box<dyn Sink>>, clock: des::Clock) {
-        let journal = &self.ports.observers.journal;
-        journal.set_watch(Watch::new(sinks, self.host.cores() as u32));
-        let picture = Picture::new(journal.clone(), clock);
-        let recorder = self.recorder.as_deref_mut().expect("a node that is watched has a recorder");
-        recorder.set_picture(picture);
-    }
-
-    /// The program is launched.
-    pub(super) fn begin_watch(&mut self, now: Time) {
-        self.ports.observers.watched = self.ports.observers.journal.begin_watch();
-        if !self.ports.observers.watched {
-            return;
-        }
-        self.ports.watch_memory();
+impl Station {
+    /// The program is launched, and its node watched.
+    pub(super) fn begin_watch(&mut self, now: Time, ports: &mut Ports<Station>) {
+        self.chip(ports).1.watch_memory();
         if let Some((ring, slot)) = self.driver.get().map(|driver| driver.events()) {
-            self.ports.observers.journal.watch(|watch| watch.set_ring(ring, slot));
+            ports.journal().watch(|watch| watch.set_ring(ring, slot));
         }
         let waiting = self.nic.depths().rx_done;
-        self.ports.observers.journal.watch(|watch| {
-            watch.launch(now, &depths(&self.nic, &self.ports, 0), waiting);
+        ports.journal().watch(|watch| {
+            watch.launch(now, &depths(&self.nic, &self.chipset, 0), waiting);
         });
-        self.host.set_observer(now, &Rc::new(Cores(self.ports.observers.journal.clone())));
     }
 
     /// An event has been carried out.
     #[inline(always)]
-    pub(super) fn watch_depths(&mut self, now: Time) {
-        if self.ports.observers.watched {
-            self.tell_depths(now);
+    pub(super) fn watch_depths(&mut self, now: Time, ports: &Ports<Station>) {
+        if ports.is_watched() {
+            self.tell_depths(now, ports);
         }
     }
     #[cold]
-    fn tell_depths(&mut self, now: Time) {
+    fn tell_depths(&mut self, now: Time, ports: &Ports<Station>) {
         let slot = self.driver.get().map(|driver| driver.events()).map(|(_, slot)| slot);
-        self.ports.observers.journal.watch(|watch| {
+        ports.journal().watch(|watch| {
             watch.set_slot(slot);
-            let depths = depths(&self.nic, &self.ports, watch.events());
+            let depths = depths(&self.nic, &self.chipset, watch.events());
             watch.depths(now, &depths);
         });
     }
@@ -74,7 +46,7 @@ impl Node {
 type Depths = [(Gauge, u32); 8 + mesh::LINK_NAMES.len() + 1];
 
 /// Depth of every queue; that of the event ring its watch knows.
-fn depths(nic: &seastar_nic::SeaStar, ports: &super::ports::NodePorts, events: u32) -> Depths {
+fn depths(nic: &seastar_nic::SeaStar, chipset: &Chipset, events: u32) -> Depths {
     let word = |addr: u32| nic.sram().read_u32(addr.into()).expect("the mailboxes stand in SRAM");
     let commands = (0..MAILBOX_COUNT).map(|number| {
         let base = MAILBOX_BASE + number * MAILBOX_SIZE;
@@ -94,7 +66,7 @@ fn depths(nic: &seastar_nic::SeaStar, ports: &super::ports::NodePorts, events: u
         (queues::PACKETS, fifos.rx_packets),
         (queues::STREAMS, fifos.rx_streams),
     ]);
-    let waiting = ports.router.waiting().into_iter().zip(0..);
+    let waiting = chipset.router.waiting().into_iter().zip(0..);
     for (depth, (waiting, output)) in depths[8..].iter_mut().zip(waiting) {
         *depth = (Gauge::Output(output), waiting as u32);
     }
@@ -111,9 +83,10 @@ impl LocalBus<'_> {
         addr: u64,
         data: &[u8],
     ) -> Result<Time, BusError> {
-        let (nic, ports) = (&mut *self.nic, &mut *self.ports);
+        let LocalBus { nic, around, .. } = self;
         let (tail, notified) = (nic.tx_tail(), nic.depths().rx_done);
-        let written = nic.plb_write(at, addr, data, ports);
+        let written = nic.plb_write(at, addr, data, around);
+        let journal = around.ports.journal();
         const TAIL: u64 = TX_TAIL as u64;
         const HEAD: u64 = RX_DONE_HEAD as u64;
         const INTERRUPT: u64 = REG_INTERRUPT as u64;
@@ -121,20 +94,20 @@ impl LocalBus<'_> {
             TAIL => {
                 for phys in nic.tx_headers(tail) {
                     let mut header = [0; abi::seastar::PortalsHeader::SIZE];
-                    let read = ports.memory.borrow_mut().read_phys(phys, &mut header);
+                    let read = around.chipset.memory.borrow_mut().read_phys(phys, &mut header);
                     let id = read.ok().and_then(|()| MessageId::of_header(&header));
-                    ports.observers.journal.watch(|watch| watch.commands(at, id));
+                    journal.watch(|watch| watch.commands(at, id));
                 }
             }
             HEAD => {
                 let taken = notified.saturating_sub(nic.depths().rx_done);
-                ports.observers.journal.watch(|watch| watch.takes_notifications(at, taken));
+                journal.watch(|watch| watch.takes_notifications(at, taken));
             }
-            INTERRUPT => ports.observers.journal.watch(|watch| watch.interrupts(at)),
+            INTERRUPT => journal.watch(|watch| watch.interrupts(at)),
             _ => {}
         }
-        ports.observers.journal.watch(|watch| {
-            let depths = depths(nic, ports, watch.events());
+        journal.watch(|watch| {
+            let depths = depths(nic, around.chipset, watch.events());
             watch.depths(at, &depths);
         });
         written

@@ -32,6 +32,7 @@ struct Double {
 impl Nic for Double {
     type Event = u8;
     type Message = u32;
+    type Left = ();
     fn handle(&mut self, now: Time, event: u8, ports: &mut Ports<Double>) {
         self.log.lock().unwrap().push((now, format!("event {event}")));
         ports.interrupt(now);

@@ -221,6 +221,13 @@ impl Kernel {
         }
     }
 
+    /// Makes a process look into its memory, in which the network interface has stored something.
+    pub(crate) fn notice(&self, slot: Slot) {
+        if let Some(process) = self.processes.borrow().get(slot.0) {
+            process.waker.notice();
+        }
+    }
+
     /// A process begins to leave (PtlNIFini): what still arrives for it is dropped.
     pub(crate) fn leave(&self, cpu: &Cpu, slot: Slot) {
         if let Some(user) = self.on_nic(slot) {

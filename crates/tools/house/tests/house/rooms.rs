@@ -232,6 +232,17 @@ fn the_bench_names_no_chip() {
     assert!(seen > 80, "the room has moved");
 }
 
+/// A model provides an interface for the bench's node, or a part of the network without a host: never a
+/// process with a loop of events, a launch and a report of its own.
+#[test]
+fn models_have_no_node_of_their_own() {
+    let models = sources().into_iter().filter(|(path, _)| path.starts_with("crates/models"));
+    for (path, text) in models {
+        let node = text.lines().find(|line| line.contains("LogicalProcess for "));
+        assert_eq!(node, None, "{}", path.display());
+    }
+}
+
 /// Files of the command that name one model, for features that only it has (a debugger, a monitor, a trace
 /// ring, a probe). Remove a file that no longer does; do not add one. Only models can name a part: [`ROOMS`].
 const NAME_MODELS: &[&str] = &["bench/ladder.rs", "run.rs", "trace.rs"];

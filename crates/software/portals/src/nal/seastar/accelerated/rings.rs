@@ -37,8 +37,6 @@ pub struct Rings {
     /// word to an upper pending: it has searched the match list in between.
     loaded: Cell<Time>,
     searched: Cell<Option<Time>>,
-    /// True if a process was woken since this was last read.
-    woken: Cell<bool>,
 }
 
 impl Rings {
@@ -129,7 +127,6 @@ impl Rings {
         let user = self.user(|ring| ring.phys.contains(&phys));
         if let (Some(user), Some(kernel)) = (user, self.kernel()) {
             user.landed(&kernel, at);
-            self.woken.set(true);
         }
     }
 
@@ -141,10 +138,5 @@ impl Rings {
     /// Atomic operations that the firmware performed, as far as libraries know.
     pub fn atomics(&self) -> u64 {
         self.kernel().map_or(0, |kernel| kernel.counters().nic_atomics)
-    }
-
-    /// True if a process was woken since the last call.
-    pub fn take_woken(&self) -> bool {
-        self.woken.take()
     }
 }

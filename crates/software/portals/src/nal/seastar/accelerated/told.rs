@@ -160,7 +160,7 @@ impl Accelerated {
         if kernel.listened && self.told.flying.borrow_mut().pop_front().is_some() {
             kernel.observer.told(at, &Told::Landed { slot: self.slot.0 });
         }
-        kernel.wake(self.slot);
+        kernel.notice(self.slot);
     }
 
     fn take_damaged(&self, index: u16) -> bool {
