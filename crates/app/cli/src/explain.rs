@@ -160,7 +160,7 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
         true => {
             // What it costs in firmware only a run tells.
             let (each, key) = match segment.place {
-                Layer::Firmware => (time_of(segment.ns / f64::from(entries)), ""),
+                Layer::FIRMWARE => (time_of(segment.ns / f64::from(entries)), ""),
                 _ => {
                     let each = value("portals.list_entry").unwrap_or_default();
                     (each.to_owned(), " (portals.list_entry)")
@@ -176,7 +176,7 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
     if !decides.is_empty() {
         told += &format!("; {}", decides.join(", "));
     }
-    if segment.place == Layer::Firmware {
+    if segment.place == Layer::FIRMWARE {
         // A model may have Portals' steps, and no firmware.
         let model = MODELS.model(report.machine.model);
         if model.is_none_or(|model| model.firmware.is_none()) {

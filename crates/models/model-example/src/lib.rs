@@ -46,7 +46,7 @@ const STEPS: [PathStep; 11] = [
     steps::KERNEL_SENDS,
     step(
         Waypoint::INJECTED,
-        ("TX DMA", Layer::Dma, Part::Nic),
+        ("TX DMA", Layer::DMA, Part::Nic),
         cause(
             "the interface fetches the command, and its DMA engine reads the first packet",
             &["example.fetch", "example.dma_start", "example.dma_rate", "example.packet"],
@@ -54,7 +54,7 @@ const STEPS: [PathStep; 11] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::Network, Part::Network),
+        ("wire", Layer::NETWORK, Part::Network),
         cause(
             "the packets cross the link, until the last has come",
             &["example.link_rate", "example.link_latency"],

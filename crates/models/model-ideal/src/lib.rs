@@ -45,7 +45,7 @@ const STEPS: [PathStep; 11] = [
     steps::KERNEL_SENDS,
     step(
         Waypoint::INJECTED,
-        ("TX DMA", Layer::Dma, Part::Nic),
+        ("TX DMA", Layer::DMA, Part::Nic),
         cause(
             "the message waits for the gap behind the one before",
             &["ideal.gap", "ideal.gap_per_byte"],
@@ -53,7 +53,7 @@ const STEPS: [PathStep; 11] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::Network, Part::Network),
+        ("wire", Layer::NETWORK, Part::Network),
         cause(
             "the latency, and the gap per byte until the last byte has come",
             &["ideal.latency", "ideal.gap_per_byte"],

@@ -42,7 +42,7 @@ pub(crate) static QUEUES: &[Queue] = &[
 
 const COMMAND_OVER_PCI: PathStep = step(
     Waypoint::COMMAND_ARRIVED,
-    ("PCI to the card", Layer::Bus, Part::Nic),
+    ("PCI to the card", Layer::BUS, Part::Nic),
     cause(
         "the stores cross the bus in order, the command last",
         &["myrinet.pci_clock", "myrinet.pci_burst"],
@@ -50,7 +50,7 @@ const COMMAND_OVER_PCI: PathStep = step(
 );
 const PROGRAM_SENDS: PathStep = step(
     HEADER_COMMANDED,
-    ("control program, send", Layer::Firmware, Part::Nic),
+    ("control program, send", Layer::FIRMWARE, Part::Nic),
     firmware(
         "the control program sees the command when it polls, looks for the route and gives \
          route and packet to the send interface",
@@ -59,12 +59,12 @@ const PROGRAM_SENDS: PathStep = step(
 );
 const SEND_INTERFACE: PathStep = step(
     Waypoint::INJECTED,
-    ("send interface", Layer::Dma, Part::Nic),
+    ("send interface", Layer::DMA, Part::Nic),
     cause("the interface fills a slot, and goes on as the link lets it", &["myrinet.rate"]),
 );
 const WIRE: PathStep = step(
     Waypoint::ARRIVED,
-    ("cables and switches", Layer::Network, Part::Network),
+    ("cables and switches", Layer::NETWORK, Part::Network),
     cause(
         "the packet's head passes cables and switches, and waits where others have the output",
         &["myrinet.cable", "myrinet.route"],
@@ -72,7 +72,7 @@ const WIRE: PathStep = step(
 );
 const RECEIVE_INTERFACE: PathStep = step(
     ANNOUNCED,
-    ("receive interface", Layer::Dma, Part::Nic),
+    ("receive interface", Layer::DMA, Part::Nic),
     cause(
         "the packet streams into the receive buffer, once the one before has left that",
         &["myrinet.rate"],
@@ -80,7 +80,7 @@ const RECEIVE_INTERFACE: PathStep = step(
 );
 const PROGRAM_RECEIVES: PathStep = step(
     Waypoint::INTERRUPT_WRITTEN,
-    ("control program, receive", Layer::Firmware, Part::Nic),
+    ("control program, receive", Layer::FIRMWARE, Part::Nic),
     firmware(
         "the control program sees the packet when it polls, looks at it and signals the host",
         "receive_step",
@@ -88,17 +88,17 @@ const PROGRAM_RECEIVES: PathStep = step(
 );
 const INTERRUPT_LINE: PathStep = step(
     Waypoint::INTERRUPT_ARRIVED,
-    ("interrupt to the host", Layer::Bus, Part::Nic),
+    ("interrupt to the host", Layer::BUS, Part::Nic),
     cause("the interrupt line rises, and the processor learns of it", &["myrinet.interrupt"]),
 );
 const DMA_START: PathStep = step(
     Waypoint::RECEIVE_ARRIVED,
-    ("start of the DMA over PCI", Layer::Bus, Part::Nic),
+    ("start of the DMA over PCI", Layer::BUS, Part::Nic),
     cause("those stores cross the bus", &["myrinet.pci_clock"]),
 );
 const DMA: PathStep = step(
     DEPOSITED,
-    ("packet by DMA", Layer::Dma, Part::Nic),
+    ("packet by DMA", Layer::DMA, Part::Nic),
     cause(
         "the card's DMA brings the packet over the bus into memory",
         &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_arbitration"],
@@ -106,25 +106,25 @@ const DMA: PathStep = step(
 );
 const PROGRAM_COMPLETES: PathStep = step(
     COMPLETED,
-    ("control program, completion", Layer::Firmware, Part::Nic),
+    ("control program, completion", Layer::FIRMWARE, Part::Nic),
     firmware("the control program sees that the DMA is over when it polls", "receive_step"),
 );
 
 const PROCESS_LATE: PathStep = step(
     Waypoint::PROCESS_LOOKED,
-    ("waiting for the process", Layer::Host, Part::Library),
+    ("waiting for the process", Layer::HOST, Part::Library),
     cause("a late receiver: the process was elsewhere, and asked for a packet later", &[]),
 );
 
 const STEPS: [PathStep; 19] = [
     step(
         Waypoint::KERNEL_ENTERED,
-        ("kernel entry", Layer::Host, Part::Kernel),
+        ("kernel entry", Layer::HOST, Part::Kernel),
         cause("the process enters the kernel", &["host.kernel_entry"]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("driver, send", Layer::Host, Part::Kernel),
+        ("driver, send", Layer::HOST, Part::Kernel),
         cause(
             "the driver copies the packet into the card by stores, and writes the command",
             &["myrinet.driver", "host.mmio_write"],
@@ -139,7 +139,7 @@ const STEPS: [PathStep; 19] = [
     INTERRUPT_LINE,
     step(
         Waypoint::HANDLER_ENTERED,
-        ("interrupt", Layer::Host, Part::Kernel),
+        ("interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
             &["host.interrupt_entry"],
@@ -147,7 +147,7 @@ const STEPS: [PathStep; 19] = [
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("driver, look at the card", Layer::Host, Part::Kernel),
+        ("driver, look at the card", Layer::HOST, Part::Kernel),
         cause(
             "the driver reads the card's words over the bus, and waits for each",
             &["myrinet.driver", "myrinet.pci_clock"],
@@ -155,7 +155,7 @@ const STEPS: [PathStep; 19] = [
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("driver, DMA block", Layer::Host, Part::Kernel),
+        ("driver, DMA block", Layer::HOST, Part::Kernel),
         cause("the driver writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
     ),
     DMA_START,
@@ -163,7 +163,7 @@ const STEPS: [PathStep; 19] = [
     PROGRAM_COMPLETES,
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("driver polls the card", Layer::Host, Part::Kernel),
+        ("driver polls the card", Layer::HOST, Part::Kernel),
         cause(
             "the driver looks at the card again and again, each time over the bus",
             &["host.poll_period", "myrinet.pci_clock"],
@@ -172,7 +172,7 @@ const STEPS: [PathStep; 19] = [
     PROCESS_LATE,
     step(
         Waypoint::EVENT_RETURNED,
-        ("return to the process", Layer::Host, Part::Library),
+        ("return to the process", Layer::HOST, Part::Library),
         cause(
             "the handler returns, and the process finds the packet",
             &["host.interrupt_exit", "host.poll_period"],
@@ -180,7 +180,7 @@ const STEPS: [PathStep; 19] = [
     ),
     step(
         Waypoint::CALL_RETURNED,
-        ("copy to the process", Layer::Host, Part::Library),
+        ("copy to the process", Layer::HOST, Part::Library),
         cause("the packet is copied to the process", &["host.copy_rate"]),
     ),
 ];
@@ -190,7 +190,7 @@ const STEPS: [PathStep; 19] = [
 const GUEST_STEPS: [PathStep; 18] = [
     step(
         Waypoint::KERNEL_ENTERED,
-        ("system call, send", Layer::Host, Part::Kernel),
+        ("system call, send", Layer::HOST, Part::Kernel),
         cause(
             "the process enters the kernel, which copies the packet from it",
             &["linux.kernel_entry", "linux.kernel_exit", "host.copy_rate"],
@@ -198,7 +198,7 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("module, send", Layer::Host, Part::Kernel),
+        ("module, send", Layer::HOST, Part::Kernel),
         cause(
             "the module looks whether the card is free, copies the packet into it by stores, and \
              writes the command",
@@ -214,7 +214,7 @@ const GUEST_STEPS: [PathStep; 18] = [
     INTERRUPT_LINE,
     step(
         Waypoint::HANDLER_ENTERED,
-        ("interrupt, up to the module", Layer::Host, Part::Kernel),
+        ("interrupt, up to the module", Layer::HOST, Part::Kernel),
         cause(
             "the kernel lets the interrupt in, and comes to the module's handler",
             &["linux.interrupt_entry", "linux.interrupt_exit"],
@@ -222,7 +222,7 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("module, look at the card", Layer::Host, Part::Kernel),
+        ("module, look at the card", Layer::HOST, Part::Kernel),
         cause(
             "the module reads the card's words over the bus, and waits for each",
             &["myrinet.pci_clock"],
@@ -230,7 +230,7 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("module, DMA block", Layer::Host, Part::Kernel),
+        ("module, DMA block", Layer::HOST, Part::Kernel),
         cause("the module writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
     ),
     DMA_START,
@@ -238,7 +238,7 @@ const GUEST_STEPS: [PathStep; 18] = [
     PROGRAM_COMPLETES,
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("module polls the card", Layer::Host, Part::Kernel),
+        ("module polls the card", Layer::HOST, Part::Kernel),
         cause(
             "the module looks at the card again and again, each time over the bus",
             &["myrinet.pci_clock"],
@@ -246,12 +246,12 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::PROCESS_LOOKED,
-        ("service layer, until a process reads", Layer::Host, Part::Kernel),
+        ("service layer, until a process reads", Layer::HOST, Part::Kernel),
         cause("the channel has the packet, and its reader is elsewhere", &[]),
     ),
     step(
         Waypoint::EVENT_RETURNED,
-        ("system call, return", Layer::Host, Part::Kernel),
+        ("system call, return", Layer::HOST, Part::Kernel),
         cause(
             "the kernel changes to the process that waits, and copies the packet to it",
             &["guest.context_switch", "host.copy_rate"],
@@ -263,7 +263,7 @@ const GUEST_STEPS: [PathStep; 18] = [
 const BYPASS_STEPS: [PathStep; 15] = [
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("library, send", Layer::Host, Part::Library),
+        ("library, send", Layer::HOST, Part::Library),
         cause(
             "the process writes the message into its ring in the card by two stores",
             &["host.mmio_write"],
@@ -272,7 +272,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     COMMAND_OVER_PCI,
     step(
         FETCH_COMMANDED,
-        ("control program, ring", Layer::Firmware, Part::Nic),
+        ("control program, ring", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the control program sees the message in its ring when it polls, behind those before \
              it and with a free buffer, and starts the DMA",
@@ -281,7 +281,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         FETCHED,
-        ("message by DMA to the card", Layer::Dma, Part::Nic),
+        ("message by DMA to the card", Layer::DMA, Part::Nic),
         cause(
             "the card's DMA reads the message over the bus from memory",
             &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_memory"],
@@ -289,7 +289,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         HEADER_COMMANDED,
-        ("control program, header", Layer::Firmware, Part::Nic),
+        ("control program, header", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the control program sees the end of the DMA when it polls, waits for the packet \
              before, puts the route in front and gives all to the send interface",
@@ -298,7 +298,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         Waypoint::RESENT,
-        ("lost, until it was sent again", Layer::Network, Part::Network),
+        ("lost, until it was sent again", Layer::NETWORK, Part::Network),
         cause(
             "the cable has lost it; what is not answered is sent again when the control program \
              looks at the time",
@@ -309,7 +309,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     WIRE,
     step(
         Waypoint::REPEATED,
-        ("not taken, until it came again", Layer::Network, Part::Refused),
+        ("not taken, until it came again", Layer::NETWORK, Part::Refused),
         cause(
             "it came damaged, before its turn or without a place; what is not answered is sent \
              again when the control program looks at the time",
@@ -319,7 +319,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     RECEIVE_INTERFACE,
     step(
         RECEIVE_COMMANDED,
-        ("control program, delivery", Layer::Firmware, Part::Nic),
+        ("control program, delivery", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the control program sees the packet when it polls, waits until the one before is in \
              memory, takes a place and starts the DMA",
@@ -328,7 +328,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         DEPOSITED,
-        ("message by DMA", Layer::Dma, Part::Nic),
+        ("message by DMA", Layer::DMA, Part::Nic),
         cause(
             "the card's DMA brings the message over the bus to its place",
             &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_arbitration"],
@@ -336,7 +336,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         Waypoint::EVENT_POSTED,
-        ("event by DMA", Layer::Dma, Part::Nic),
+        ("event by DMA", Layer::DMA, Part::Nic),
         cause(
             "the event of 32 bytes follows in a burst of its own",
             &["myrinet.pci_clock", "myrinet.pci_arbitration"],
@@ -345,7 +345,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
     PROCESS_LATE,
     step(
         Waypoint::EVENT_RETURNED,
-        ("process sees the event", Layer::Host, Part::Library),
+        ("process sees the event", Layer::HOST, Part::Library),
         cause(
             "the process looks at the event's number, and reads the clock from one look to the \
              next",

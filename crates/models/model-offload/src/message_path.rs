@@ -44,12 +44,12 @@ pub(crate) static QUEUES: &[Queue] = &[
 const STEPS: [PathStep; 22] = [
     step(
         Waypoint::PUT_ENTERED,
-        ("MPI library, send", Layer::Host, Part::Library),
+        ("MPI library, send", Layer::HOST, Part::Library),
         cause("the MPI library's own work", &["mpi.call", "mpi.request"]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("command by stores", Layer::Host, Part::Library),
+        ("command by stores", Layer::HOST, Part::Library),
         cause(
             "the library stores the command word by word, and rings the doorbell",
             &["host.mmio_write"],
@@ -57,7 +57,7 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         Waypoint::COMMAND_ARRIVED,
-        ("firmware sees the command", Layer::Firmware, Part::Nic),
+        ("firmware sees the command", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware is elsewhere in its loop, then polls and fetches the command's lines",
             "take_commands",
@@ -65,12 +65,12 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         HEADER_COMMANDED,
-        ("firmware, send", Layer::Firmware, Part::Nic),
+        ("firmware, send", Layer::FIRMWARE, Part::Nic),
         firmware("the firmware gives the send engine header and payload", "send_command"),
     ),
     step(
         Waypoint::INJECTED,
-        ("send engine", Layer::Dma, Part::Nic),
+        ("send engine", Layer::DMA, Part::Nic),
         cause(
             "the engine reads the payload from the host's memory, behind the sends before it",
             &["offload.bus", "offload.host_memory", "offload.dma_rate"],
@@ -78,12 +78,12 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::Network, Part::Network),
+        ("wire", Layer::NETWORK, Part::Network),
         cause("the message's beginning crosses the wire", &["offload.wire"]),
     ),
     step(
         ANNOUNCED,
-        ("receive engine", Layer::Dma, Part::Nic),
+        ("receive engine", Layer::DMA, Part::Nic),
         cause(
             "the header comes, behind the message before it, and wants a place in the FIFO and in \
              that of the unit",
@@ -92,12 +92,12 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         INSERTED,
-        ("inserts into a unit", Layer::Firmware, Part::Nic),
+        ("inserts into a unit", Layer::FIRMWARE, Part::Nic),
         firmware("the firmware gives a unit entries of its list meanwhile", "refill"),
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("firmware sees the header", Layer::Firmware, Part::Nic),
+        ("firmware sees the header", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware is elsewhere in its loop, then polls and fetches the header's line",
             "take_headers",
@@ -105,7 +105,7 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         UNIT_ANSWERED,
-        ("match in the unit", Layer::Unit, Part::Nic),
+        ("match in the unit", Layer::UNIT, Part::Nic),
         cause(
             "the unit compares all entries that it holds, and the firmware fetches the result over \
              the bus",
@@ -114,17 +114,17 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         Waypoint::MATCHED,
-        ("match in software", Layer::Firmware, Part::Nic),
+        ("match in software", Layer::FIRMWARE, Part::Nic),
         walk("the firmware walks the list of posted receives", "search_posted"),
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("waiting for the receive", Layer::Host, Part::Library),
+        ("waiting for the receive", Layer::HOST, Part::Library),
         cause("a late receiver: the message was kept until the receive was called", &[]),
     ),
     step(
         Waypoint::RECEIVE_ARRIVED,
-        ("firmware sees the receive", Layer::Firmware, Part::Nic),
+        ("firmware sees the receive", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware is elsewhere in its loop, then polls and fetches the command's lines",
             "take_commands",
@@ -132,7 +132,7 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         UNIT_FOUND,
-        ("unexpected: match in the unit", Layer::Unit, Part::Nic),
+        ("unexpected: match in the unit", Layer::UNIT, Part::Nic),
         cause(
             "the unit compares all messages that it holds, and the firmware fetches the result \
              over the bus",
@@ -141,17 +141,17 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         FOUND,
-        ("unexpected: match in software", Layer::Firmware, Part::Nic),
+        ("unexpected: match in software", Layer::FIRMWARE, Part::Nic),
         firmware("the firmware walks the list of unexpected messages", "search_unexpected"),
     ),
     step(
         RECEIVE_COMMANDED,
-        ("firmware, receive", Layer::Firmware, Part::Nic),
+        ("firmware, receive", Layer::FIRMWARE, Part::Nic),
         firmware("the firmware gives the receive DMA engine a descriptor", "receive_advance"),
     ),
     step(
         DEPOSITED,
-        ("payload by DMA", Layer::Dma, Part::Nic),
+        ("payload by DMA", Layer::DMA, Part::Nic),
         cause(
             "the engine moves the payload to its buffer, behind those before it",
             &["offload.dma_rate", "offload.wire_rate", "offload.bus"],
@@ -159,22 +159,22 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         Waypoint::COMPLETION_WRITTEN,
-        ("firmware, completion", Layer::Firmware, Part::Nic),
+        ("firmware, completion", Layer::FIRMWARE, Part::Nic),
         firmware("the firmware sees that, and stores the completion", "complete"),
     ),
     step(
         Waypoint::EVENT_POSTED,
-        ("completion over the bus", Layer::Bus, Part::Nic),
+        ("completion over the bus", Layer::BUS, Part::Nic),
         cause("the completion's stores cross the bus", &["offload.bus"]),
     ),
     step(
         Waypoint::PROCESS_LOOKED,
-        ("waiting for the process", Layer::Host, Part::Library),
+        ("waiting for the process", Layer::HOST, Part::Library),
         cause("a late receiver: the process was elsewhere, and looked later", &[]),
     ),
     step(
         Waypoint::EVENT_RETURNED,
-        ("MPI library sees the completion", Layer::Host, Part::Library),
+        ("MPI library sees the completion", Layer::HOST, Part::Library),
         cause(
             "the library polls the ring, and reads the completion",
             &["host.poll_period", "offload.completion_read"],
@@ -182,7 +182,7 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         Waypoint::CALL_RETURNED,
-        ("MPI library, receive", Layer::Host, Part::Library),
+        ("MPI library, receive", Layer::HOST, Part::Library),
         cause("the library's own work, and the call returns", &["mpi.event"]),
     ),
 ];
@@ -219,7 +219,7 @@ mod tests {
                 assert!(machine.contains(&format!("[{key}]")), "{name}: no {key}");
             }
             let is = core.contains(&format!("{}(", cause.function));
-            assert!(is && cause.function.is_empty() == (*place != Layer::Firmware), "{name}");
+            assert!(is && cause.function.is_empty() == (*place != Layer::FIRMWARE), "{name}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) static QUEUES: &[Queue] = &[
 const STEPS: [PathStep; 14] = [
     step(
         Waypoint::KERNEL_ENTERED,
-        ("block layer", Layer::Host, Part::Kernel),
+        ("block layer", Layer::HOST, Part::Kernel),
         cause(
             "the block layer makes a request, behind others of its call, and posts data before it",
             &["block.submit", "block.serve", "block.request"],
@@ -40,7 +40,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("library, descriptor", Layer::Host, Part::Library),
+        ("library, descriptor", Layer::HOST, Part::Library),
         cause(
             "the library makes the descriptor, behind those before it, and stores it",
             &["rdma.post", "rdma.handles", "host.mmio_write"],
@@ -48,7 +48,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMMAND_ARRIVED,
-        ("descriptor over the bus", Layer::Bus, Part::Nic),
+        ("descriptor over the bus", Layer::BUS, Part::Nic),
         cause(
             "the descriptor crosses the bus, behind other transfers",
             &["pcix.combining", "pcix.target_overhead", "pcix.clock", "nic.queue"],
@@ -56,7 +56,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         HEADER_COMMANDED,
-        ("request queue", Layer::Dma, Part::Nic),
+        ("request queue", Layer::DMA, Part::Nic),
         cause(
             "the DMA engine takes descriptors in order, and wants room in the FIFO for each",
             &["nic.reads", "nic.tx_fifo"],
@@ -64,7 +64,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::INJECTED,
-        ("payload over the bus", Layer::Bus, Part::Nic),
+        ("payload over the bus", Layer::BUS, Part::Nic),
         cause(
             "the bridge reads the payload, all of it before the packet starts, which also wants \
              credits",
@@ -73,7 +73,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("lanes", Layer::Network, Part::Network),
+        ("lanes", Layer::NETWORK, Part::Network),
         cause(
             "the packet's beginning passes transceivers and cable, and the crossbar",
             &["lanes.delay", "lanes.clock", "crossbar.point"],
@@ -81,7 +81,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         ANNOUNCED,
-        ("receiving FIFO", Layer::Dma, Part::Nic),
+        ("receiving FIFO", Layer::DMA, Part::Nic),
         cause(
             "the DMA engine wants the bus, and words up to the border of a block",
             &["pcix.arbitration", "nic.rx_fifo"],
@@ -89,7 +89,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         DEPOSITED,
-        ("payload to memory", Layer::Bus, Part::Nic),
+        ("payload to memory", Layer::BUS, Part::Nic),
         cause(
             "the payload streams through lanes and bus into memory, to its last word",
             &["lanes.clock", "pcix.width", "nic.credit"],
@@ -97,7 +97,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMPLETION_ENTERED,
-        ("interrupt", Layer::Host, Part::Kernel),
+        ("interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
             &["host.interrupt_entry"],
@@ -105,7 +105,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("doorbells", Layer::Host, Part::Kernel),
+        ("doorbells", Layer::HOST, Part::Kernel),
         cause(
             "the handler disables the card's interrupt and looks at every doorbell",
             &["rdma.doorbell", "host.mmio_write"],
@@ -113,12 +113,12 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::PROCESS_LOOKED,
-        ("waiting for the process", Layer::Host, Part::Library),
+        ("waiting for the process", Layer::HOST, Part::Library),
         cause("a late receiver: the process was elsewhere, and looked later", &[]),
     ),
     step(
         Waypoint::EVENT_RETURNED,
-        ("return to the process", Layer::Host, Part::Library),
+        ("return to the process", Layer::HOST, Part::Library),
         cause(
             "the process polls the word, or is woken by the handler",
             &["host.poll_period", "host.interrupt_exit"],
@@ -126,7 +126,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::CLAIMED,
-        ("disk", Layer::Disk, Part::Disk),
+        ("disk", Layer::DISK, Part::Disk),
         cause(
             "the disk seeks, waits for its sectors, and gives or takes them, behind other requests",
             &["disk.kind", "disk.rpm", "disk.seek_average", "disk.cache"],
@@ -134,7 +134,7 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::CALL_RETURNED,
-        ("library, receive", Layer::Host, Part::Library),
+        ("library, receive", Layer::HOST, Part::Library),
         cause("the call returns; a block layer ends the request", &["block.complete"]),
     ),
 ];

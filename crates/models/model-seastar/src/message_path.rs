@@ -6,6 +6,9 @@ use machine::instruments::message_trace::{
     Waypoint,
 };
 
+/// The link between host and NIC.
+const HYPERTRANSPORT: Layer = Layer::new("hypertransport", "HyperTransport between host and NIC");
+
 // Waypoints of its own.
 
 /// The TX engine took the firmware's command for the header.
@@ -29,12 +32,12 @@ const STEPS: [PathStep; 30] = [
     steps::KERNEL_SENDS,
     step(
         Waypoint::COMMAND_ARRIVED,
-        ("HyperTransport to the NIC", Layer::HyperTransport, Part::Nic),
+        ("HyperTransport to the NIC", HYPERTRANSPORT, Part::Nic),
         cause("the command crosses the host's link", &["ht.latency"]),
     ),
     step(
         HEADER_COMMANDED,
-        ("firmware TX", Layer::Firmware, Part::Nic),
+        ("firmware TX", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware sees the command when it polls, and commands the transmit engine",
             "tx_command",
@@ -42,7 +45,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::INJECTED,
-        ("TX DMA", Layer::Dma, Part::Nic),
+        ("TX DMA", Layer::DMA, Part::Nic),
         cause(
             "the engine reads header and payload from host memory",
             &["nic.host_memory_read", "nic.tx_packet"],
@@ -50,7 +53,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::Network, Part::Network),
+        ("wire", Layer::NETWORK, Part::Network),
         cause(
             "the first packet passes links and routers, and waits for others there",
             &["net.link_latency", "net.route", "ideal.latency"],
@@ -58,7 +61,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::REPEATED,
-        ("refused, until it came again", Layer::Firmware, Part::Refused),
+        ("refused, until it came again", Layer::FIRMWARE, Part::Refused),
         cause(
             "the target had no room: the message waited at its sender until it was called",
             &["firmware.overflow", "firmware.sources", "portals.tx_pendings"],
@@ -66,12 +69,12 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         ANNOUNCED,
-        ("RX DMA", Layer::Dma, Part::Nic),
+        ("RX DMA", Layer::DMA, Part::Nic),
         cause("the receive engine takes it in", &["nic.rx_packet", "nic.rx_notify"]),
     ),
     step(
         Waypoint::HEADER_READ,
-        ("firmware RX, header", Layer::Firmware, Part::Nic),
+        ("firmware RX, header", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware sees the notification when it polls, finds the source and copies the \
              header",
@@ -80,12 +83,12 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::SEARCHED,
-        ("firmware RX, match", Layer::Firmware, Part::Nic),
+        ("firmware RX, match", Layer::FIRMWARE, Part::Nic),
         walk("the firmware finds the receive in the match list", "match_request"),
     ),
     step(
         Waypoint::INTERRUPT_WRITTEN,
-        ("firmware RX", Layer::Firmware, Part::Nic),
+        ("firmware RX", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware sees the notification when it polls, finds the source and tells the host",
             "rx_message",
@@ -93,12 +96,12 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::INTERRUPT_ARRIVED,
-        ("HyperTransport to the host", Layer::HyperTransport, Part::Nic),
+        ("HyperTransport to the host", HYPERTRANSPORT, Part::Nic),
         cause("the interrupt crosses the host's link", &["ht.latency"]),
     ),
     step(
         Waypoint::HANDLER_ENTERED,
-        ("interrupt", Layer::Host, Part::Kernel),
+        ("interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
             &["host.interrupt_entry"],
@@ -106,7 +109,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("event queue", Layer::Host, Part::Kernel),
+        ("event queue", Layer::HOST, Part::Kernel),
         cause(
             "the handler, or the process's library, reads the event, behind those that came before",
             &["portals.slot_read", "portals.dispatch"],
@@ -114,7 +117,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::MATCHED,
-        ("kernel Portals, match", Layer::Host, Part::Kernel),
+        ("kernel Portals, match", Layer::HOST, Part::Kernel),
         Cause {
             sentence: "the kernel finds the receive in the match list",
             parameters: &["portals.header_read", "portals.list_entry"],
@@ -124,7 +127,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("kernel Portals, command", Layer::Host, Part::Kernel),
+        ("kernel Portals, command", Layer::HOST, Part::Kernel),
         cause(
             "the kernel translates the buffer and writes the command",
             &["portals.translate", "portals.command_build", "host.mmio_write"],
@@ -132,12 +135,12 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::RECEIVE_ARRIVED,
-        ("receive command to the NIC", Layer::HyperTransport, Part::Nic),
+        ("receive command to the NIC", HYPERTRANSPORT, Part::Nic),
         cause("the command crosses the host's link", &["ht.latency"]),
     ),
     step(
         RECEIVE_COMMANDED,
-        ("firmware RX, command", Layer::Firmware, Part::Nic),
+        ("firmware RX, command", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware sees the command when it polls, and commands the receive engine",
             "rx_command",
@@ -145,7 +148,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         DEPOSITED,
-        ("payload by DMA", Layer::Dma, Part::Nic),
+        ("payload by DMA", Layer::DMA, Part::Nic),
         cause(
             "the payload streams through network and engines into host memory",
             &["nic.rx_packet", "net.link_latency"],
@@ -153,12 +156,12 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         COMPLETED,
-        ("RX DMA, completion", Layer::Dma, Part::Nic),
+        ("RX DMA, completion", Layer::DMA, Part::Nic),
         cause("the engine tells the firmware that all came", &["nic.rx_notify"]),
     ),
     step(
         Waypoint::COMPLETION_WRITTEN,
-        ("firmware RX, completion", Layer::Firmware, Part::Nic),
+        ("firmware RX, completion", Layer::FIRMWARE, Part::Nic),
         firmware(
             "the firmware sees the completion when it polls, and tells the host",
             "rx_complete",
@@ -166,12 +169,12 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::COMPLETION_ARRIVED,
-        ("completion to the host", Layer::HyperTransport, Part::Nic),
+        ("completion to the host", HYPERTRANSPORT, Part::Nic),
         cause("that interrupt crosses the host's link", &["ht.latency"]),
     ),
     step(
         Waypoint::COMPLETION_ENTERED,
-        ("second interrupt", Layer::Host, Part::Kernel),
+        ("second interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the second interrupt: a payload costs one more than a header",
             &["host.interrupt_entry"],
@@ -179,7 +182,7 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("event queue, completion", Layer::Host, Part::Kernel),
+        ("event queue, completion", Layer::HOST, Part::Kernel),
         cause(
             "the handler reads the event, behind those before",
             &["portals.slot_read", "portals.dispatch"],

@@ -2,7 +2,7 @@
 //! opens into its steps with their causes.
 
 use super::units::{count, share, size, time};
-use super::waterfall::{class_of, sizes_of};
+use super::waterfall::sizes_of;
 use crate::summary::grouped;
 use machine::instruments::message_trace::{Breakdown, Slow};
 use machine::report::Report;
@@ -149,7 +149,7 @@ fn steps(slow: &Slow, model: &str) -> Markup {
                                 td class="num" { (share(segment.ns, total)) }
                                 td class="wide" {
                                     div class="meter" {
-                                        span class={ "p-" (class_of(segment.place)) }
+                                        span class={ "p-" (segment.place.name()) }
                                             style={ "width:" (width) "%" } {}
                                     }
                                 }

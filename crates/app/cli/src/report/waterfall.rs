@@ -7,18 +7,6 @@ use machine::instruments::message_trace::{Breakdown, Layer, Segment};
 use machine::report::Report;
 use maud::{html, Markup};
 
-/// Places in the order of the legend, with their names.
-const PLACES: [(Layer, &str, &str); 8] = [
-    (Layer::Host, "host", "host processor: MPI, Portals, kernel, interrupts"),
-    (Layer::HyperTransport, "hypertransport", "HyperTransport between host and NIC"),
-    (Layer::Bus, "bus", "the bus between host and NIC"),
-    (Layer::Firmware, "firmware", "firmware on the NIC's processor"),
-    (Layer::Dma, "dma", "the NIC's DMA engines, with all that a payload passes while it streams"),
-    (Layer::Unit, "unit", "units that match"),
-    (Layer::Network, "network", "routers and links"),
-    (Layer::Disk, "disk", "disks"),
-];
-
 /// Sizes that are shown step by step.
 const STEPWISE_MAX: usize = 6;
 
@@ -45,8 +33,8 @@ pub fn section(report: &Report, what: &str) -> Markup {
                      machine that the message passed."
                 }
                 ul class="legend" {
-                    @for (_, class, text) in places(report) {
-                        li { span class={ "key p-" (class) } {} (text) }
+                    @for layer in layers(sizes) {
+                        li { span class={ "key p-" (layer.name()) } {} (layer.text()) }
                     }
                 }
                 (overview(sizes))
@@ -56,23 +44,20 @@ pub fn section(report: &Report, what: &str) -> Markup {
     }
 }
 
-/// Places of the legend; only some machines have matching units, or disks.
-fn places(report: &Report) -> impl Iterator<Item = (Layer, &'static str, &'static str)> {
-    let units = report.machine.values.contains_key("nic.alpu");
-    let disks = report.machine.values.contains_key("disk.kind");
-    PLACES.into_iter().filter(move |(place, ..)| match place {
-        Layer::Unit => units,
-        Layer::Disk => disks,
-        _ => true,
-    })
-}
-
-pub fn class_of(place: Layer) -> &'static str {
-    PLACES.iter().find(|(known, ..)| *known == place).map_or("", |(_, class, _)| class)
+/// Layers that messages of these sizes have passed, in their order.
+fn layers(sizes: &[Breakdown]) -> Vec<Layer> {
+    let mut layers = Vec::new();
+    for segment in sizes.iter().flat_map(|size| &size.segments) {
+        if !layers.contains(&segment.place) {
+            layers.push(segment.place);
+        }
+    }
+    layers
 }
 
 /// A line for each size: the division of its time among places.
 fn overview(sizes: &[Breakdown]) -> Markup {
+    let layers = layers(sizes);
     html! {
         figure id="places" {
             h3 { "By place, for each size" }
@@ -91,7 +76,7 @@ fn overview(sizes: &[Breakdown]) -> Markup {
                                 td class="num" { (sizes_of(size)) }
                                 td class="num" { (size.messages) }
                                 td class="num" { (time(size.total_ns)) }
-                                td { (shares(size)) }
+                                td { (shares(size, &layers)) }
                             }
                         }
                     }
@@ -109,21 +94,21 @@ pub fn sizes_of(class: &Breakdown) -> String {
     }
 }
 
-/// Sum of the time at each place.
-fn shares(size: &Breakdown) -> Markup {
+/// Sum of the time in each layer.
+fn shares(size: &Breakdown, layers: &[Layer]) -> Markup {
     let sum = |place: Layer| -> f64 {
         let there = size.segments.iter().filter(|segment| segment.place == place);
         there.map(|segment| segment.ns).sum()
     };
     html! {
         div class="stack" {
-            @for (place, class, _) in PLACES {
-                @let ns = sum(place);
+            @for layer in layers {
+                @let (ns, name) = (sum(*layer), layer.name());
                 @let part = if size.total_ns > 0.0 { 100.0 * ns / size.total_ns } else { 0.0 };
                 @if ns > 0.0 {
-                    span class={ "p-" (class) } style={ "width:" (format!("{part:.3}")) "%" }
-                        data-place=(class)
-                        title={ (class) ": " (time(ns)) ", " (share(ns, size.total_ns)) } {
+                    span class={ "p-" (name) } style={ "width:" (format!("{part:.3}")) "%" }
+                        data-place=(name)
+                        title={ (name) ": " (time(ns)) ", " (share(ns, size.total_ns)) } {
                         @if part >= 7.0 { (share(ns, size.total_ns)) }
                     }
                 }
@@ -219,13 +204,13 @@ fn steps(size: &Breakdown) -> Markup {
 
 fn step(segment: &Segment, total: f64, x: &Scale, start: f64, y: f64) -> Markup {
     let (left, right) = (x.at(start), x.at(start + segment.ns));
-    let class = format!("bar p-{}", class_of(segment.place));
+    let class = format!("bar p-{}", segment.place.name());
     // A step too short to be seen still shows where it is.
     let width = if segment.ns > 0.0 { (right - left).max(1.5) } else { 0.0 };
     let base = n(y + ROW * 0.68);
     html! {
         g class="step" data-name=(segment.name) data-ns=(segment.ns)
-            data-place=(class_of(segment.place)) {
+            data-place=(segment.place.name()) {
             title {
                 (segment.name) ": " (time(segment.ns)) ", from " (time(start)) " on"
             }
@@ -244,6 +229,18 @@ fn step(segment: &Segment, total: f64, x: &Scale, start: f64, y: f64) -> Markup 
 mod tests {
     use super::*;
     use machine::instruments::message_trace::{MessageKind, Protocol};
+
+    #[test]
+    fn every_layer_of_a_model_has_a_colour() {
+        let style = include_str!("page.css");
+        for model in models::MODELS.iter() {
+            let of_guests = model.guest_messages.iter().flat_map(|guests| guests.paths);
+            for step in model.messages.iter().chain(of_guests).flat_map(|path| path.steps) {
+                let class = format!("\n.p-{} {{", step.place.name());
+                assert!(style.contains(&class), "{}: {}", model.name, step.name);
+            }
+        }
+    }
 
     #[test]
     fn sizes_that_pass_other_steps_are_shown() {
@@ -266,7 +263,7 @@ mod tests {
             entries_most: 0,
             segments: names
                 .iter()
-                .map(|name| Segment { name: (*name).into(), place: Layer::Host, ns: 1.0 })
+                .map(|name| Segment { name: (*name).into(), place: Layer::HOST, ns: 1.0 })
                 .collect(),
             steps: Vec::new(),
             kept: Vec::new(),

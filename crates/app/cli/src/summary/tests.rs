@@ -58,9 +58,9 @@ fn report(nodes: u32) -> Report {
             entries: 31,
             entries_most: 1,
             segments: vec![
-                Segment { name: "kernel entry".into(), place: Layer::Host, ns: 250.0 },
-                Segment { name: "firmware TX".into(), place: Layer::Firmware, ns: 0.5 },
-                Segment { name: "wire".into(), place: Layer::Network, ns: 749.5 },
+                Segment { name: "kernel entry".into(), place: Layer::HOST, ns: 250.0 },
+                Segment { name: "firmware TX".into(), place: Layer::FIRMWARE, ns: 0.5 },
+                Segment { name: "wire".into(), place: Layer::NETWORK, ns: 749.5 },
             ],
             steps: Vec::new(),
             kept: Vec::new(),
@@ -113,7 +113,7 @@ fn a_screenful_is_not_longer() {
     let mut long = report(64);
     let step = |number: u32| Segment {
         name: format!("step {number}").into(),
-        place: Layer::Host,
+        place: Layer::HOST,
         ns: 10.0 + f64::from(number),
     };
     long.breakdowns[0].segments = (0..25).map(step).collect();

@@ -113,26 +113,49 @@ impl Waypoint {
     }
 }
 
-/// Part of the machine that works during a step of a message's way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Layer {
+/// Part of the machine that works during a step of a message's way. Those here are of many models; a model may
+/// have others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    name: &'static str,
+    text: &'static str,
+}
+
+impl Layer {
     /// The host's processor.
-    Host,
-    /// The link between host and NIC.
-    HyperTransport,
+    pub const HOST: Layer = Layer::new("host", "host processor: MPI, Portals, kernel, interrupts");
     /// The bus between host and NIC.
-    Bus,
+    pub const BUS: Layer = Layer::new("bus", "the bus between host and NIC");
     /// The NIC's processor.
-    Firmware,
-    /// The NIC's DMA engines, with all that a payload passes while it streams.
-    Dma,
+    pub const FIRMWARE: Layer = Layer::new("firmware", "firmware on the NIC's processor");
+    /// The NIC's DMA engines.
+    pub const DMA: Layer =
+        Layer::new("dma", "the NIC's DMA engines, with all that a payload passes while it streams");
     /// A unit that matches.
-    Unit,
+    pub const UNIT: Layer = Layer::new("unit", "units that match");
     /// Routers and links.
-    Network,
+    pub const NETWORK: Layer = Layer::new("network", "routers and links");
     /// Disks.
-    Disk,
+    pub const DISK: Layer = Layer::new("disk", "disks");
+
+    /// A layer with its name in JSON, which is a word, and its text in legends.
+    pub const fn new(name: &'static str, text: &'static str) -> Layer {
+        Layer { name, text }
+    }
+    /// Its name: a word.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+    /// Its text in legends.
+    pub fn text(self) -> &'static str {
+        self.text
+    }
+}
+
+impl serde::Serialize for Layer {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
 }
 
 /// Part of the machine that works during a step, as the account of the program names it.

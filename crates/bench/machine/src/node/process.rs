@@ -2,7 +2,7 @@
 
 use super::{Crossing, Nic, Node};
 use crate::remains::Remains;
-use des::{Envelope, LogicalProcess, Outbox, Status, Time};
+use des::{Announced, Duration, Envelope, LogicalProcess, Lookahead, Outbox, Status, Time};
 
 /// A part of the network that has neither host nor network interface.
 pub trait Switch {
@@ -45,6 +45,15 @@ impl<N: Nic<Left = ()>, S: Switch<Message = N::Message>> LogicalProcess for Proc
         match self {
             Process::Node(node) => node.earliest_output(),
             Process::Switch(switch) => switch.next_event(),
+        }
+    }
+    fn lookahead(&self, told: &mut Vec<Announced>) -> Lookahead {
+        match self {
+            Process::Node(node) => node.lookahead(told),
+            Process::Switch(switch) => {
+                let (earliest_output, reaction_time) = (switch.next_event(), Duration::ZERO);
+                Lookahead { earliest_output, reaction_time }
+            }
         }
     }
     fn advance_to(&mut self, horizon: Time, outbox: &mut Outbox<Crossing<N::Message>>) {

@@ -6,7 +6,7 @@ use super::{cause, step, Cause, Layer, Part, PathStep, Waypoint};
 /// The sender's library, from its call to that of Portals.
 pub const LIBRARY_SENDS: PathStep = step(
     Waypoint::PUT_ENTERED,
-    ("MPI library, send", Layer::Host, Part::Library),
+    ("MPI library, send", Layer::HOST, Part::Library),
     cause(
         "the library makes the request, and copies what is short",
         &["mpi.call", "mpi.request", "host.copy_rate"],
@@ -15,13 +15,13 @@ pub const LIBRARY_SENDS: PathStep = step(
 /// From there to its kernel.
 pub const KERNEL_ENTRY: PathStep = step(
     Waypoint::KERNEL_ENTERED,
-    ("kernel entry", Layer::Host, Part::Kernel),
+    ("kernel entry", Layer::HOST, Part::Kernel),
     cause("the process enters the kernel", &["host.kernel_entry", "portals.api_call"]),
 );
 /// The kernel, to its command to the network interface.
 pub const KERNEL_SENDS: PathStep = step(
     Waypoint::COMMAND_WRITTEN,
-    ("kernel Portals, send", Layer::Host, Part::Kernel),
+    ("kernel Portals, send", Layer::HOST, Part::Kernel),
     cause(
         "the kernel checks the call and writes header and command",
         &["portals.api_check", "portals.translate", "host.mmio_write"],
@@ -30,7 +30,7 @@ pub const KERNEL_SENDS: PathStep = step(
 /// The search in the match list.
 pub const KERNEL_MATCHES: PathStep = step(
     Waypoint::MATCHED,
-    ("kernel Portals, match", Layer::Host, Part::Kernel),
+    ("kernel Portals, match", Layer::HOST, Part::Kernel),
     Cause {
         sentence: "the kernel finds the receive in the match list",
         parameters: &["portals.list_entry"],
@@ -41,7 +41,7 @@ pub const KERNEL_MATCHES: PathStep = step(
 /// From there to the Portals event in the process's queue.
 pub const KERNEL_RECEIVES: PathStep = step(
     Waypoint::EVENT_POSTED,
-    ("kernel Portals, receive", Layer::Host, Part::Kernel),
+    ("kernel Portals, receive", Layer::HOST, Part::Kernel),
     cause(
         "the kernel, or the process's library, posts the event",
         &["portals.event_post", "host.copy_rate"],
@@ -50,13 +50,13 @@ pub const KERNEL_RECEIVES: PathStep = step(
 /// The process is elsewhere.
 pub const PROCESS_LATE: PathStep = step(
     Waypoint::PROCESS_LOOKED,
-    ("waiting for the process", Layer::Host, Part::Library),
+    ("waiting for the process", Layer::HOST, Part::Library),
     cause("a late receiver: the process was elsewhere, and looked at its queue later", &[]),
 );
 /// From there to the library that has the event.
 pub const RETURN: PathStep = step(
     Waypoint::EVENT_RETURNED,
-    ("return to the process", Layer::Host, Part::Library),
+    ("return to the process", Layer::HOST, Part::Library),
     cause(
         "the handler returns, behind others that came, and the process finds the event",
         &["host.interrupt_exit", "host.poll_period", "portals.event_get"],
@@ -65,13 +65,13 @@ pub const RETURN: PathStep = step(
 /// The message is unexpected, and waits for its receive.
 pub const RECEIVE_LATE: PathStep = step(
     Waypoint::CLAIMED,
-    ("waiting for the receive", Layer::Host, Part::Library),
+    ("waiting for the receive", Layer::HOST, Part::Library),
     cause("a late receiver: the message was unexpected, and its receive was called later", &[]),
 );
 /// The receiver's library, to the return of the program's call.
 pub const LIBRARY_RECEIVES: PathStep = step(
     Waypoint::CALL_RETURNED,
-    ("MPI library, receive", Layer::Host, Part::Library),
+    ("MPI library, receive", Layer::HOST, Part::Library),
     cause(
         "the library completes the request",
         &["mpi.event", "mpi.unexpected_entry", "host.copy_rate"],
