@@ -82,8 +82,11 @@ pub enum Event<E> {
         /// Their place.
         slot: u32,
     },
-    /// The host's interrupt line is raised.
-    Interrupt,
+    /// The host is interrupted.
+    Interrupt {
+        /// By this vector.
+        vector: u8,
+    },
     /// Runs the fibres that the interface has woken.
     Attend,
     /// Look whether the interface is ready for the host's kernel ([`Nic::look_again`]).
@@ -171,7 +174,7 @@ impl<N: Nic> Node<N> {
         let mut ports = Ports::new(nid, host.memory(), journal, judge, faults.interrupt_line(nid));
         if let Some(from) = faults.stuck_since(nid) {
             host.set_stuck_line(from);
-            ports.queue.schedule(from, Event::Interrupt);
+            ports.queue.schedule(from, Event::Interrupt { vector: 0 });
         }
         if let Some(from) = nic.observed_from(launch) {
             ports.queue.schedule(from, Event::Observe);
@@ -269,7 +272,9 @@ impl<N: Nic> Node<N> {
                 ports.hash.event(now, line.digest());
                 host.mmio_reply(now, line.bytes(), &mut HostPorts { nic, ports });
             }
-            Event::Interrupt => host.interrupt(now, &mut HostPorts { nic, ports }),
+            Event::Interrupt { vector } => {
+                host.interrupt_by(now, vector, &mut HostPorts { nic, ports });
+            }
             Event::Attend => host.attend(now, &mut HostPorts { nic, ports }),
             Event::Look => {
                 let again = nic.look_again(now, ports);
@@ -355,7 +360,7 @@ impl<N: Nic> Node<N> {
     fn awaits(&self) -> bool {
         let matters = |(at, _, event): (Time, u32, &Event<N::Event>)| match event {
             Event::Host(event) => !self.host.is_stale(*event),
-            Event::Interrupt => self.host.stuck_since() != Some(at),
+            Event::Interrupt { .. } => self.host.stuck_since() != Some(at),
             _ => true,
         };
         let queue = &self.ports.queue;
@@ -404,7 +409,7 @@ pub fn word<N: Nic>(event: &Event<N::Event>) -> u64 {
             (8 ^ u64::from_le_bytes(*data).rotate_left(8)) ^ u64::from(len ^ 4) << 56
         }
         Event::AnswerLine { .. } => 13,
-        Event::Interrupt => 9,
+        Event::Interrupt { vector } => 9 | u64::from(*vector) << 8,
         Event::Attend | Event::Look | Event::Observe => 10,
         Event::Launch => 11,
     }

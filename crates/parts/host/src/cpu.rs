@@ -184,6 +184,11 @@ impl Cpu {
         }
     }
 
+    /// Takes the vectors by which the NIC has interrupted since they were last taken, a bit each.
+    pub fn take_vectors(&self) -> u64 {
+        self.core.shared.vectors.take()
+    }
+
     /// Time at which the interrupt that the handler now serves was raised (the first, if several were
     /// pending).
     pub fn interrupt_raised_at(&self) -> Time {

@@ -206,6 +206,13 @@ impl Host {
     /// The NIC raises the interrupt line. Before there is a handler the interrupt stays pending, to be taken
     /// at the next [`Host::attend`] or when the first core next could take it.
     pub fn interrupt(&mut self, now: Time, ports: &mut impl Ports) {
+        self.interrupt_by(now, 0, ports);
+    }
+
+    /// The same by one of 64 vectors, of which the handler learns ([`Cpu::take_vectors`]).
+    pub fn interrupt_by(&mut self, now: Time, vector: u8, ports: &mut impl Ports) {
+        let vectors = &self.shared.vectors;
+        vectors.set(vectors.get() | 1 << vector);
         self.cores[FIRST].interrupt(now, ports);
         self.tell_cores(now, ports);
     }

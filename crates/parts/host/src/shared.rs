@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) called: Cell<bool>,
     /// A device has stored something that a fibre watches.
     pub(crate) noticed: Cell<bool>,
+    /// Interrupt vectors by which the NIC has interrupted since the handler last took them, a bit each.
+    pub(crate) vectors: Cell<u64>,
     /// Number of events of cores that were not just ends of a user's work, and of entries into the kernel.
     pub(crate) stirs: Cell<u64>,
     /// Several cores act at the same instant: none may get ahead.
@@ -52,6 +54,7 @@ impl Shared {
             handed: RefCell::default(),
             called: Cell::default(),
             noticed: Cell::default(),
+            vectors: Cell::default(),
             stirs: Cell::default(),
             together: Cell::default(),
             all: RefCell::default(),

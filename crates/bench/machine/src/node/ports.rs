@@ -161,8 +161,13 @@ impl<N: Nic> Ports<N> {
     }
     /// Raises the host's interrupt line: the time at which the host sees it, unless it is lost.
     pub fn interrupt(&mut self, at: Time) -> Option<Time> {
+        self.interrupt_by(at, 0)
+    }
+    /// The same by one of 64 vectors, of which the host's handler learns (`host::Cpu::take_vectors`).
+    pub fn interrupt_by(&mut self, at: Time, vector: u8) -> Option<Time> {
+        debug_assert!(vector < 64, "there are 64 vectors");
         let at = self.line.raise(at)?;
-        self.queue.schedule(at, Event::Interrupt);
+        self.queue.schedule(at, Event::Interrupt { vector });
         Some(at)
     }
     /// Runs the fibres of the host that the interface has woken ([`host::Waker`]): they poll memory that it

@@ -21,6 +21,6 @@ pub(crate) fn is_visible(nic: &seastar_nic::SeaStar, event: &Event) -> Visible {
         Event::Look | Event::Observe | Event::Launch => Visible::Bench,
         Event::Nic(_) | Event::Host(_) | Event::Message { .. } => Visible::Nobody,
         Event::Answer { .. } | Event::AnswerLine { .. } => Visible::Nobody,
-        Event::Interrupt | Event::Attend => Visible::Nobody,
+        Event::Interrupt { .. } | Event::Attend => Visible::Nobody,
     }
 }

@@ -143,9 +143,9 @@ fn taped(mut node: Node) -> Option<Boot> {
     let ReplayLog::Record(steps) = *nic.chipset.observers.replay_log.take()? else {
         return None;
     };
-    let shared = |step: &Step| !matches!(step, Step::Due(_, Event::Interrupt) | Step::Other);
+    let other = |step: &Step| matches!(step, Step::Due(_, Event::Interrupt { .. }) | Step::Other);
     let datapath = !nic.chipset.datapath.is_empty() || !outbox.is_empty();
-    if ports.failure().is_some() || datapath || !steps.iter().all(shared) {
+    if ports.failure().is_some() || datapath || steps.iter().any(other) {
         return None;
     }
     let last_write_arrives = ports.journal().last_write_arrives.get();

@@ -35,7 +35,7 @@ impl Nic for Double {
     type Left = ();
     fn handle(&mut self, now: Time, event: u8, ports: &mut Ports<Double>) {
         self.log.lock().unwrap().push((now, format!("event {event}")));
-        ports.interrupt(now);
+        ports.interrupt_by(now, event);
     }
     fn receive(&mut self, now: Time, message: u32, ports: &mut Ports<Double>) {
         self.log.lock().unwrap().push((now, format!("message {message}")));
@@ -82,7 +82,7 @@ impl Nic for Double {
 /// Software whose only fibre stores, loads, and waits for interrupts.
 struct Script {
     log: Log,
-    interrupts: Rc<Cell<u32>>,
+    interrupts: Rc<Cell<u64>>,
     ended: Rc<Cell<Option<Time>>>,
     patient: bool,
 }
@@ -92,7 +92,10 @@ impl Software for Script {
         let (interrupts, ended) = (self.interrupts.clone(), self.ended.clone());
         let (log, patient) = (self.log.clone(), self.patient);
         let counted = interrupts.clone();
-        host.set_interrupt_handler(Rc::new(move |_: &Cpu| counted.set(counted.get() + 1)));
+        host.set_interrupt_handler(Rc::new(move |cpu: &Cpu| {
+            counted.set(counted.get() | cpu.take_vectors());
+            assert_eq!(cpu.take_vectors(), 0, "they are taken once");
+        }));
         host.spawn("script", move |cpu| {
             cpu.spend(launch.since(cpu.now()));
             cpu.mmio_write(3_u64, &[0; 4]);
@@ -106,7 +109,8 @@ impl Software for Script {
                 cpu.mmio_read_line(64_u64, &mut line);
                 assert_eq!(line, vec![64; len]);
             }
-            while interrupts.get() == 0 || patient {
+            // Both vectors by which the interface interrupts.
+            while interrupts.get() != 1 << 1 | 1 << 2 || patient {
                 cpu.spend(Duration::from_us(1));
                 if patient && cpu.now() > launch + Duration::from_us(50) {
                     return;
