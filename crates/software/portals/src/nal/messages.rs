@@ -1,7 +1,7 @@
 //! A driver for network interfaces that take and give whole messages: they read outgoing payloads from the
 //! host's memory, and write what comes where the driver says, by DMA. Driver and interface meet in a
-//! [`Port`], a set of rings in the host's memory; a store to [`DOORBELL`] tells the interface that there is
-//! something new, an interrupt the driver.
+//! [`Channel`]. [`Port`] is one whose entries pass as values: a store to [`DOORBELL`] tells the interface
+//! that there is something new, an interrupt the driver. An interface with rings of its own brings another.
 
 use super::{Ending, Nal, Run, Source, Transmit};
 use crate::kernel::wire::{self, payload_length};
@@ -17,6 +17,23 @@ use std::rc::Rc;
 
 /// Address of the interface that the driver stores to when it has put something into the port.
 pub const DOORBELL: u32 = 0;
+
+/// The way between driver and interface, as the driver uses it: in the kernel, with its lock held, but for
+/// `has_events`.
+pub trait Channel {
+    /// Starts the interface.
+    fn start(&self, _cpu: &Cpu) {}
+    /// Gives the interface a message to send, or keeps it until there is room.
+    fn send(&self, cpu: &Cpu, message: Outgoing);
+    /// Gives it the place of a payload that has come, likewise.
+    fn deposit(&self, cpu: &Cpu, deposit: Deposit);
+    /// A message that has come needs no deposit: the interface may forget it.
+    fn release(&self, _cpu: &Cpu, _header: &PortalsHeader) {}
+    /// Takes what the interface tells next.
+    fn next(&self, cpu: &Cpu) -> Option<Notice>;
+    /// True if it has told something that has not been taken.
+    fn has_events(&self) -> bool;
+}
 
 /// Port between the driver and the interface of a node.
 #[derive(Debug, Default)]
@@ -45,7 +62,7 @@ enum Payload {
 pub struct Incoming {
     /// Its header.
     pub header: PortalsHeader,
-    /// Its payload.
+    /// Its payload; at least the operand of an atomic operation, where the interface keeps the rest.
     pub data: Vec<u8>,
 }
 
@@ -60,9 +77,12 @@ pub struct Deposit {
 
 /// Notice of the interface to the driver.
 #[derive(Debug)]
-enum Notice {
+pub enum Notice {
+    /// The last byte of a message has left.
     Sent(Outgoing),
+    /// All of a message has come.
     Arrived(Incoming),
+    /// Its payload is in its place.
     Deposited(Deposit),
 }
 
@@ -76,6 +96,13 @@ impl Outgoing {
         match &self.payload {
             Payload::Memory(extents) => extents.iter().map(|extent| extent.len).sum(),
             Payload::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+    /// Its payload in the host's memory, or the bytes that the kernel gives with the command.
+    pub fn source(&self) -> Result<&[Extent], &[u8]> {
+        match &self.payload {
+            Payload::Memory(extents) => Ok(extents),
+            Payload::Bytes(bytes) => Err(bytes),
         }
     }
     /// Its payload, read from the host's memory with `read` (address, buffer).
@@ -108,6 +135,14 @@ impl Deposit {
             rest = behind;
         }
         Ok(())
+    }
+    /// Header of its message.
+    pub fn header(&self) -> &PortalsHeader {
+        &self.message.header
+    }
+    /// Its place in the host's memory, in the order of its bytes.
+    pub fn extents(&self) -> &[Extent] {
+        &self.extents
     }
     /// Length of the payload, in bytes.
     pub fn bytes(&self) -> u64 {
@@ -142,19 +177,35 @@ impl Port {
     }
 }
 
+impl Channel for Port {
+    fn send(&self, cpu: &Cpu, message: Outgoing) {
+        self.sends.borrow_mut().push_back(message);
+        cpu.mmio_write(DOORBELL, &[0; 4]);
+    }
+    fn deposit(&self, cpu: &Cpu, deposit: Deposit) {
+        self.deposits.borrow_mut().push_back(deposit);
+        cpu.mmio_write(DOORBELL, &[0; 4]);
+    }
+    fn next(&self, _cpu: &Cpu) -> Option<Notice> {
+        self.notices.borrow_mut().pop_front()
+    }
+    fn has_events(&self) -> bool {
+        !self.notices.borrow().is_empty()
+    }
+}
+
 /// The driver of one node's interface.
-#[derive(Debug)]
 pub struct Driver {
-    port: Rc<Port>,
+    channel: Rc<dyn Channel>,
     /// Time of the processor for each message that leaves or comes.
     overhead: Duration,
 }
 
 impl Driver {
-    /// Driver of the interface at the other end of `port`. Each message takes `overhead` of the processor's
-    /// time when it leaves, and again when it arrives.
-    pub fn new(port: Rc<Port>, overhead: Duration) -> Driver {
-        Driver { port, overhead }
+    /// Driver of the interface at the other end of `channel`. Each message takes `overhead` of the
+    /// processor's time when it leaves, and again when it arrives.
+    pub fn new(channel: Rc<dyn Channel>, overhead: Duration) -> Driver {
+        Driver { channel, overhead }
     }
 
     /// Payload of a message; `None` if the process does not have it.
@@ -178,20 +229,30 @@ impl Driver {
         cpu.spend(self.overhead);
         kernel.count(|counters| counters.receives += 1);
         let header = message.header;
-        let Some(taker) = kernel.take(cpu, &header) else { return };
+        match self.place(kernel, cpu, message) {
+            Some(deposit) => self.channel.deposit(cpu, deposit),
+            None => self.channel.release(cpu, &header),
+        }
+    }
+
+    /// The place of its payload, or its end if it needs none.
+    fn place(&self, kernel: &Kernel, cpu: &Cpu, message: Incoming) -> Option<Deposit> {
+        let header = message.header;
+        let taker = kernel.take(cpu, &header)?;
         if header.flags & header_flag::FAILED != 0 {
-            return kernel.finish(cpu, &header, Some(taker), NiFail::Fail, |_| [0; DATA_MAX]);
+            kernel.finish(cpu, &header, Some(taker), NiFail::Fail, |_| [0; DATA_MAX]);
+            return None;
         }
         if wire::atomic(&header).is_some() {
             let operand = |_: &_| operand(&message.data);
-            return kernel.finish(cpu, &header, Some(taker), NiFail::Ok, operand);
+            kernel.finish(cpu, &header, Some(taker), NiFail::Ok, operand);
+            return None;
         }
         let Some(extents) = kernel.extents(cpu, taker.slot, &taker.grant.span) else {
-            return kernel.finish(cpu, &header, Some(taker), NiFail::Fail, |_| [0; DATA_MAX]);
+            kernel.finish(cpu, &header, Some(taker), NiFail::Fail, |_| [0; DATA_MAX]);
+            return None;
         };
-        let deposit = Deposit { message, extents, taker, fail: NiFail::Ok };
-        self.port.deposits.borrow_mut().push_back(deposit);
-        cpu.mmio_write(DOORBELL, &[0; 4]);
+        Some(Deposit { message, extents, taker, fail: NiFail::Ok })
     }
 }
 
@@ -203,7 +264,9 @@ fn operand(bytes: &[u8]) -> Data {
 }
 
 impl Nal for Driver {
-    fn start(&self, _kernel: &Kernel, _cpu: &Cpu) {}
+    fn start(&self, _kernel: &Kernel, cpu: &Cpu) {
+        self.channel.start(cpu);
+    }
 
     fn transmit(&self, kernel: &Kernel, cpu: &Cpu, message: Transmit) {
         cpu.spend(self.overhead);
@@ -219,8 +282,7 @@ impl Nal for Driver {
         }
         let payload = payload.unwrap_or(Payload::Memory(Vec::new()));
         let ending = message.ending.filter(|_| !failed);
-        self.port.sends.borrow_mut().push_back(Outgoing { header, payload, ending });
-        cpu.mmio_write(DOORBELL, &[0; 4]);
+        self.channel.send(cpu, Outgoing { header, payload, ending });
         kernel.count(|counters| counters.transmits += 1);
         kernel.mark(cpu, id, TracePoint::CommandWritten);
         if failed {
@@ -230,8 +292,7 @@ impl Nal for Driver {
 
     fn interrupt(&self, kernel: &Kernel, cpu: &Cpu, _run: Run) {
         let mut events = 0;
-        loop {
-            let Some(notice) = self.port.notices.borrow_mut().pop_front() else { break };
+        while let Some(notice) = self.channel.next(cpu) {
             events += 1;
             match notice {
                 Notice::Sent(Outgoing { header, ending, .. }) => {
@@ -255,7 +316,7 @@ impl Nal for Driver {
     }
 
     fn has_events(&self) -> bool {
-        !self.port.notices.borrow().is_empty()
+        self.channel.has_events()
     }
 
     fn takes_pieces(&self, _pieces: usize) -> bool {
