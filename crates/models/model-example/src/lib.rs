@@ -8,9 +8,12 @@
 
 #![forbid(unsafe_code)]
 
+mod faults;
+
 use abi::seastar::PortalsHeader;
 use abi::MessageId;
 use des::{Duration, Links, Time};
+use faults::Lateness;
 use machine::bench::{Bench, Plan};
 use machine::instruments::message_trace::{
     cause, portals as steps, step, Layer, MessagePath, Part, PathStep, Waypoint,
@@ -28,6 +31,7 @@ use std::sync::atomic::Ordering;
 /// The row of this model.
 pub static MODEL: Model = Model {
     messages: Some(&MESSAGE_PATH),
+    faults: faults::KINDS,
     processes: true,
     ..Model::new(
         "example",
@@ -142,10 +146,11 @@ struct Example {
     /// Messages that have begun to come, by their source: links keep the order.
     partial: BTreeMap<u32, Incoming>,
     counts: [u64; 4],
+    lateness: Lateness,
 }
 
 impl Example {
-    fn new(params: Params, port: Rc<Port>) -> Example {
+    fn new(params: Params, port: Rc<Port>, lateness: Lateness) -> Example {
         Example {
             params,
             port,
@@ -155,6 +160,7 @@ impl Example {
             link_busy: false,
             partial: BTreeMap::new(),
             counts: [0; 4],
+            lateness,
         }
     }
 
@@ -172,7 +178,8 @@ impl Example {
             None => return,
         };
         let Params { dma_start, dma_rate, .. } = self.params;
-        ports.schedule(now + dma_start + Duration::of_transfer(bytes, dma_rate), Event::Moved);
+        let moved = now + dma_start + Duration::of_transfer(bytes, dma_rate);
+        ports.schedule(moved + self.lateness.next(now), Event::Moved);
     }
 
     /// The DMA engine's first job is done.
@@ -291,7 +298,7 @@ impl Nic for Example {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let names = ["tx.messages", "tx.bytes", "rx.messages", "rx.bytes"];
-        names.into_iter().zip(self.counts).collect()
+        names.into_iter().zip(self.counts).chain(self.lateness.counter()).collect()
     }
 
     fn waiting(&self) -> Vec<String> {
@@ -320,7 +327,8 @@ impl Plan for Machine<'_> {
 
     fn process(&self, nid: u32) -> Node<Example> {
         let port = Rc::new(Port::default());
-        let nic = Example::new(self.params, port.clone());
+        let lateness = Lateness::of(&self.bench.faults, nid);
+        let nic = Example::new(self.params, port.clone(), lateness);
         let nal = Rc::new(move |_: &host::Cpu| {
             Rc::new(Driver::new(port.clone(), Duration::ZERO)) as Rc<dyn portals::Nal>
         });

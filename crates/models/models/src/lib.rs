@@ -12,6 +12,7 @@ pub static MODELS: Models = Models::new(&[
     &model_seastar::MODEL,
     &model_ideal::MODEL,
     &model_example::MODEL,
+    &model_queuepair::MODEL,
     &model_rdma::MODEL,
     &model_myrinet::MODEL,
     &model_ethernet::MODEL,

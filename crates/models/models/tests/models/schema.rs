@@ -40,7 +40,17 @@ fn a_machine_names_a_model_that_there_is() {
     let names = MODELS.iter().map(|model| model.name).collect::<Vec<_>>();
     assert_eq!(
         names,
-        ["seastar", "ideal", "example", "rdma", "myrinet", "ethernet", "bell", "offload"]
+        [
+            "seastar",
+            "ideal",
+            "example",
+            "queuepair",
+            "rdma",
+            "myrinet",
+            "ethernet",
+            "bell",
+            "offload"
+        ]
     );
     assert_eq!(MODELS.row("nic.model").unwrap().kind, ValueKind::Choice(names.leak()));
 }

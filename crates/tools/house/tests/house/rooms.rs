@@ -87,6 +87,7 @@ const ROOMS: &[(&str, Room)] = &[
                     "rtl",
                 ],
             ),
+            ("model-queuepair", &["abi", "des", "host", "machine", "portals"]),
             (
                 "model-rdma",
                 &[
@@ -132,6 +133,7 @@ const ROOMS: &[(&str, Room)] = &[
                     "model-ideal",
                     "model-myrinet",
                     "model-offload",
+                    "model-queuepair",
                     "model-rdma",
                     "model-seastar",
                 ],
