@@ -394,6 +394,7 @@ impl Card {
 impl Nic for Card {
     type Event = Event;
     type Message = Frame;
+    type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports) {
         match event {

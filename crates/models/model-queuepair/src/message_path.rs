@@ -42,17 +42,17 @@ const STEPS: [PathStep; 17] = [
     steps::KERNEL_SENDS,
     step(
         FETCHED,
-        ("doorbell, submission", Layer::Bus, Part::Nic),
+        ("doorbell, submission", Layer::BUS, Part::Nic),
         cause("the doorbell reaches the card, which reads the submission from the ring", DOORBELL),
     ),
     step(
         ADMITTED,
-        ("window", Layer::Dma, Part::Nic),
+        ("window", Layer::DMA, Part::Nic),
         cause("it waits behind other messages, and for acknowledgements of its receiver", LINK),
     ),
     step(
         Waypoint::INJECTED,
-        ("first segment read", Layer::Dma, Part::Nic),
+        ("first segment read", Layer::DMA, Part::Nic),
         cause(
             "the engine reads the first segment from host memory",
             &["queuepair.segment", "queuepair.dma_start", "queuepair.dma_rate"],
@@ -60,7 +60,7 @@ const STEPS: [PathStep; 17] = [
     ),
     step(
         RECOVERED,
-        ("lost segments", Layer::Network, Part::Network),
+        ("lost segments", Layer::NETWORK, Part::Network),
         cause(
             "a segment was lost, and sent again when no acknowledgement came",
             &["queuepair.timeout"],
@@ -68,12 +68,12 @@ const STEPS: [PathStep; 17] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("segments", Layer::Network, Part::Network),
+        ("segments", Layer::NETWORK, Part::Network),
         cause("the segments cross the link, until the last has come", LINK),
     ),
     step(
         ANNOUNCED,
-        ("completion written", Layer::Bus, Part::Nic),
+        ("completion written", Layer::BUS, Part::Nic),
         cause(
             "the card writes header and operand into the completion ring, once there is room",
             &["queuepair.dma_start", "queuepair.dma_rate", "queuepair.completions"],
@@ -82,17 +82,17 @@ const STEPS: [PathStep; 17] = [
     steps::KERNEL_MATCHES,
     step(
         PLACE_FETCHED,
-        ("place, submission", Layer::Bus, Part::Nic),
+        ("place, submission", Layer::BUS, Part::Nic),
         cause("the driver posts the payload's place, and the card reads it", DOORBELL),
     ),
     step(
         PLACED,
-        ("payload to memory", Layer::Dma, Part::Nic),
+        ("payload to memory", Layer::DMA, Part::Nic),
         cause("the engine writes the payload into host memory", ENGINE),
     ),
     step(
         PLACE_TOLD,
-        ("place, completion", Layer::Bus, Part::Nic),
+        ("place, completion", Layer::BUS, Part::Nic),
         cause("the card writes the completion that ends the placement", ENGINE),
     ),
     steps::KERNEL_RECEIVES,
