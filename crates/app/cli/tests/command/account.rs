@@ -105,7 +105,7 @@ fn random_programs_of_all_machines_are_counted_to_the_picosecond() {
 }
 
 /// Programs, and options with which each is counted again. The first four are one of each kind.
-const COUNTED: [(&str, &str); 12] = [
+const COUNTED: [(&str, &str); 13] = [
     ("-n 4 tests/soak/random.c 11", "-t 2|--no-merge|--no-park"),
     ("-n 3 tests/soak/portals.c 3", "-t 2|--cold-boot"),
     ("-n 8 --set mpi.eager_limit=600B builtin:traffic 20000 4", "-t 2|--no-merge"),
@@ -115,6 +115,7 @@ const COUNTED: [(&str, &str); 12] = [
     ("-n 27 builtin:halo 3000 2", "-t 2"),
     ("-n 5 -m ideal tests/soak/random.c 14", "-t 2"),
     ("-n 4 -m example tests/soak/random.c 15", "-t 2"),
+    ("-n 4 -m queuepair tests/soak/random.c 19", "-t 2"),
     ("-n 5 -m alpu --ranks-per-node 2 --set nic.alpu=32 tests/soak/random.c 17", "-t 2"),
     ("-n 3 -m alpu --set nic.alpu=off tests/soak/random.c 18", "-t 2"),
     ("-n 6 --fault link.drop=0.02 --until 3ms builtin:alltoall 3000 4", "-t 2"),

@@ -66,6 +66,8 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
         ("-n 2 tests/cli/types.c message", 0),
         // Its units answer.
         ("-n 2 -m alpu examples/ring.c", 0),
+        ("-n 2 -m example --fault engine.late=#1:1us builtin:pingpong 8 2", 0),
+        ("-n 2 -m queuepair builtin:pingpong 8 2", 0),
         ("-n 1 -x A=1 -wdir / examples/ring.c : -n 2 -x B=1 -wdir / examples/ring.c word", 0),
     ] {
         let file = folder.path().join("run.json");

@@ -66,6 +66,7 @@ mod portals;
 mod profile;
 mod programs;
 mod progress;
+mod queuepair;
 mod queues;
 mod random;
 mod rdma;

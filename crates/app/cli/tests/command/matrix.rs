@@ -24,6 +24,7 @@ const MACHINES: &[&str] = &[
     "alpu",
     "alpu --set nic.alpu=off",
     "example",
+    "queuepair",
     "ideal",
 ];
 

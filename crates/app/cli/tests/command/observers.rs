@@ -35,7 +35,7 @@ const SEASTAR: fn(&str) -> bool = |machine| machine.starts_with("redstorm");
 const POWERPC: fn(&str) -> bool = |machine| SEASTAR(machine) || machine == "alpu";
 const LANAI: fn(&str) -> bool = |machine| machine.starts_with("amata");
 const PACKETS: fn(&str) -> bool =
-    |machine| !["bell", "ethernet", "ideal", "example"].contains(&machine);
+    |machine| !["bell", "ethernet", "ideal", "example", "queuepair"].contains(&machine);
 
 const OBSERVERS: &[Observer] = &[
     Observer { name: "judge", words: "--judge", on: JUDGED, how: How::Alone },
@@ -82,6 +82,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("forth", "builtin:rdma-pingpong 24 3"),
     ("forth-switch", "builtin:rdma-incast 4096 3"),
     ("ideal", "tests/soak/random.c {seed}"),
+    ("queuepair", "tests/soak/random.c {seed}"),
     ("redstorm", "tests/soak/random.c {seed}"),
     ("redstorm-2006", "tests/soak/random.c {seed}"),
     ("redstorm-accelerated", "tests/soak/random.c {seed}"),

@@ -179,7 +179,7 @@ fn mpi_s_rules_are_judged_beside_portals_and_absent_where_links_lose_messages() 
         let ended = run(&format!("-q --json - -n 2 {line}"));
         serde_json::from_str::<Value>(&ended.stdout).unwrap()["judged"]["mpi"].clone()
     };
-    for machine in ["redstorm", "redstorm-accelerated", "alpu", "ideal", "example"] {
+    for machine in ["redstorm", "redstorm-accelerated", "alpu", "ideal", "example", "queuepair"] {
         let mpi = judged(&format!("-m {machine} builtin:pingpong 8 10"));
         assert!(mpi["sent"].as_u64() >= Some(20), "{machine}: {mpi}");
         assert_eq!(mpi["sent"], mpi["received"], "{machine}");

@@ -122,6 +122,7 @@ fn every_model_has_a_page_which_says_what_it_does_not_tell() {
         ("-m alpu -n 2 builtin:pingpong 8 2", true),
         ("-m ideal -n 2 builtin:pingpong 8 2", true),
         ("-m example -n 2 builtin:pingpong 8 2", true),
+        ("-m queuepair -n 2 builtin:pingpong 8 2", true),
     ] {
         // Curves are of MPI.
         let mpi = !line.contains("-m forth") && !line.contains("-m amata");
