@@ -65,8 +65,8 @@ pub fn check(outputs: &[Named], inputs: &[Named]) -> Result<(), UsageError> {
 
 /// The files of a machine, as inputs.
 pub fn files_of(machine: &Parameters) -> impl Iterator<Item = Named<'_>> {
-    let base = machine.base().map(|file| ("what the machine builds on", file));
-    std::iter::once(("the machine's file", machine.file())).chain(base)
+    let bases = machine.bases().map(|file| ("what the machine builds on", file));
+    std::iter::once(("the machine's file", machine.file())).chain(bases)
 }
 
 /// Checks now that a file can be written later, and leaves nothing behind.

@@ -3,8 +3,8 @@
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
 //! `value` (with its unit), `doc` and `source`. [`schema::COMMON`] and the model that `nic.model` chooses
 //! define the parameters, with kinds and ranges; a machine must have each of them, and no other. With
-//! `base = "NAME"`, missing parameters come from `NAME.toml` in the same folder or among Sunstar's own, which
-//! has no base itself; it may be of another model.
+//! `base = "NAME"`, missing parameters come from `NAME.toml` in the same folder or among Sunstar's own. That
+//! may have a base itself, and be of another model: what its model has no use for, it hands on from its base.
 
 pub mod quantity;
 pub mod schema;
@@ -92,20 +92,23 @@ impl Parameter {
     }
 }
 
-/// Most bases in a chain: a variant of a machine of another model.
-const BASES_MAX: u8 = 2;
+/// Most bases in a chain: a variant of a machine with another network, which builds on one of another model.
+const BASES_MAX: u8 = 3;
 
 /// The parameters of a machine, complete and within their ranges.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     file: PathBuf,
-    base: Option<PathBuf>,
+    /// Files of the machines on which it builds, the nearest first.
+    bases: Vec<PathBuf>,
     name: String,
     doc: String,
     models: &'static Models,
     model: &'static Model,
     /// In the order of [`Models::rows`].
     list: Vec<Parameter>,
+    /// Parameters of its bases that its own model does not have, for machines that build on this one.
+    handed_on: Vec<Parameter>,
     overrides: Vec<String>,
 }
 
@@ -151,7 +154,7 @@ impl Parameters {
             Some((name, offset)) => Some(reader.base(name, *offset)?),
             None => None,
         };
-        let inherited = |key| base.as_ref()?.list.iter().find(|p| p.key == key).cloned();
+        let inherited = |key| base.as_ref()?.has(key).cloned();
         let missing = |key: &str, takes: &dyn fmt::Display| {
             UsageError(format!("{}: {key} is missing; it takes {takes}", file.display()))
         };
@@ -167,26 +170,35 @@ impl Parameters {
             return Err(reader.usage_error(*offset, foreign(models, alien.key, model)));
         }
         let mut list = Vec::with_capacity(rows.len());
-        for row in rows {
+        for row in &rows {
             let position = found.list.iter().position(|(parameter, _)| parameter.key == row.key);
             let own = position.map(|position| found.list.swap_remove(position).0);
             list.push(own.or_else(|| inherited(row.key)).ok_or_else(|| missing(row.key, row))?);
         }
+        let unused = |parameter: &&Parameter| rows.iter().all(|row| row.key != parameter.key);
+        let of_base = base.iter().flat_map(|base| base.list.iter().chain(&base.handed_on));
+        let handed_on = of_base.filter(unused).cloned().collect();
         Ok(Parameters {
             file: file.to_path_buf(),
-            base: base.map(|base| base.file),
+            bases: base.map(|base| [vec![base.file], base.bases].concat()).unwrap_or_default(),
             name: top(found.name, "name")?,
             doc: top(found.doc, "doc")?,
             models,
             model,
             list,
+            handed_on,
             overrides: Vec::new(),
         })
     }
 
-    /// The file of the machine that this one builds on.
-    pub fn base(&self) -> Option<&Path> {
-        self.base.as_deref()
+    /// A parameter for a machine that builds on this one.
+    fn has(&self, key: &str) -> Option<&Parameter> {
+        self.list.iter().chain(&self.handed_on).find(|parameter| parameter.key == key)
+    }
+
+    /// Files of the machines that this one builds on, the nearest first.
+    pub fn bases(&self) -> impl Iterator<Item = &Path> {
+        self.bases.iter().map(PathBuf::as_path)
     }
 
     /// Overrides one parameter: `host.kernel_entry=200 ns`.

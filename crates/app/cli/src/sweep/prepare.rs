@@ -220,14 +220,14 @@ impl Prepared {
     }
 }
 
-/// Copies a machine file, and the one that it builds on.
+/// Copies a machine file, and those that it builds on.
 fn copy_machine(machine: &Parameters, folder: &Path) -> Result<PathBuf, UsageError> {
     let copy = |file: &Path| {
         let copy = folder.join(file.file_name().unwrap_or_default());
         copy_file(file, &copy).map(|()| copy)
     };
     // Beside it the copy finds what it builds on.
-    machine.base().map(copy).transpose()?;
+    machine.bases().try_for_each(|file| copy(file).map(drop))?;
     copy(machine.file())
 }
 
