@@ -1,15 +1,17 @@
-//! The model `offload`: network interfaces that keep MPI's queues, with or without matching units, and a wire
-//! between any two of them (brightwell2005).
+//! The models `offload` and `offload-mesh`: network interfaces that keep MPI's queues, with or without
+//! matching units (brightwell2005), and between any two of them a wire, or between all of them a mesh.
 //!
 //! ```text
 //!  ranks ─► mpi::Queues ─ commands, stored ─► nic: offload_nic::Card with its firmware ─ wire ─ other cards
-//!                ▲                                  │
+//!                ▲                                  │                 or mesh_network::Port ─ other routers
 //!                └─ completions, polled in memory ◄─┘
 //! ```
 //!
 //! | module | what |
 //! |---|---|
 //! | `settings` | parameters, and the configuration made of them |
+//! | `network` | what joins cards, with its events and messages |
+//! | `wires`, `on_mesh` | the machine with each of the networks |
 //! | `image` | the firmware's files, and what it occupies |
 //! | `nic` | a card on its node |
 //! | `debug` | the same while gdb debugs its processor |
@@ -23,19 +25,18 @@
 
 #![forbid(unsafe_code)]
 
-use des::{Duration, Links};
 use hardware::Hardware;
 use image::Loaded;
-use machine::bench::{self, Bench, Plan};
+use machine::bench::{Bench, Ended};
 use machine::firmware::recorder::{Code, Recorder};
 use machine::instruments::capture::{Capture, Streams};
 use machine::instruments::timeline::Picture;
-use machine::models::Model;
-use machine::node::{Equipment, Node};
+use machine::node::Equipment;
 use machine::parameters::Parameters;
 use machine::programs::Carrier;
 use machine::{Options, Outcome, UsageError};
-use nic::Station;
+use network::Network;
+use nic::{Station, Surroundings};
 use ppc440_debug::debugger::Visit;
 use settings::Settings;
 use std::rc::Rc;
@@ -48,32 +49,20 @@ mod hardware;
 mod image;
 mod lists;
 mod message_path;
+mod network;
 mod nic;
+mod on_mesh;
 mod settings;
 mod trail;
 mod wave;
+mod wires;
+
+pub use on_mesh::MODEL as ON_MESH;
+pub use wires::MODEL;
 
 pub(crate) use image::FIRMWARE;
-pub(crate) use message_path::{MESSAGE_PATH, QUEUES};
-pub(crate) use settings::ROWS;
 
-/// The row of this model.
-pub static MODEL: Model = Model {
-    firmware: Some(&FIRMWARE),
-    messages: Some(&MESSAGE_PATH),
-    queues: QUEUES,
-    link_type: Some(149),
-    processes: true,
-    nodes,
-    check,
-    ..Model::new(
-        "offload",
-        "MPI's queues on the NIC, with or without matching units (brightwell2005)",
-        ROWS,
-        run,
-    )
-};
-
+/// All of a machine but what joins its cards.
 struct Machine<'a> {
     bench: &'a Bench<'a>,
     settings: Settings,
@@ -99,21 +88,9 @@ impl Machine<'_> {
         }
         Some(recorder)
     }
-}
 
-impl Plan for Machine<'_> {
-    type Process = Node<Station>;
-    type Left = ();
-
-    fn links(&self) -> Links {
-        Links::between_all(self.settings.card.wire, self.bench.nodes)
-    }
-
-    fn notice(&self) -> Duration {
-        self.settings.card.wire * 4
-    }
-
-    fn process(&self, nid: u32) -> Node<Station> {
+    /// The card of a node at its network, and the rest of the node.
+    fn node(&self, nid: u32, network: Network) -> (Station, Equipment) {
         let bench = self.bench;
         let host = bench.host(nid);
         let journal = bench.journal(nid);
@@ -121,8 +98,8 @@ impl Plan for Machine<'_> {
         let first = bench.common.placement.per_node * nid;
         let trail = Trail::new(nid, first, journal.clone());
         let chips = self.hardware.as_ref().map(|hardware| hardware.chips(nid));
-        let node_ports = (rings.clone(), trail, chips);
-        let mut station = Station::new(nid, &self.settings, &self.image, node_ports);
+        let surroundings = Surroundings { network, rings: rings.clone(), trail, chips };
+        let mut station = Station::new(nid, &self.settings, &self.image, surroundings);
         station.set_options(bench.options);
         if let Some(capture) = &self.capture {
             station.set_tap(capture.tap(nid), self.streams.clone());
@@ -138,55 +115,45 @@ impl Plan for Machine<'_> {
         let carrier = Carrier::Queues(Rc::new(open));
         let ranks = bench.ranks((bench.os(nid), nid), journal.clone(), None, carrier);
         let software = Box::new(ranks);
-        bench.node(nid, station, Equipment { host, software, journal, judge: None })
+        (station, Equipment { host, software, journal, judge: None })
     }
 }
 
-/// Nodes of a machine for so many ranks.
-pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
-    let nodes = bench::nodes_needed(parameters, ranks)?;
-    Settings::new(parameters)?;
+/// Checks that cards can serve so many ranks. The error is a sentence.
+fn check_ranks(parameters: &Parameters, ranks: u32) -> Result<(), String> {
+    let model = parameters.model().name;
     let (per_node, most) =
         (parameters.number::<u32>("host.ranks_per_node"), abi::offload::PROCESSES);
     if per_node > most {
         return Err(format!(
-            "host.ranks_per_node is {per_node}, but a network interface of model offload serves \
+            "host.ranks_per_node is {per_node}, but a network interface of model {model} serves \
              {most} processes"
         ));
     }
     let most = 1 << abi::offload::SOURCE_WIDTH;
     if ranks > most {
         return Err(format!(
-            "{ranks} ranks are too many for model offload: match bits name {most}"
+            "{ranks} ranks are too many for model {model}: match bits name {most}"
         ));
     }
-    Ok(nodes)
+    Ok(())
 }
 
-/// Finds out whether machine, ranks and faults fit together, without a run.
-pub(crate) fn check(
-    parameters: &Parameters,
-    ranks: u32,
-    faults: &[String],
-    seed: u64,
-) -> Result<(), String> {
-    nodes(parameters, ranks)?;
-    bench::check_hosts(parameters, ranks, faults, seed)
-}
-
-/// Runs a program.
-pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
+/// Runs a program on a machine that `simulate` gives its network.
+fn run<L>(
+    options: &Options,
+    bench: &Bench<'_>,
+    settings: Settings,
+    simulate: impl FnOnce(&Machine<'_>) -> Ended<L>,
+) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    nodes(parameters, options.ranks).map_err(UsageError)?;
-    let bench = Bench::of_hosts(options)?;
-    let settings = Settings::new(parameters).map_err(UsageError)?;
     let hardware = Hardware::of(options, &settings).map_err(UsageError)?;
     let image = Arc::new(Loaded::load(&options.places.firmware).map_err(UsageError)?);
     let recorded = options.observers.profile || !options.observers.watchers.is_empty();
     let placement = bench.common.placement;
     let place = |rank| (rank / placement.per_node, placement.core(rank));
     let mut machine = Machine {
-        bench: &bench,
+        bench,
         settings,
         code: recorded.then(|| Arc::new(Code::new(&image.symbols))),
         image,
@@ -196,7 +163,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         streams: Streams::default(),
         visit: Visit::expected(options, bench.nodes, bench.common.launch())?,
     };
-    let mut ended = bench.simulate(&machine);
+    let mut ended = simulate(&machine);
     options.writing.store(true, Ordering::Relaxed);
     let profiles = if options.observers.profile { ended.take_profiles() } else { Vec::new() };
     let (capture, streams) = (machine.capture.take(), machine.streams.take());

@@ -2,7 +2,7 @@
 //! process that has it. By rendezvous it goes three legs: the request, the receiver's answer, the bytes.
 
 use machine::instruments::message_trace::{
-    cause, firmware, step, walk, Layer, MessagePath, Part, PathStep, Waypoint,
+    cause, firmware, step, walk, Cause, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 use machine::instruments::timeline::Queue;
 
@@ -25,9 +25,13 @@ pub(crate) const RECEIVE_COMMANDED: Waypoint = Waypoint::own(6);
 /// The payload was in host memory.
 pub(crate) const DEPOSITED: Waypoint = Waypoint::own(7);
 
-/// The steps.
+/// The steps over wires.
 pub(crate) static MESSAGE_PATH: MessagePath =
-    MessagePath { legs: 3, commands: false, steps: &STEPS };
+    MessagePath { legs: 3, commands: false, steps: &ON_WIRES };
+
+/// The steps over a mesh.
+pub(crate) static MESH_PATH: MessagePath =
+    MessagePath { legs: 3, commands: false, steps: &ON_MESH };
 
 /// Queues of a node, by their number.
 pub(crate) static QUEUES: &[Queue] = &[
@@ -41,7 +45,49 @@ pub(crate) static QUEUES: &[Queue] = &[
     Queue::named("unit for unexpected messages: receives without a result"),
 ];
 
-const STEPS: [PathStep; 22] = [
+static ON_WIRES: [PathStep; 22] = steps(Crossing {
+    step: ("wire", Layer::NETWORK, Part::Network),
+    crosses: cause("the message's beginning crosses the wire", &["offload.wire"]),
+    arrives: cause(
+        "the header comes, behind the message before it, and wants a place in the FIFO and in \
+         that of the unit",
+        &["offload.wire_rate", "alpu.header_fifo"],
+    ),
+    moves: cause(
+        "the engine moves the payload to its buffer, behind those before it",
+        &["offload.dma_rate", "offload.wire_rate", "offload.bus"],
+    ),
+});
+
+static ON_MESH: [PathStep; 22] = steps(Crossing {
+    step: ("network", Layer::NETWORK, Part::Network),
+    crosses: cause(
+        "the message's first packet crosses routers and links, behind those of others, and is \
+         taken from its buffer",
+        &["net.route", "net.link_latency", "net.flit", "net.port_flit", "offload.dma_rate"],
+    ),
+    arrives: cause(
+        "the header wants a place in the FIFO and in that of the unit",
+        &["alpu.header_fifo"],
+    ),
+    moves: cause(
+        "the other packets come, and the engine moves the payload to its buffer, behind those \
+         before it",
+        &["offload.dma_rate", "net.flit", "offload.bus"],
+    ),
+});
+
+/// Steps that depend on what joins the cards.
+struct Crossing {
+    step: (&'static str, Layer, Part),
+    /// Causes of this step, of the arrival of a header, and of the payload's way to its buffer.
+    crosses: Cause,
+    arrives: Cause,
+    moves: Cause,
+}
+
+const fn steps(crossing: Crossing) -> [PathStep; 22] {
+    [
     step(
         Waypoint::PUT_ENTERED,
         ("MPI library, send", Layer::HOST, Part::Library),
@@ -78,17 +124,13 @@ const STEPS: [PathStep; 22] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::NETWORK, Part::Network),
-        cause("the message's beginning crosses the wire", &["offload.wire"]),
+        crossing.step,
+        crossing.crosses,
     ),
     step(
         ANNOUNCED,
         ("receive engine", Layer::DMA, Part::Nic),
-        cause(
-            "the header comes, behind the message before it, and wants a place in the FIFO and in \
-             that of the unit",
-            &["offload.wire_rate", "alpu.header_fifo"],
-        ),
+        crossing.arrives,
     ),
     step(
         INSERTED,
@@ -152,10 +194,7 @@ const STEPS: [PathStep; 22] = [
     step(
         DEPOSITED,
         ("payload by DMA", Layer::DMA, Part::Nic),
-        cause(
-            "the engine moves the payload to its buffer, behind those before it",
-            &["offload.dma_rate", "offload.wire_rate", "offload.bus"],
-        ),
+        crossing.moves,
     ),
     step(
         Waypoint::COMPLETION_WRITTEN,
@@ -185,7 +224,8 @@ const STEPS: [PathStep; 22] = [
         ("MPI library, receive", Layer::HOST, Part::Library),
         cause("the library's own work, and the call returns", &["mpi.event"]),
     ),
-];
+    ]
+}
 
 #[cfg(test)]
 mod tests {
@@ -203,7 +243,9 @@ mod tests {
         let (_, section) = page.split_once("\n## Queues on the network interface\n").unwrap();
         let section = section.split("\n## ").next().unwrap();
         let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-        assert!(rows.skip(1).eq(MESSAGE_PATH.steps.iter().map(|step| step.name)));
+        assert!(rows.clone().skip(1).eq(MESSAGE_PATH.steps.iter().map(|step| step.name)));
+        let on_mesh = |name| if name == "wire" { "network" } else { name };
+        assert!(rows.skip(1).map(on_mesh).eq(MESH_PATH.steps.iter().map(|step| step.name)));
     }
 
     /// Parameters and functions that explain a step are there.
@@ -214,7 +256,8 @@ mod tests {
         let files = ["command", "send", "receive", "unit", "search", "complete"];
         let core: String =
             files.map(|file| text(&format!("firmware/offload/core/{file}.c"))).concat();
-        for PathStep { name, place, cause, .. } in MESSAGE_PATH.steps {
+        let steps = MESSAGE_PATH.steps.iter().chain(MESH_PATH.steps);
+        for PathStep { name, place, cause, .. } in steps {
             for key in cause.parameters {
                 assert!(machine.contains(&format!("[{key}]")), "{name}: no {key}");
             }

@@ -1,19 +1,22 @@
 //! A card on its node.
 
 use super::image::Loaded;
+use super::network::{Event, Message, Network};
 use super::settings::Settings;
 use super::trail::Trail;
 use abi::offload::panic_reason;
 use abi::offload::register::Panic;
+use abi::offload::{Packet, PACKET_SIZE};
 use bus::BusError;
-use des::{Duration, Time};
+use des::Time;
 use machine::firmware::profile::Profile;
 use machine::firmware::recorder::Recorder;
 use machine::firmware::symbols::Symbols;
 use machine::instruments::capture::{Side, Streams, Tap};
 use machine::node::{Nic, Ports};
 use machine::Options;
-use offload_nic::{Card, Chip, Event, Fault, Params, Point, WireMessage};
+use mesh_network::{OfNode, Outgoing, Port, Told as News};
+use offload_nic::{Card, Chip, Fault, Params, Point, WireMessage};
 use ppc440_debug::debugger::{Debugger, GdbSlot};
 use ppc440_debug::Told;
 use std::rc::Rc;
@@ -22,11 +25,18 @@ use std::sync::Arc;
 /// Chips in place of its units, if they are not models.
 type Chips = Option<[Box<dyn Chip>; 2]>;
 
+/// Parts of a node around its card.
+pub(super) struct Surroundings {
+    pub network: Network,
+    pub rings: Rc<mpi::Rings>,
+    pub trail: Trail,
+    pub chips: Chips,
+}
+
 /// A card, and who waits for what it writes.
 pub(super) struct Station {
     pub(super) card: Card,
-    /// Time that a message takes over the wire.
-    wire: Duration,
+    network: Network,
     image: Arc<Loaded>,
     rings: Rc<mpi::Rings>,
     /// Records of the program's messages, and points that the card has passed.
@@ -47,10 +57,10 @@ pub(super) struct Station {
 /// The node, for the card.
 pub(super) struct NodePorts<'a> {
     ports: &'a mut Ports<Station>,
+    network: &'a mut Network,
     rings: &'a mpi::Rings,
+    trail: &'a Trail,
     tap: Option<&'a mut Tap>,
-    /// Time that a message takes over the wire.
-    wire: Duration,
     /// Time of the first scheduled event.
     due: Time,
 }
@@ -63,18 +73,30 @@ impl NodePorts<'_> {
 }
 
 impl offload_nic::Ports for NodePorts<'_> {
-    fn schedule(&mut self, at: Time, event: Event) {
+    fn schedule(&mut self, at: Time, event: offload_nic::Event) {
         self.due = self.due.min(at);
-        self.ports.schedule(at, event);
+        self.ports.schedule(at, Event::Card(event));
     }
     fn due(&self) -> Time {
         self.due
     }
     fn send(&mut self, at: Time, target: u32, message: WireMessage) {
         if let Some(tap) = &mut self.tap {
-            tap.packet(Time(at.0 - self.wire.0), Side::Sent, |out| bytes_of(&message, out));
+            tap.packet(at, Side::Sent, |out| bytes_of(&message, out));
         }
-        self.ports.send(target, at, message);
+        match self.network {
+            Network::Wire(delay) => {
+                self.ports.send(target, at + *delay, Message::Card(message));
+            }
+            Network::Mesh(port) => {
+                let header = Packet::parse(&message.header).expect("a header's bytes");
+                let id = self.trail.own_of(&header, target);
+                let mut bytes = Vec::with_capacity(message.header.len() + message.payload.len());
+                bytes_of(&message, &mut bytes);
+                let node = &mut OfNode { ports: self.ports, journal: self.trail.journal() };
+                port.send(at, Outgoing { target, id, bytes }, node);
+            }
+        }
     }
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError> {
         self.ports.read(phys, buf)
@@ -94,18 +116,26 @@ fn bytes_of(message: &WireMessage, out: &mut Vec<u8>) {
     out.extend_from_slice(&message.payload);
 }
 
+/// The message of these bytes.
+fn message_of(bytes: &[u8]) -> WireMessage {
+    let (header, payload) = bytes.split_at(PACKET_SIZE as usize);
+    let header = header.try_into().expect("a header's bytes");
+    WireMessage { header, payload: payload.to_vec() }
+}
+
 impl Station {
     pub fn new(
         node: u32,
         settings: &Settings,
         image: &Arc<Loaded>,
-        (rings, trail, chips): (Rc<mpi::Rings>, Trail, Chips),
+        surroundings: Surroundings,
     ) -> Station {
+        let Surroundings { network, rings, trail, chips } = surroundings;
         let params = Params { node, ..settings.card.clone() };
         let card = Card::with_chips(params, &image.image, chips);
         Station {
             card,
-            wire: settings.card.wire,
+            network,
             image: image.clone(),
             rings,
             trail,
@@ -148,9 +178,9 @@ impl Station {
         &'a mut self,
         ports: &'a mut Ports<Station>,
     ) -> (&'a mut Card, Option<&'a mut Recorder>, &'a mut GdbSlot, NodePorts<'a>) {
-        let Station { card, rings, recorder, tap, wire, gdb, .. } = self;
+        let Station { card, rings, recorder, tap, network, trail, gdb, .. } = self;
         let tap = tap.as_deref_mut().map(|(tap, _)| tap);
-        let node_ports = NodePorts { ports, rings, tap, wire: *wire, due: Time::NEVER };
+        let node_ports = NodePorts { ports, network, rings, trail, tap, due: Time::NEVER };
         (card, recorder.as_deref_mut(), gdb, node_ports)
     }
 
@@ -196,11 +226,40 @@ impl Station {
         done
     }
 
+    /// A message has come from another card.
+    fn comes(&mut self, now: Time, message: WireMessage, ports: &mut Ports<Station>) {
+        self.captures(now, &message);
+        self.act(now, ports, |card, node_ports| card.receive(now, message, node_ports));
+    }
+
+    fn captures(&mut self, now: Time, message: &WireMessage) {
+        if let Some((tap, _)) = self.tap.as_deref_mut() {
+            tap.packet(now, Side::Received, |out| bytes_of(message, out));
+        }
+    }
+
+    /// The port to the mesh, if there is one, and the node for it.
+    fn port<'a>(
+        &'a mut self,
+        ports: &'a mut Ports<Station>,
+    ) -> Option<(&'a mut Port, OfNode<'a, Station>)> {
+        let node = OfNode { ports, journal: self.trail.journal() };
+        match &mut self.network {
+            Network::Wire(_) => None,
+            Network::Mesh(port) => Some((port, node)),
+        }
+    }
+
     /// Tells of the points that the card has passed. Why it has stopped ends the run.
     fn tell(&mut self, ports: &mut Ports<Station>) {
         self.card.points(&mut self.points);
         for (at, point) in self.points.drain(..) {
-            if let Some((at, message, target)) = self.trail.passes(at, point) {
+            let Some((at, message, target)) = self.trail.passes(at, point) else { continue };
+            if self.network.stays_here(target, ports.nid()) {
+                // A record that went to the node itself would come at the end of the window.
+                let journal = self.trail.journal();
+                journal.departs(at, message).into_iter().for_each(|flight| journal.comes(flight));
+            } else {
                 ports.departs(at, message, target);
             }
         }
@@ -248,18 +307,43 @@ fn reason(word: u32) -> String {
 
 impl Nic for Station {
     type Event = Event;
-    type Message = WireMessage;
+    type Message = Message;
     type Left = ();
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
-        self.act(now, ports, |card, node_ports| card.handle(now, event, node_ports));
+        let event = match event {
+            Event::Card(event) => {
+                return self.act(now, ports, |card, node| card.handle(now, event, node));
+            }
+            Event::Mesh(event) => event,
+        };
+        let Some((port, mut node)) = self.port(ports) else { return };
+        match port.handle(now, event, &mut node) {
+            None => {}
+            Some(News::Left) => self.act(now, ports, |card, node| card.left(now, node)),
+            Some(News::Came(message)) => self.comes(now, message_of(&message.bytes), ports),
+            Some(News::Began(message)) => {
+                let header = message_of(&message.bytes).header;
+                self.act(now, ports, |card, _| card.begins(now, message.source, header));
+            }
+            Some(News::Ended(message)) => {
+                let whole = message_of(&message.bytes);
+                self.captures(now, &whole);
+                let (source, payload) = (message.source, whole.payload);
+                self.act(now, ports, |card, node| card.ends(now, source, payload, node));
+            }
+        }
     }
 
-    fn receive(&mut self, now: Time, message: WireMessage, ports: &mut Ports<Station>) {
-        if let Some((tap, _)) = self.tap.as_deref_mut() {
-            tap.packet(now, Side::Received, |out| bytes_of(&message, out));
+    fn receive(&mut self, now: Time, message: Message, ports: &mut Ports<Station>) {
+        match message {
+            Message::Card(message) => self.comes(now, message, ports),
+            Message::Link(message) => {
+                if let Some((port, mut node)) = self.port(ports) {
+                    port.receive(now, message, &mut node);
+                }
+            }
         }
-        self.act(now, ports, |card, node_ports| card.receive(now, message, node_ports));
     }
 
     fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports<Station>) {
@@ -274,7 +358,10 @@ impl Nic for Station {
     }
 
     fn word(event: &Event) -> u64 {
-        *event as u64
+        match event {
+            Event::Card(event) => *event as u64,
+            Event::Mesh(event) => 0x80 | event.word() << 8,
+        }
     }
 
     fn next_action(&self) -> Time {
@@ -290,7 +377,7 @@ impl Nic for Station {
     }
 
     fn quiesce_time(&self, last: Time) -> Time {
-        self.card.quiesce_time(last)
+        self.card.quiesce_time(last, self.network.window())
     }
 
     fn run(&mut self, until: Time, ports: &mut Ports<Station>) {
@@ -323,6 +410,9 @@ impl Nic for Station {
         if let Some((tap, streams)) = self.tap.take().map(|tap| *tap) {
             streams.put(ports.nid(), tap);
         }
+        if let Network::Mesh(port) = &mut self.network {
+            port.close();
+        }
         let recorder = self.recorder.take()?;
         Some(recorder.finish(ports.nid(), self.card.core().told_until()))
     }
@@ -330,7 +420,11 @@ impl Nic for Station {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let (card, core) = (self.card.counters(), self.card.core().counters());
         let [posted, unexpected] = card.units;
-        vec![
+        let network = match &self.network {
+            Network::Wire(_) => Vec::new(),
+            Network::Mesh(port) => port.counters(),
+        };
+        let own = [
             ("offload.commands", card.commands),
             ("offload.messages_sent", card.sent[0]),
             ("offload.bytes_sent", card.sent[1]),
@@ -347,14 +441,20 @@ impl Nic for Station {
             ("ppc440.dcache_misses", core.dcache_misses),
             ("ppc440.uncached_reads", core.uncached_reads),
             ("ppc440.uncached_writes", core.uncached_writes),
-        ]
+        ];
+        own.into_iter().chain(network).collect()
     }
 
     fn waiting(&self) -> Vec<String> {
-        match self.card.held() {
-            0 => Vec::new(),
-            held => vec![format!("{held} messages wait before the network interface")],
+        let mut waiting = match &self.network {
+            Network::Wire(_) => Vec::new(),
+            Network::Mesh(port) => port.waiting(),
+        };
+        if self.card.held() > 0 {
+            let held = self.card.held();
+            waiting.push(format!("{held} messages wait before the network interface"));
         }
+        waiting
     }
 }
 

@@ -8,11 +8,22 @@ use alpu::{Config, QueueKind};
 use des::Duration;
 use offload_nic::{Params, Units};
 
-/// The parameters of such machines.
+/// The parameters of machines with a wire between any two nodes.
 pub(crate) const ROWS: &[Row] =
-    &joined::<{ OWN.len() + ppc440_debug::ROWS.len() }>(&OWN, &ppc440_debug::ROWS);
+    &joined::<{ ON_WIRES.len() + PPC440 }>(&ON_WIRES, &ppc440_debug::ROWS);
 
-const OWN: [Row; 17] = [
+/// The parameters of machines with a mesh.
+pub(crate) const MESH_ROWS: &[Row] =
+    &joined::<{ ON_MESH.len() + PPC440 }>(&ON_MESH, &ppc440_debug::ROWS);
+
+const PPC440: usize = ppc440_debug::ROWS.len();
+const MESH: usize = mesh_network::ROWS.len();
+const WIRED: [Row; OF_CARD.len() + WIRE.len()] = joined(&OF_CARD, &WIRE);
+const ON_WIRES: [Row; WIRED.len() + 1] = joined(&WIRED, &[COMPLETION]);
+const ROOMY: [Row; OF_CARD.len() + 2] = joined(&OF_CARD, &[COMPLETION, mesh_network::ROOM]);
+const ON_MESH: [Row; ROOMY.len() + MESH] = joined(&ROOMY, &mesh_network::ROWS);
+
+const OF_CARD: [Row; 14] = [
     choice("firmware.search", &["list", "hash"]),
     choice("nic.alpu", &["off", "32", "64", "128", "256", "512", "1024"]),
     power_of_two("alpu.block", "2", "64"),
@@ -27,10 +38,12 @@ const OWN: [Row; 17] = [
     time("offload.memory", "0 ns", "1 us"),
     time("offload.host_memory", "0 ns", "1 us"),
     rate("offload.dma_rate", "1 MB/s", "1000 GB/s"),
-    rate("offload.wire_rate", "1 MB/s", "1000 GB/s"),
-    time("offload.wire", "1 ns", "1 ms"),
-    time("offload.completion_read", "0 ns", "1 us"),
 ];
+
+const WIRE: [Row; 2] =
+    [rate("offload.wire_rate", "1 MB/s", "1000 GB/s"), time("offload.wire", "1 ns", "1 ms")];
+
+const COMPLETION: Row = time("offload.completion_read", "0 ns", "1 us");
 
 /// Parameters of the parts of such a machine.
 pub(super) struct Settings {
@@ -41,8 +54,9 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// The error is a sentence about the parameters.
-    pub fn new(p: &Parameters) -> Result<Settings, String> {
+    /// Settings of cards at wires of this rate, or at a network with a pace of its own. The error is a
+    /// sentence about the parameters.
+    pub fn new(p: &Parameters, wire_rate: Option<u64>) -> Result<Settings, String> {
         let card = Params {
             node: 0,
             processor: ppc440_debug::config(p),
@@ -51,14 +65,15 @@ impl Settings {
             memory: p.duration("offload.memory"),
             host_memory: p.duration("offload.host_memory"),
             dma_rate: p.number("offload.dma_rate"),
-            wire_rate: p.number("offload.wire_rate"),
-            wire: p.duration("offload.wire"),
+            wire_rate,
             units: units(p)?,
         };
         if p.choice("host.os") != "catamount" || p.number::<u32>("host.linux_nodes") > 0 {
-            return Err("host.os is catamount on machines of model offload: a process gives the \
-                        network interface physical addresses itself"
-                .into());
+            let model = p.model().name;
+            return Err(format!(
+                "host.os is catamount on machines of model {model}: a process gives the network \
+                 interface physical addresses itself"
+            ));
         }
         Ok(Settings { card, completion_read: p.duration("offload.completion_read") })
     }

@@ -178,6 +178,11 @@ impl Trail {
         }
     }
 
+    /// The journal of the node.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// The card has passed a point. A message that begins to leave is given back.
     pub fn passes(&mut self, at: Time, point: Point) -> Option<Departs> {
         match point {

@@ -18,4 +18,5 @@ pub static MODELS: Models = Models::new(&[
     &model_ethernet::MODEL,
     &model_bell::MODEL,
     &model_offload::MODEL,
+    &model_offload::ON_MESH,
 ]);

@@ -4,9 +4,9 @@ use crate::around::Around;
 use crate::inside::{Inside, POSTED, UNEXPECTED};
 use crate::local::LocalBus;
 use crate::point::{packet, Point};
-use crate::{Chip, Event, Image, Params, Ports, WireMessage};
+use crate::{Chip, Event, Header, Image, Params, Ports, WireMessage};
 use bus::BusError;
-use des::Time;
+use des::{Duration, Time};
 use std::fmt;
 
 /// Turns of the firmware's loop in which it did nothing that others can see, after which it only polls: of
@@ -131,11 +131,11 @@ impl Card {
         self.core.now()
     }
 
-    /// Time at which it is known that its firmware only polls, if nothing comes after `last`: then nodes run
-    /// in windows of at most two messages' times on the wire.
-    pub fn quiesce_time(&self, last: Time) -> Time {
-        let Inside { acted, idle_turn, params, .. } = &self.inside;
-        last.max(*acted) + *idle_turn * (IDLE_TURNS + 2) + params.wire * 2
+    /// Time at which it is known that its firmware only polls, if nothing comes after `last`; no window of
+    /// the run is longer than `window`.
+    pub fn quiesce_time(&self, last: Time, window: Duration) -> Time {
+        let Inside { acted, idle_turn, .. } = &self.inside;
+        last.max(*acted) + *idle_turn * (IDLE_TURNS + 2) + window
     }
 
     /// Lets the processor go on until `until`, or until it has scheduled an event that is due before.
@@ -179,24 +179,21 @@ impl Card {
     /// An event that it has scheduled is due. Its processor has been run up to `now`.
     pub fn handle<P: Ports>(&mut self, now: Time, event: Event, ports: &mut P) {
         let inside = &mut self.inside;
-        // The others change nothing that the processor sees.
-        if matches!(event, Event::Left | Event::Header | Event::Moved) {
-            inside.idle = 0;
-        }
         let done = match event {
             Event::Depart => inside.depart(now, ports),
             Event::Left => {
-                inside.sender.left();
-                inside.tell(now, Point::Left);
+                inside.left(now, ports);
                 Ok(())
             }
             Event::Header => {
                 inside.receiver.header();
-                inside.counters.received[0] += 1;
-                inside.settle(now);
+                header_comes(inside, now);
                 Ok(())
             }
-            Event::Moved => inside.moved(now, ports),
+            Event::Moved => {
+                inside.idle = 0;
+                inside.moved(now, ports)
+            }
             Event::Stored => {
                 let (phys, bytes) = inside.stores.pop_front().expect("a store is on its way");
                 inside.tell(now, Point::Stored);
@@ -213,11 +210,35 @@ impl Card {
         self.inside.catch_up(now);
     }
 
-    /// A message has reached its end of the wire.
+    /// A network with a pace of its own has taken all of the message that leaves.
+    pub fn left<P: Ports>(&mut self, now: Time, ports: &mut P) {
+        self.inside.left(now, ports);
+    }
+
+    /// A message has reached its end of the wire; from another network, all of it is here.
     pub fn receive<P: Ports>(&mut self, now: Time, message: WireMessage, ports: &mut P) {
         self.inside.tell(now, Point::Comes(packet(&message.header)));
-        let header = self.inside.receiver.reach(now, message, self.inside.params.wire_rate);
+        let Some(rate) = self.inside.params.wire_rate else {
+            self.inside.receiver.come(message, now);
+            return header_comes(&mut self.inside, now);
+        };
+        let header = self.inside.receiver.reach(now, message, rate);
         ports.schedule(header, Event::Header);
+    }
+
+    /// A header has come from another network, whose payload is not all here. The next message of its source
+    /// comes behind that.
+    pub fn begins(&mut self, now: Time, source: u32, header: Header) {
+        self.inside.tell(now, Point::Comes(packet(&header)));
+        self.inside.receiver.begin(source, header);
+        header_comes(&mut self.inside, now);
+    }
+
+    /// All of that payload is here.
+    pub fn ends<P: Ports>(&mut self, now: Time, source: u32, payload: Vec<u8>, ports: &mut P) {
+        let Inside { receiver, mover, params, .. } = &mut self.inside;
+        receiver.end(now, source, payload, mover);
+        mover.schedule(params, ports);
     }
 
     /// The host stores `data` at `addr`. The processor has been run up to `now`.
@@ -231,7 +252,14 @@ impl Card {
     }
 
     /// Time that a load of the host takes, there and back.
-    pub fn load_time(&self) -> des::Duration {
+    pub fn load_time(&self) -> Duration {
         self.inside.params.bus_delay * 2
     }
+}
+
+/// A header is here, which the processor will see.
+fn header_comes(inside: &mut Inside, now: Time) {
+    inside.idle = 0;
+    inside.counters.received[0] += 1;
+    inside.settle(now);
 }

@@ -1,7 +1,7 @@
 //! The card except its processor: registers, ports, windows, and queues.
 
 use crate::card::{Counters, Fault};
-use crate::engine::{Destination, Mover, Order, Receiver, Send, Sender, Source};
+use crate::engine::{Destination, Mover, Order, Payload, Receiver, Send, Sender, Source};
 use crate::point::{command_at, fetched, packet, Moves, Point};
 use crate::unit::{command_of, Unit};
 use crate::{Chip, Event, Image, Params, Ports, WireMessage};
@@ -170,31 +170,27 @@ impl Inside {
     pub fn load(&self, addr: u32) -> u32 {
         let taken = of::REGISTER_BASE + register::TAKEN_COMMANDS;
         let process = (addr.wrapping_sub(taken) / 4) as usize;
-        if addr >= taken && process < PROCESSES {
-            return self.taken_commands[process];
-        }
-        0
+        self.taken_commands.get(process).copied().unwrap_or(0)
     }
 
     /// The oldest send begins to leave.
     pub fn depart<P: Ports>(&mut self, now: Time, ports: &mut P) -> Result<(), BusError> {
-        let Send { header, phys, length, target } = self.sender.depart();
+        let Send { header, phys, length, target, .. } = self.sender.depart(&self.params);
         let mut payload = vec![0; length as usize];
         let read = if length > 0 { ports.host_read(phys, &mut payload) } else { Ok(()) };
         self.counters.sent[0] += 1;
         self.counters.sent[1] += u64::from(length);
         self.tell(now, Point::Departs(packet(&header), target));
-        ports.send(now + self.params.wire, target, WireMessage { header, payload });
+        ports.send(now, target, WireMessage { header, payload });
         read
     }
 
     /// The oldest descriptor of the DMA engine is done.
     pub fn moved<P: Ports>(&mut self, now: Time, ports: &mut P) -> Result<(), BusError> {
-        let next = self.mover.queue.pop_front().expect("the engine moves something");
-        self.mover.done += 1;
+        let next = self.mover.pop();
         self.tell(now, Point::Moved);
         let bytes = match next.bytes {
-            Source::Taken(bytes) => {
+            Source::Taken(Payload { bytes, .. }) => {
                 self.counters.received[1] += bytes.len() as u64;
                 bytes
             }
@@ -453,15 +449,20 @@ impl Inside {
         let header = port[..of::PACKET_SIZE as usize].try_into().expect("a header's bytes");
         let phys = long(word(port, of::send_port::HOST_LO), word(port, of::send_port::HOST_HI));
         let length = word(port, of::send_port::LENGTH);
-        let send = Send { header, phys, length, target: word(port, of::send_port::TARGET) };
+        let (target, asked) = (word(port, of::send_port::TARGET), now + self.params.bus_delay);
+        let send = Send { header, phys, length, target, asked };
         self.tell(now, Point::Sends(packet(&send.header), send.target));
-        match self.sender.take(now, send, &self.params) {
-            Some(span) => {
-                ports.schedule(span.begins, Event::Depart);
-                ports.schedule(span.ends, Event::Left);
-            }
-            None => self.fail(now, Fault::Part("more sends than the send engine has room for")),
+        match self.sender.take(send, &self.params) {
+            Ok(span) => span.schedule(ports),
+            Err(why) => self.fail(now, Fault::Part(why)),
         }
+    }
+
+    /// The last byte of the message that leaves has left.
+    pub fn left<P: Ports>(&mut self, now: Time, ports: &mut P) {
+        self.idle = 0;
+        self.sender.left(now, &self.params).schedule(ports);
+        self.tell(now, Point::Left);
     }
 
     fn start_move<P: Ports>(&mut self, now: Time, ports: &mut P) {
@@ -475,7 +476,7 @@ impl Inside {
         let Order { operation, local, length, .. } = order;
         self.tell(now, Point::Moves(Moves { operation, local, length }));
         match self.mover.take(now, &order, &mut self.receiver, &self.params) {
-            Ok(done) => ports.schedule(done, Event::Moved),
+            Ok(()) => self.mover.schedule(&self.params, ports),
             Err(why) => self.fail(now, Fault::Part(why)),
         }
     }

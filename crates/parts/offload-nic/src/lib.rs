@@ -36,11 +36,14 @@ pub use unit::{Chip, Wrong};
 use bus::BusError;
 use des::Time;
 
+/// Header of a message (`abi::offload::Packet`).
+pub type Header = [u8; abi::offload::PACKET_SIZE as usize];
+
 /// Message on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireMessage {
-    /// The packet's header (`abi::offload::Packet`).
-    pub header: [u8; abi::offload::PACKET_SIZE as usize],
+    /// The packet's header.
+    pub header: Header,
     /// Bytes behind the header.
     pub payload: Vec<u8>,
 }
@@ -50,7 +53,7 @@ pub struct WireMessage {
 pub enum Event {
     /// The oldest send that has not left begins to.
     Depart,
-    /// Its last byte has left.
+    /// Its last byte has left, over a wire.
     Left,
     /// The oldest message on the wire has its header here.
     Header,
@@ -67,7 +70,7 @@ pub trait Ports {
     /// Time of the first event that was scheduled by these ports. The processor must not access the bus from
     /// then on before the event is handled, which may change what it sees.
     fn due(&self) -> Time;
-    /// A message leaves at `at` for node `target`.
+    /// A message begins to leave at `at` for node `target`.
     fn send(&mut self, at: Time, target: u32, message: WireMessage);
     /// Reads the host's memory.
     fn host_read(&mut self, phys: u64, buf: &mut [u8]) -> Result<(), BusError>;

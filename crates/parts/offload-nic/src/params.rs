@@ -21,10 +21,10 @@ pub struct Params {
     pub host_memory: Duration,
     /// Bytes a second of a DMA engine.
     pub dma_rate: u64,
-    /// Bytes a second of the wire.
-    pub wire_rate: u64,
-    /// Least time that a message takes from node to node.
-    pub wire: Duration,
+    /// Bytes a second of the wire, at each end. None: behind the card is a network with a pace of its own. It
+    /// takes one message at a time, says when it has it ([`crate::Card::left`]), and hands over headers
+    /// before the payloads are whole.
+    pub wire_rate: Option<u64>,
     /// The matching units, if there are any.
     pub units: Option<Units>,
 }

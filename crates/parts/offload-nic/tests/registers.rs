@@ -50,8 +50,7 @@ fn params() -> Params {
         memory: ns(10),
         host_memory: ns(60),
         dma_rate: 1_000_000_000,
-        wire_rate: 1_000_000_000,
-        wire: ns(200),
+        wire_rate: Some(1_000_000_000),
         units: Some(Units {
             posted: unit(QueueKind::Posted),
             unexpected: unit(QueueKind::Unexpected),

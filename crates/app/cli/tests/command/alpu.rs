@@ -4,6 +4,7 @@
 use crate::runner::{run, unjudged, Ended};
 use serde_json::Value;
 
+mod mesh;
 mod messages;
 mod random;
 

@@ -23,6 +23,7 @@ const MACHINES: &[&str] = &[
     "redstorm-accelerated",
     "alpu",
     "alpu --set nic.alpu=off",
+    "alpu-mesh",
     "example",
     "queuepair",
     "ideal",
@@ -100,7 +101,7 @@ fn cells(seed: u64) -> Vec<Cell> {
         }
         for fault in faults {
             let cell = |program| Cell { machine, fault: fault.clone(), program, seed };
-            // Machine alpu has MPI only.
+            // Machines with its cards have MPI only.
             let has = |program: &usize| {
                 !(machine.starts_with("alpu") && PROGRAMS[*program].0 == "portals")
             };

@@ -32,7 +32,7 @@ enum How {
 const JUDGED: fn(&str) -> bool = |machine| !["amata-bypass", "bell", "ethernet"].contains(&machine);
 const ANY: fn(&str) -> bool = |_| true;
 const SEASTAR: fn(&str) -> bool = |machine| machine.starts_with("redstorm");
-const POWERPC: fn(&str) -> bool = |machine| SEASTAR(machine) || machine == "alpu";
+const POWERPC: fn(&str) -> bool = |machine| SEASTAR(machine) || machine.starts_with("alpu");
 const LANAI: fn(&str) -> bool = |machine| machine.starts_with("amata");
 const PACKETS: fn(&str) -> bool =
     |machine| !["bell", "ethernet", "ideal", "example", "queuepair"].contains(&machine);
@@ -73,6 +73,7 @@ const OBSERVERS: &[Observer] = &[
 /// only guests run there.
 const PROGRAMS: &[(&str, &str)] = &[
     ("alpu", "tests/soak/random.c {seed}"),
+    ("alpu-mesh", "tests/soak/random.c {seed}"),
     ("amata", "builtin:myrinet-pingpong 8 3"),
     ("amata-bypass", ""),
     ("amata-switches", "builtin:myrinet-incast 16 1"),

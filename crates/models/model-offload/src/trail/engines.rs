@@ -12,7 +12,7 @@ use offload_nic::Moves;
 
 impl Trail {
     /// The message of which a packet of this node's for another is a part.
-    pub(super) fn own_of(&self, packet: &Packet, target: u32) -> MessageId {
+    pub(crate) fn own_of(&self, packet: &Packet, target: u32) -> MessageId {
         let source_nid = match kind_of(packet) {
             packet_kind::CLEAR => target,
             _ => self.nid,

@@ -231,3 +231,19 @@ fn a_parameter_of_another_model_is_named_with_it() {
     let model = machine.set("nic.model=seastar").unwrap_err().0;
     assert!(model.contains("choose another machine"), "{model}");
 }
+
+/// A base hands on what its model has no use for.
+#[test]
+fn a_machine_has_parameters_of_its_bases_base() {
+    let all = ["redstorm", "alpu", "alpu-mesh"];
+    let load = |name| Parameters::load(&MODELS, &machines().join(format!("{name}.toml"))).unwrap();
+    let [redstorm, alpu, mesh] = all.map(load);
+    let files = ["alpu", "redstorm"].map(|name| machines().join(format!("{name}.toml")));
+    assert!(mesh.bases().eq(files.iter()));
+    let of = |machine: &Parameters, key| machine.iter().find(|own| own.key == key).cloned();
+    for key in ["net.link_latency", "nic.rx_buffers"] {
+        assert!(of(&redstorm, key).is_some());
+        assert_eq!((of(&alpu, key), of(&mesh, key)), (None, of(&redstorm, key)));
+    }
+    assert_eq!((of(&mesh, "offload.wire"), of(&mesh, "nic.alpu")), (None, of(&alpu, "nic.alpu")));
+}

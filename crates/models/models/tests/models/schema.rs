@@ -49,7 +49,8 @@ fn a_machine_names_a_model_that_there_is() {
             "myrinet",
             "ethernet",
             "bell",
-            "offload"
+            "offload",
+            "offload-mesh"
         ]
     );
     assert_eq!(MODELS.row("nic.model").unwrap().kind, ValueKind::Choice(names.leak()));

@@ -81,6 +81,8 @@ const ROOMS: &[(&str, Room)] = &[
                     "bus",
                     "des",
                     "machine",
+                    "mesh",
+                    "mesh-network",
                     "mpi",
                     "offload-nic",
                     "ppc440-debug",

@@ -44,8 +44,8 @@ const VERBS: [&str; 10] = [
     "-n 2 examples/rdma/barrier.c 20",
 ];
 
-/// The model whose machines have MPI and no Portals.
-const NO_PORTALS: &str = "offload";
+/// The models whose machines have MPI and no Portals.
+const NO_PORTALS: [&str; 2] = ["offload", "offload-mesh"];
 
 /// All programs of a machine, but those in guests.
 pub fn all(bench: &Bench) -> Vec<String> {
@@ -53,7 +53,7 @@ pub fn all(bench: &Bench) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     if model.processes {
         all.extend(MPI.map(String::from));
-        let portals = PORTALS.iter().filter(|_| model.name != NO_PORTALS);
+        let portals = PORTALS.iter().filter(|_| !NO_PORTALS.contains(&model.name));
         all.extend(portals.map(|program| (*program).to_string()));
     }
     if model.verbs {
@@ -143,7 +143,7 @@ pub fn of_parameters(model: &Model, key: &str) -> Vec<&'static str> {
             "-n 4 --ranks-per-node 2 tests/soak/random.c 2",
         ];
         let portals = "-n 3 tests/soak/portals.c 1";
-        match model.name == NO_PORTALS {
+        match NO_PORTALS.contains(&model.name) {
             true => all.extend([
                 "-n 2 tests/alpu/lists.c",
                 "-n 2 --set nic.alpu=32 --set alpu.threshold=4 tests/alpu/lists.c",
