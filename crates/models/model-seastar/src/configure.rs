@@ -9,6 +9,7 @@ use des::Duration;
 use machine::placement::Placement;
 use machine::system::Os;
 use mesh::Topology;
+use mesh_network::Network;
 
 /// Everything that the parts of such a machine are built from.
 pub(crate) struct Configuration {
@@ -25,7 +26,7 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// The parts of a machine with room for these ranks. The error is a sentence about the parameters.
     pub fn new(p: &Parameters, placement: Placement) -> Result<Configuration, String> {
-        let (topology, net) = (topology(p, placement)?, net(p)?);
+        let Network { topology, routers: net } = Network::new(p, placement)?;
         let mut nic = nic(p);
         nic.in_flight = in_flight(&nic, &net, &topology);
         if nic.recovers {
@@ -71,75 +72,6 @@ fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
         ));
     }
     Ok(())
-}
-
-/// The topology that the machine names, with given dimensions, or the smallest that is nearest to a cube.
-fn topology(p: &Parameters, placement: Placement) -> Result<Topology, String> {
-    let Placement { ranks, per_node } = placement;
-    let nodes = placement.nodes();
-    let given: [u32; 3] = ["net.x", "net.y", "net.z"].map(|key| p.number(key));
-    let kind = p.choice("net.topology");
-    let [_, y, z] = given;
-    if kind == "row" && y.max(z) > 1 {
-        return Err(format!(
-            "net.topology is row, all of whose nodes stand along x, but net.y is {y} and net.z \
-             {z}; a mesh or a torus has other dimensions"
-        ));
-    }
-    let dims = if given == [0; 3] { fitting(kind, nodes) } else { given.map(|n| n.max(1)) };
-    let made = match kind {
-        "torus" => Topology::torus(dims),
-        _ => Topology::mesh(dims),
-    };
-    let topology = made.map_err(|error| format!("net.topology: {error}"))?;
-    if topology.nodes() < nodes {
-        let [x, y, z] = dims;
-        let need = if per_node == 1 {
-            "as many nodes".to_string()
-        } else {
-            format!("{nodes} nodes at {per_node} ranks a node")
-        };
-        return Err(format!(
-            "{ranks} ranks need {need}, but net.x, net.y and net.z make {x} x {y} x {z} = {}",
-            topology.nodes()
-        ));
-    }
-    Ok(topology)
-}
-
-/// Dimensions for `nodes` nodes: all in a row, or of all boxes with room the smallest, of those the most
-/// cubic.
-fn fitting(kind: &str, nodes: u32) -> [u32; 3] {
-    let nodes = nodes.max(1);
-    if kind == "row" {
-        return [nodes, 1, 1];
-    }
-    let mut best = [nodes, 1, 1];
-    let cost = |[x, y, z]: [u32; 3]| (x * y * z, x + y + z);
-    for z in (1..).take_while(|z| z * z * z <= nodes) {
-        for y in (z..).take_while(|y| y * y * z <= nodes) {
-            let candidate = [nodes.div_ceil(y * z), y, z];
-            if cost(candidate) < cost(best) {
-                best = candidate;
-            }
-        }
-    }
-    best
-}
-
-fn net(p: &Parameters) -> Result<mesh::Params, String> {
-    let params = mesh::Params {
-        route: p.duration("net.route"),
-        link_latency: p.duration("net.link_latency"),
-        flit: p.duration("net.flit"),
-        port_flit: p.duration("net.port_flit"),
-        input_queue: p.number("net.input_queue"),
-        output_queue: p.number("net.output_queue"),
-        node_queue: p.number("net.node_queue"),
-        node_room: p.number("nic.rx_buffers"),
-        credit_batch: p.number("net.credit_batch"),
-    };
-    params.usage_error().map_or(Ok(params), |why| Err(format!("net: {why}")))
 }
 
 fn nic(p: &Parameters) -> seastar_nic::Params {
@@ -216,23 +148,5 @@ fn driver(p: &Parameters) -> portals::seastar::Config {
         pools: portals::seastar::Pools::FULL,
         empty_interrupts: p.number("portals.empty_interrupts"),
         boot_timeout: p.duration("portals.boot_timeout"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn boxes_are_the_smallest_and_then_the_most_cubic() {
-        let cases = [(1, [1, 1, 1]), (2, [2, 1, 1]), (8, [2, 2, 2]), (64, [4, 4, 4])];
-        for (ranks, dims) in cases {
-            assert_eq!(fitting("mesh", ranks), dims);
-        }
-        for ranks in 1..200 {
-            let [x, y, z] = fitting("mesh", ranks);
-            assert!(x * y * z >= ranks && x >= y && y >= z, "{ranks}: {x} x {y} x {z}");
-            assert_eq!(fitting("row", ranks), [ranks, 1, 1]);
-        }
     }
 }

@@ -4,10 +4,14 @@ use machine::parameters::schema::{bytes, choice, count, joined, rate, switch, ti
 use machine::parameters::Row;
 
 /// Parameters, in the order in which they are printed.
-pub(crate) const ROWS: &[Row] =
-    &joined::<{ OWN.len() + ppc440_debug::ROWS.len() }>(&OWN, &ppc440_debug::ROWS);
+pub(crate) const ROWS: &[Row] = &joined::<{ WITH_NETWORK.len() + ppc440_debug::ROWS.len() }>(
+    &WITH_NETWORK,
+    &ppc440_debug::ROWS,
+);
 
-const OWN: [Row; 59] = [
+const WITH_NETWORK: [Row; OWN.len() + mesh_network::ROWS.len()] = joined(&OWN, &mesh_network::ROWS);
+
+const OWN: [Row; 47] = [
     time("machine.ras_poll", "1 ns", "1000 ms"),
     time("machine.ras_patience", "1 us", "1000000 ms"),
     choice("firmware.cache", &["id", "i", "none"]),
@@ -51,21 +55,9 @@ const OWN: [Row; 59] = [
     count("nic.tx_buffers", "1", "1024"),
     time("nic.tx_packet", "0 ns", "1 ms"),
     time("nic.tx_complete", "0 ns", "1 ms"),
-    count("nic.rx_buffers", "1", "65536"),
+    mesh_network::ROOM,
     time("nic.rx_packet", "0 ns", "1 ms"),
     time("nic.rx_notify", "0 ns", "1 ms"),
     time("nic.rx_start", "0 ns", "1 ms"),
     time("nic.rx_command", "0 ns", "1 ms"),
-    choice("net.topology", &["row", "mesh", "torus"]),
-    count("net.x", "0", "65536"),
-    count("net.y", "0", "65536"),
-    count("net.z", "0", "65536"),
-    time("net.route", "0 ns", "1 ms"),
-    time("net.link_latency", "1 ns", "1 ms"),
-    time("net.flit", "1 ps", "1 ms"),
-    time("net.port_flit", "1 ps", "1 ms"),
-    count("net.input_queue", "10", "65535"),
-    count("net.output_queue", "10", "65535"),
-    count("net.node_queue", "10", "65535"),
-    count("net.credit_batch", "1", "65535"),
 ];

@@ -1,0 +1,35 @@
+//! A mesh or torus between network interfaces of any kind: its parameters, its links, and a port at each node
+//! through which a network interface sends whole messages.
+//!
+//! ```text
+//!  network interface ── message ─► Port: packets, CRC ─► mesh::Router ─► neighbours' routers
+//!          ▲                                                  │
+//!          └────────── message ── assembled, CRC ◄── packet buffers
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `settings` | parameters, the topology, links of a run |
+//! | `port` | a router with the engines at both of its ends |
+//! | `packets` | messages cut into packets, and put together again |
+//! | `node` | the port on a node of the bench |
+//! | `process` | such a node, whose report has its links; the balance of all of them |
+//!
+//! A packet has one flit of 8 bytes as its header: destination, source, flags, size, number of the message
+//! (`abi/seastar`, `packet_header`). Up to 64 bytes of payload follow, 8 a flit, and in the last packet of a
+//! message one flit with its CRC ([`abi::packet::Packet::flits`]). What a network interface has of its own
+//! before a message, such as a header of its own, is payload here.
+
+#![forbid(unsafe_code)]
+
+mod node;
+mod packets;
+mod port;
+mod process;
+mod settings;
+
+pub use node::{node, OfNode};
+pub use packets::{Message, Told};
+pub use port::{Event, Outgoing, Port, Ports};
+pub use process::{balance, Handover, Left, Process};
+pub use settings::{Network, ROOM, ROWS};
