@@ -13,7 +13,7 @@
 //! | `port` | a router with the engines at both of its ends |
 //! | `packets` | messages cut into packets, and put together again |
 //! | `node` | the port on a node of the bench |
-//! | `process` | such a node, whose report has its links; the balance of all of them |
+//! | `books` | the balance of all ports of a run |
 //!
 //! A packet has one flit of 8 bytes as its header: destination, source, flags, size, number of the message
 //! (`abi/seastar`, `packet_header`). Up to 64 bytes of payload follow, 8 a flit, and in the last packet of a
@@ -22,14 +22,14 @@
 
 #![forbid(unsafe_code)]
 
+mod books;
 mod node;
 mod packets;
 mod port;
-mod process;
 mod settings;
 
-pub use node::{node, OfNode};
+pub use books::{balance, Left};
+pub use node::OfNode;
 pub use packets::{Message, Told};
 pub use port::{Event, Outgoing, Port, Ports};
-pub use process::{balance, Handover, Left, Process};
 pub use settings::{Network, ROOM, ROWS};

@@ -9,12 +9,13 @@
 //! network interface is told when the first packet has been taken, and when the last has; before that it has
 //! no more than the first.
 
+use crate::books::Left;
 use crate::packets::{Assembly, Leaving, Told};
-use crate::process::{Handover, Left};
 use crate::settings::Network;
 use abi::packet::{Packet, PAYLOAD_BYTES};
 use abi::MessageId;
 use des::{Duration, Time};
+use machine::instruments::timeline::About;
 use machine::report::Link;
 use mesh::{Class, LinkMessage, Router};
 use std::collections::VecDeque;
@@ -118,7 +119,6 @@ pub struct Port {
     held: VecDeque<Packet>,
     held_max: u64,
     assembly: Assembly,
-    handover: Handover,
 }
 
 impl Port {
@@ -139,13 +139,13 @@ impl Port {
             held: VecDeque::new(),
             held_max: 0,
             assembly: Assembly::default(),
-            handover: Handover::default(),
         }
     }
 
-    /// Place where it leaves its links for the report, at [`Port::close`].
-    pub fn handover(&self) -> Handover {
-        self.handover.clone()
+    /// Tells observers of the node's links.
+    pub fn describe(&self, about: &mut About) {
+        about.neighbours = self.router.neighbours();
+        about.links = mesh::LINK_NAMES;
     }
 
     /// The network's [`Network::window`].
@@ -267,8 +267,8 @@ impl Port {
         all
     }
 
-    /// Closes its books at the end of the run, for the report and for `balance`.
-    pub fn close(&mut self) {
+    /// Links of its router that carried packets, for the report.
+    pub fn links(&self) -> Vec<Link> {
         let loads = self.router.loads().map(|(to, load)| Link {
             to,
             packets: load.packets,
@@ -277,12 +277,20 @@ impl Port {
             queue_max: load.queue_max as u64,
             starved: load.starved,
         });
+        loads.collect()
+    }
+
+    /// Its books at the end of the run, for `balance`.
+    pub fn left(&self) -> Left {
         let mut ledger = self.router.ledger();
         ledger.held = self.held.len() as u64;
         let unfinished = self.assembly.partial() + usize::from(self.leaving.is_some());
-        self.handover.put(Left { links: loads.collect(), ledger, unfinished });
+        Left { ledger, unfinished }
     }
 }
+
+// The bench's observers have a place for each link.
+const _: () = assert!(mesh::LINKS == machine::instruments::timeline::LINKS);
 
 // A packet's size fits its field.
 const _: () = assert!(PAYLOAD_BYTES <= u8::MAX as usize);

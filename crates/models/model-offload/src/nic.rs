@@ -13,7 +13,9 @@ use machine::firmware::profile::Profile;
 use machine::firmware::recorder::Recorder;
 use machine::firmware::symbols::Symbols;
 use machine::instruments::capture::{Side, Streams, Tap};
+use machine::instruments::timeline::About;
 use machine::node::{Nic, Ports};
+use machine::report::NodeReport;
 use machine::Options;
 use mesh_network::{OfNode, Outgoing, Port, Told as News};
 use offload_nic::{Card, Chip, Fault, Params, Point, WireMessage};
@@ -93,7 +95,7 @@ impl offload_nic::Ports for NodePorts<'_> {
                 let id = self.trail.own_of(&header, target);
                 let mut bytes = Vec::with_capacity(message.header.len() + message.payload.len());
                 bytes_of(&message, &mut bytes);
-                let node = &mut OfNode { ports: self.ports, journal: self.trail.journal() };
+                let node = &mut OfNode { ports: self.ports };
                 port.send(at, Outgoing { target, id, bytes }, node);
             }
         }
@@ -243,7 +245,7 @@ impl Station {
         &'a mut self,
         ports: &'a mut Ports<Station>,
     ) -> Option<(&'a mut Port, OfNode<'a, Station>)> {
-        let node = OfNode { ports, journal: self.trail.journal() };
+        let node = OfNode { ports };
         match &mut self.network {
             Network::Wire(_) => None,
             Network::Mesh(port) => Some((port, node)),
@@ -308,7 +310,7 @@ fn reason(word: u32) -> String {
 impl Nic for Station {
     type Event = Event;
     type Message = Message;
-    type Left = ();
+    type Left = Option<mesh_network::Left>;
 
     fn handle(&mut self, now: Time, event: Event, ports: &mut Ports<Station>) {
         let event = match event {
@@ -410,11 +412,27 @@ impl Nic for Station {
         if let Some((tap, streams)) = self.tap.take().map(|tap| *tap) {
             streams.put(ports.nid(), tap);
         }
-        if let Network::Mesh(port) = &mut self.network {
-            port.close();
-        }
         let recorder = self.recorder.take()?;
         Some(recorder.finish(ports.nid(), self.card.core().told_until()))
+    }
+
+    fn describe(&self, about: &mut About) {
+        if let Network::Mesh(port) = &self.network {
+            port.describe(about);
+        }
+    }
+
+    fn report(&mut self, report: &mut NodeReport, _: &mut Ports<Station>) {
+        if let Network::Mesh(port) = &self.network {
+            report.links = port.links();
+        }
+    }
+
+    fn left(self) -> Option<mesh_network::Left> {
+        match self.network {
+            Network::Wire(_) => None,
+            Network::Mesh(port) => Some(port.left()),
+        }
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

@@ -10,9 +10,10 @@ use machine::bench::{Bench, Common, Plan};
 use machine::faults::{parse_of_hosts, Faults};
 use machine::instruments::timeline::Room;
 use machine::models::{Depth, Model};
+use machine::node::Node;
 use machine::parameters::Parameters;
 use machine::{Options, Outcome, UsageError};
-use mesh_network::{balance, Left, Network, Port, Process};
+use mesh_network::{balance, Left, Network, Port};
 
 /// The row of this model.
 pub static MODEL: Model = Model {
@@ -52,8 +53,8 @@ struct OnMesh<'a> {
 }
 
 impl Plan for OnMesh<'_> {
-    type Process = Process<Station>;
-    type Left = Left;
+    type Process = Node<Station>;
+    type Left = Option<Left>;
 
     fn links(&self) -> Links {
         self.network.links()
@@ -63,13 +64,11 @@ impl Plan for OnMesh<'_> {
         self.network.notice()
     }
 
-    fn process(&self, nid: u32) -> Process<Station> {
+    fn process(&self, nid: u32) -> Node<Station> {
         // Its engines have one rate, that of the card's DMA.
         let port = Port::new(&self.network, nid, self.machine.settings.card.dma_rate);
-        let handover = port.handover();
         let (station, equipment) = self.machine.node(nid, Joined::Mesh(Box::new(port)));
-        let bench = self.machine.bench;
-        Process::new(mesh_network::node(bench, &self.network, nid, station, equipment), handover)
+        self.machine.bench.node(nid, station, equipment)
     }
 }
 

@@ -37,7 +37,7 @@ struct Wires<'a> {
 
 impl Plan for Wires<'_> {
     type Process = Node<Station>;
-    type Left = ();
+    type Left = Option<mesh_network::Left>;
 
     fn links(&self) -> Links {
         Links::between_all(self.delay, self.machine.bench.nodes)
