@@ -11,13 +11,11 @@ use crate::settings::Params;
 use abi::MessageId;
 use des::{Duration, Time};
 use host::Extent;
-use machine::instruments::journal::Journal;
 use machine::instruments::message_trace::Waypoint;
 use machine::instruments::timeline::{Engine as Lane, Gauge};
 use machine::node::{self, Nic};
 use portals::messages::Incoming;
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
 
 type Ports = node::Ports<Card>;
 
@@ -77,7 +75,6 @@ struct Counts {
 pub(crate) struct Card {
     params: Params,
     layout: Layout,
-    journal: Rc<Journal>,
     losses: Losses,
     engine: Engine,
     submissions: Submissions,
@@ -93,11 +90,10 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    pub fn new(params: Params, journal: Rc<Journal>, losses: Losses) -> Card {
+    pub fn new(params: Params, losses: Losses) -> Card {
         Card {
             params,
             layout: Layout { base: 0, params },
-            journal,
             losses,
             engine: Engine::default(),
             submissions: Submissions::default(),
@@ -111,12 +107,8 @@ impl Card {
         }
     }
 
-    fn stage(&self, now: Time, lane: Lane, message: MessageId, stage: Option<&str>) {
-        self.journal.watch(|watch| watch.stage(now, lane, message, stage));
-    }
-
     /// Tells the depths of all queues.
-    fn measure(&mut self, now: Time) {
+    fn measure(&mut self, now: Time, ports: &Ports) {
         let depths = [
             self.submissions.tail.wrapping_sub(self.submissions.fetched),
             self.sending.len() as u32,
@@ -128,7 +120,7 @@ impl Card {
             *deepest = depth.max(*deepest);
         }
         let gauges = [0, 1, 2, 3, 4].map(|at| (Gauge::Own(at as u8), depths[at]));
-        self.journal.watch(|watch| watch.depths(now, &gauges));
+        ports.depths(now, &gauges);
     }
 
     // The engine, submissions and completions.
@@ -171,7 +163,7 @@ impl Card {
                 let failed = !engine::scatter(ports, &extents, &data);
                 let message = MessageId::from(&header);
                 ports.mark(now, message, path::PLACED);
-                self.stage(now, Lane::Receive, message, None);
+                ports.stage(now, Lane::Receive, message, None);
                 let passes = Some(Passes { message, waypoint: path::PLACE_TOLD });
                 self.complete(now, Completion::Ended { tag, failed }, passes, ports);
             }
@@ -207,19 +199,19 @@ impl Card {
         match submission.command {
             Command::Send => {
                 ports.mark(now, message, path::FETCHED);
-                self.stage(now, Lane::Transmit, message, Some("before the window"));
+                ports.stage(now, Lane::Transmit, message, Some("before the window"));
                 self.sending.push_back(Sending { submission, extents, read: 0 });
                 self.admit(now, ports);
             }
             Command::Place => {
                 let data = self.held.remove(&message).ok_or("it has no message for this place")?;
                 ports.mark(now, message, path::PLACE_FETCHED);
-                self.stage(now, Lane::Receive, message, Some("to its place"));
+                ports.stage(now, Lane::Receive, message, Some("to its place"));
                 self.add_job(now, Job::Place { submission, extents, data }, ports);
             }
             Command::Release => {
                 self.held.remove(&message).ok_or("it has no such message to forget")?;
-                self.stage(now, Lane::Receive, message, None);
+                ports.stage(now, Lane::Receive, message, None);
                 let ended = Completion::Ended { tag: submission.tag, failed: false };
                 self.complete(now, ended, None, ports);
             }
@@ -267,7 +259,7 @@ impl Card {
         if *read == 0 {
             let message = MessageId::from(header);
             ports.mark(now, message, path::ADMITTED);
-            self.stage(now, Lane::Transmit, message, Some("reads and sends"));
+            ports.stage(now, Lane::Transmit, message, Some("reads and sends"));
         }
         self.reading = true;
         self.add_job(now, Job::Segment(segment), ports);
@@ -365,7 +357,7 @@ impl Card {
                 ports.mark(now, part.message, path::RECOVERED);
             }
             if part.header.is_some() {
-                self.stage(now, Lane::Receive, part.message, Some("comes"));
+                ports.stage(now, Lane::Receive, part.message, Some("comes"));
             }
         } else {
             self.counts.out_of_order += 1;
@@ -381,7 +373,7 @@ impl Card {
     fn arrived(&mut self, now: Time, Incoming { header, data }: Incoming, ports: &mut Ports) {
         let message = MessageId::from(&header);
         ports.mark(now, message, Waypoint::ARRIVED);
-        self.stage(now, Lane::Receive, message, Some("waits for its place"));
+        ports.stage(now, Lane::Receive, message, Some("waits for its place"));
         self.counts.received += 1;
         self.counts.received_bytes += data.len() as u64;
         let operand = data[..data.len().min(OPERAND_MAX)].to_vec();
@@ -421,7 +413,7 @@ impl Nic for Card {
             }
             Event::Timeout { peer } => self.timeout(now, peer, ports),
         }
-        self.measure(now);
+        self.measure(now, ports);
     }
 
     fn receive(&mut self, now: Time, frame: Frame, ports: &mut Ports) {
@@ -430,14 +422,14 @@ impl Nic for Card {
             Frame::Acknowledgement { source, next } => {
                 for part in self.link.acknowledged(source, next) {
                     let Some(tag) = part.last else { continue };
-                    self.stage(now, Lane::Transmit, part.message, None);
+                    ports.stage(now, Lane::Transmit, part.message, None);
                     let ended = Completion::Ended { tag, failed: false };
                     self.complete(now, ended, None, ports);
                 }
                 self.admit(now, ports);
             }
         }
-        self.measure(now);
+        self.measure(now, ports);
     }
 
     fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports) {

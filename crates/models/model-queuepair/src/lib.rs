@@ -27,8 +27,7 @@ use des::{Duration, Links};
 use faults::Losses;
 use machine::bench::{Bench, Plan};
 use machine::models::Model;
-use machine::node::{Equipment, Node};
-use machine::programs::Carrier;
+use machine::node::Node;
 use machine::{Options, Outcome, UsageError};
 use portals::messages::Driver;
 use rings::Rings;
@@ -70,17 +69,12 @@ impl Plan for Machine<'_> {
 
     fn process(&self, nid: u32) -> Node<Card> {
         let Machine { bench, params } = *self;
-        let (host, journal) = (bench.host(nid), bench.journal(nid));
-        let judge = bench.judge(nid, &host, true);
         // Driver and card share the host's memory and the card's registers, and nothing else.
         let nal = Rc::new(move |cpu: &host::Cpu| {
             let rings = Rc::new(Rings::new(cpu.memory(), params));
             Rc::new(Driver::new(rings, Duration::ZERO)) as Rc<dyn portals::Nal>
         });
-        let (of, carrier) = ((bench.os(nid), nid), Carrier::Portals(nal));
-        let ranks = bench.ranks(of, journal.clone(), judge.clone(), carrier);
-        let card = Card::new(params, journal.clone(), Losses::of(&bench.faults, nid));
-        bench.node(nid, card, Equipment { host, software: Box::new(ranks), journal, judge })
+        bench.node_with_portals(nid, Card::new(params, Losses::of(&bench.faults, nid)), nal)
     }
 }
 

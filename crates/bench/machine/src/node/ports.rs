@@ -5,6 +5,7 @@ use crate::device_memory::{self, DeviceMemory};
 use crate::faults::InterruptLine;
 use crate::instruments::journal::Journal;
 use crate::instruments::message_trace::{Flight, Waypoint};
+use crate::instruments::timeline::{Engine, Gauge};
 use crate::judge::Adapter;
 use crate::remains::Failure;
 use abi::wire::PortalsHeader;
@@ -178,6 +179,14 @@ impl<N: Nic> Ports<N> {
     /// A message of the program passes a waypoint.
     pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint) {
         self.journal.mark(at, message, waypoint);
+    }
+    /// An engine does this for a message from `at` on, or nothing any more (`Watch::stage`).
+    pub fn stage(&self, at: Time, engine: Engine, message: MessageId, stage: Option<&str>) {
+        self.journal.watch(|watch| watch.stage(at, engine, message, stage));
+    }
+    /// Queues have these depths (`Watch::depths`).
+    pub fn depths(&self, at: Time, depths: &[(Gauge, u32)]) {
+        self.journal.watch(|watch| watch.depths(at, depths));
     }
     /// A message with this header enters the network.
     pub fn injected(&mut self, at: Time, header: &PortalsHeader) {
