@@ -9,7 +9,7 @@ use bus::Direction;
 use datapath::DatapathEvent;
 use des::{Announced, Duration, Envelope, Lookahead, Offers, Time, LAGS};
 use heartbeat::{IdleTurn, IDLE_OBSERVED};
-use kinds::{is_visible, Visible};
+use kinds::{is_visible, Event, Visible};
 use machine::effort::Effort;
 use machine::faults::Faults;
 use machine::firmware::profile::Profile;
@@ -52,9 +52,6 @@ pub(crate) use warm::{follow, Boot, ReplayLog, Step, TAPED};
 
 /// Node of a machine with SeaStars.
 pub(crate) type Node = machine::node::Node<Station>;
-
-/// Event of such a node, except [`DatapathEvent`]s.
-pub(crate) type Event = machine::node::Event<seastar_nic::Event>;
 
 /// A SeaStar on its node. The fields that every event needs come first (`repr(C)`, here and in
 /// [`Chipset`]): nodes by the hundred share the host's caches.

@@ -113,8 +113,8 @@ impl Waypoint {
     }
 }
 
-/// Part of the machine that works during a step of a message's way. Those here are of many models; a model may
-/// have others.
+/// Part of the machine that works during a step of a message's way. Those here are of many models; a model
+/// may have others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
     name: &'static str,

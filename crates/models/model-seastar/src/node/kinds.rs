@@ -1,6 +1,7 @@
 //! Kinds of events: whom they concern.
 
-use super::Event;
+/// Event of a node, except those of the datapath.
+pub(crate) type Event = machine::node::Event<seastar_nic::Event>;
 
 /// Observer of the processor's state, or of its memory, in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

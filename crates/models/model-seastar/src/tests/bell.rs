@@ -1,5 +1,5 @@
-//! Software of another kind on a SeaStar: no ranks, no Portals, only a driver of a bell. It sets up a firmware
-//! process, and one node rings the other by an inline message.
+//! Software of another kind on a SeaStar: no ranks, no Portals, only a driver of a bell. It sets up a
+//! firmware process, and one node rings the other by an inline message.
 
 use super::{Bench, Parts};
 use crate::node::{Left, Node};
