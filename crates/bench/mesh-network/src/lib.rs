@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `settings` | parameters, the topology, links of a run |
 //! | `port` | a router with the engines at both of its ends |
+//! | `router` | a router's counters and links, in the bench's words |
 //! | `packets` | messages cut into packets, and put together again |
 //! | `node` | the port on a node of the bench |
 //! | `books` | the balance of all ports of a run |
@@ -26,10 +27,12 @@ mod books;
 mod node;
 mod packets;
 mod port;
+mod router;
 mod settings;
 
 pub use books::{balance, Left};
 pub use node::OfNode;
 pub use packets::{Message, Told};
 pub use port::{Event, Outgoing, Port, Ports};
+pub use router::{counters, describe, links};
 pub use settings::{Network, ROOM, ROWS};

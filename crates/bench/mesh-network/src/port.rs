@@ -11,12 +11,11 @@
 
 use crate::books::Left;
 use crate::packets::{Assembly, Leaving, Told};
+use crate::router;
 use crate::settings::Network;
 use abi::packet::{Packet, PAYLOAD_BYTES};
 use abi::MessageId;
 use des::{Duration, Time};
-use machine::instruments::timeline::About;
-use machine::report::Link;
 use mesh::{Class, LinkMessage, Router};
 use std::collections::VecDeque;
 use std::fmt;
@@ -142,12 +141,6 @@ impl Port {
         }
     }
 
-    /// Tells observers of the node's links.
-    pub fn describe(&self, about: &mut About) {
-        about.neighbours = self.router.neighbours();
-        about.links = mesh::LINK_NAMES;
-    }
-
     /// The network's [`Network::window`].
     pub fn window(&self) -> Duration {
         self.window
@@ -240,18 +233,8 @@ impl Port {
 
     /// Counters, by name.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
-        let net = self.router.counters();
-        let links = |f: fn(&mesh::OutputCounters) -> u64| net.links.iter().map(f).sum::<u64>();
-        vec![
-            ("net.injected", net.injected),
-            ("net.ejected", net.ejected),
-            ("net.link_packets", links(|link| link.packets)),
-            ("net.link_busy_ns", links(|link| link.busy.0) / 1_000),
-            ("net.link_starved", links(|link| link.starved)),
-            ("net.input_flits_max", net.input_max.into()),
-            ("net.injection_stalls", net.injection_stalls),
-            ("rx.held_max", self.held_max),
-        ]
+        let held = [("rx.held_max", self.held_max)];
+        router::counters(&self.router).into_iter().chain(held).collect()
     }
 
     /// Reasons why a message does not leave or come, a sentence each.
@@ -267,17 +250,9 @@ impl Port {
         all
     }
 
-    /// Links of its router that carried packets, for the report.
-    pub fn links(&self) -> Vec<Link> {
-        let loads = self.router.loads().map(|(to, load)| Link {
-            to,
-            packets: load.packets,
-            bytes: load.bytes,
-            busy_ns: load.busy.as_ns(),
-            queue_max: load.queue_max as u64,
-            starved: load.starved,
-        });
-        loads.collect()
+    /// The router.
+    pub fn router(&self) -> &Router {
+        &self.router
     }
 
     /// Its books at the end of the run, for `balance`.
@@ -288,9 +263,6 @@ impl Port {
         Left { ledger, unfinished }
     }
 }
-
-// The bench's observers have a place for each link.
-const _: () = assert!(mesh::LINKS == machine::instruments::timeline::LINKS);
 
 // A packet's size fits its field.
 const _: () = assert!(PAYLOAD_BYTES <= u8::MAX as usize);

@@ -418,13 +418,13 @@ impl Nic for Station {
 
     fn describe(&self, about: &mut About) {
         if let Network::Mesh(port) = &self.network {
-            port.describe(about);
+            mesh_network::describe(port.router(), about);
         }
     }
 
     fn report(&mut self, report: &mut NodeReport, _: &mut Ports<Station>) {
         if let Network::Mesh(port) = &self.network {
-            report.links = port.links();
+            report.links = mesh_network::links(port.router());
         }
     }
 

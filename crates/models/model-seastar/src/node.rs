@@ -385,8 +385,7 @@ impl Nic for Station {
         self.steady.follow(at, 0, || false);
     }
     fn describe(&self, about: &mut About) {
-        about.neighbours = self.chipset.router.neighbours();
-        about.links = mesh::LINK_NAMES;
+        mesh_network::describe(&self.chipset.router, about);
     }
     fn watched(&mut self, now: Time, ports: &mut Ports<Station>) {
         self.begin_watch(now, ports);

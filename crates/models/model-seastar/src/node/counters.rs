@@ -21,8 +21,7 @@ pub(crate) fn of(
     nic: &seastar_nic::SeaStar,
     router: &mesh::Router,
 ) -> BTreeMap<String, u64> {
-    let (ppc, nic, net) = (core.counters(), nic.counters(), router.counters());
-    let links = |f: fn(&mesh::OutputCounters) -> u64| net.links.iter().map(f).sum::<u64>();
+    let (ppc, nic) = (core.counters(), nic.counters());
     let counters = [
         ("ppc.instructions", ppc.instructions),
         ("ppc.cycles", ppc.cycles),
@@ -58,18 +57,7 @@ pub(crate) fn of(
         ("nic.mmio_writes", nic.mmio_writes),
         ("nic.window_reads", nic.window_reads),
         ("nic.window_writes", nic.window_writes),
-        ("net.injected", net.injected),
-        ("net.ejected", net.ejected),
-        ("net.link_packets", links(|link| link.packets)),
-        ("net.link_busy_ns", links(|link| link.busy.0) / 1_000),
-        ("net.link_starved", links(|link| link.starved)),
-        ("net.link_lost", links(|link| link.lost)),
-        ("net.link_damaged", links(|link| link.damaged)),
-        ("net.link_delayed", links(|link| link.delayed)),
-        ("net.link_overtaken", links(|link| link.overtaken)),
-        ("net.link_doubled", links(|link| link.doubled)),
-        ("net.input_flits_max", net.input_max.into()),
-        ("net.injection_stalls", net.injection_stalls),
     ];
-    counters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    let all = counters.into_iter().chain(mesh_network::counters(router));
+    all.map(|(name, value)| (name.to_string(), value)).collect()
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use machine::instruments::spool::Stream;
-use machine::report::Link;
 use portals::Nal;
 
 /// Results that only such a node leaves.
@@ -137,19 +136,7 @@ impl Station {
         }
         let count = |name: &str| counters.get(name).copied().unwrap_or(0);
         self.messages = count("niccb.tx_complete") + count("niccb.rx_complete");
-        report.links = self
-            .chipset
-            .router
-            .loads()
-            .map(|(to, load)| Link {
-                to,
-                packets: load.packets,
-                bytes: load.bytes,
-                busy_ns: load.busy.as_ns(),
-                queue_max: load.queue_max as u64,
-                starved: load.starved,
-            })
-            .collect();
+        report.links = mesh_network::links(&self.chipset.router);
     }
 
     /// Results beside the report, which has been made.
