@@ -404,7 +404,7 @@ impl<N: Nic> LogicalProcess for Node<N> {
     }
 
     fn sample(&mut self, number: u64, now: Time, began: [Time; LAGS]) -> Option<Offers> {
-        self.nic.sample(number, (now, began), &mut self.ports)
+        self.nic.sample(number, now, began, &mut self.ports)
     }
 
     fn repeat(
@@ -415,7 +415,7 @@ impl<N: Nic> LogicalProcess for Node<N> {
         outbox: &mut Outbox<Crossing<N::Message>>,
     ) {
         std::mem::swap(outbox, &mut self.ports.outbox);
-        self.nic.repeat(since, (span, times), &mut self.ports);
+        self.nic.repeat(since, span, times, &mut self.ports);
         std::mem::swap(outbox, &mut self.ports.outbox);
     }
 

@@ -4,7 +4,7 @@ use super::configure::{list_commands, Configuration};
 use super::firmware::image::FirmwareImage;
 use super::node::observers::Observers;
 use super::node::ports::Chipset;
-use super::node::{follow, Boot, Node, Schedule, Station};
+use super::node::{follow, Boot, Chip, Node, Schedule, Station};
 use abi::seastar::{SHIM_BASE, TEXT_BASE};
 use des::{EventQueue, Time};
 use machine::bench::Bench;
@@ -37,8 +37,7 @@ impl Parts<'_> {
     pub(super) fn node(&self, nid: u32, boot: Option<&Arc<Boot>>) -> Node {
         let wire_nid = u16::try_from(nid).expect("topologies have at most 65,536 nodes");
         if let Some(boot) = boot {
-            let (core, nic) = boot.parts(wire_nid);
-            let mut node = self.assemble(nid, (core, nic));
+            let mut node = self.assemble(nid, boot.parts(wire_nid));
             if follow(&mut node, boot) {
                 return node;
             }
@@ -52,7 +51,7 @@ impl Parts<'_> {
     }
 
     /// A node with this processor and NIC, and ranks over Portals.
-    pub(super) fn assemble(&self, nid: u32, chip: (ppc440::Core, seastar_nic::SeaStar)) -> Node {
+    pub(super) fn assemble(&self, nid: u32, chip: Chip) -> Node {
         let Parts { bench, configuration, .. } = *self;
         let (os, host) = (bench.os(nid), bench.host(nid));
         let pools = crate::faults::pools(&bench.faults, (!self.taping).then_some(nid));
@@ -67,7 +66,7 @@ impl Parts<'_> {
         let rings = Rc::new(portals::seastar::Rings::default());
         let driver = LateDriver::default();
         let shared = (configuration.driver.accelerated > 0).then(|| rings.clone());
-        let mut station = self.station(nid, chip, host.memory(), (shared, driver.clone()));
+        let mut station = self.station(nid, chip, host.memory(), shared, driver.clone());
         station.set_judge(judge.as_ref());
         let nal = Rc::new(move |cpu: &host::Cpu| {
             let made = Rc::new(Driver::with_rings(cpu.memory(), &config, rings.clone()));
@@ -88,9 +87,10 @@ impl Parts<'_> {
     pub(super) fn station(
         &self,
         nid: u32,
-        (core, nic): (ppc440::Core, seastar_nic::SeaStar),
+        chip: Chip,
         memory: &host::SharedMemory,
-        (rings, driver): (Option<Rc<portals::seastar::Rings>>, LateDriver),
+        rings: Option<Rc<portals::seastar::Rings>>,
+        driver: LateDriver,
     ) -> Station {
         let configuration = self.configuration;
         let ht = &configuration.nic;
@@ -113,16 +113,16 @@ impl Parts<'_> {
         let launch = self.bench.common.launch();
         let (ras_poll, ras_patience) = (configuration.ras_poll, configuration.ras_patience);
         let schedule = Schedule { ras_poll, ras_patience, launch };
-        Station::start(core, nic, chipset, driver, self.symbols.clone(), schedule)
+        Station::start(chip, chipset, driver, self.symbols.clone(), schedule)
     }
 
     /// A chip in reset, whose firmware the loader has written through the back door.
-    pub(super) fn chip(&self, wire_nid: u16) -> (ppc440::Core, seastar_nic::SeaStar) {
+    pub(super) fn chip(&self, wire_nid: u16) -> Chip {
         let mut nic = seastar_nic::SeaStar::new(&self.configuration.nic, wire_nid);
         for (base, bytes) in [(TEXT_BASE, &self.image.image), (SHIM_BASE, &self.image.shim)] {
             let written = nic.sram_mut().write(base.into(), bytes);
             written.expect("the image was checked against its region");
         }
-        (self.processor(), nic)
+        Chip { core: self.processor(), nic }
     }
 }

@@ -53,6 +53,12 @@ pub(crate) use warm::{follow, Boot, ReplayLog, Step, TAPED};
 /// Node of a machine with SeaStars.
 pub(crate) type Node = machine::node::Node<Station>;
 
+/// The chip: its processor, and the rest of it.
+pub(crate) struct Chip {
+    pub core: ppc440::Core,
+    pub nic: seastar_nic::SeaStar,
+}
+
 /// A SeaStar on its node. The fields that every event needs come first (`repr(C)`, here and in
 /// [`Chipset`]): nodes by the hundred share the host's caches.
 #[repr(C)]
@@ -98,8 +104,7 @@ pub(crate) struct Schedule {
 impl Station {
     /// A SeaStar whose firmware is in SRAM and whose processor leaves reset now.
     pub fn start(
-        mut core: ppc440::Core,
-        nic: seastar_nic::SeaStar,
+        Chip { mut core, nic }: Chip,
         chipset: Chipset,
         driver: LateDriver,
         symbols: Arc<Symbols>,
@@ -350,14 +355,15 @@ impl Nic for Station {
     fn sample(
         &mut self,
         number: u64,
-        (now, began): (Time, [Time; LAGS]),
+        now: Time,
+        began: [Time; LAGS],
         ports: &mut Ports<Station>,
     ) -> Option<Offers> {
-        self.steady.on.then(|| self.take_sample(number, (now, began), ports))?
+        self.steady.on.then(|| self.take_sample(number, now, began, ports))?
     }
-    fn repeat(&mut self, since: u64, (span, times): (Duration, u64), ports: &mut Ports<Station>) {
+    fn repeat(&mut self, since: u64, span: Duration, times: u64, ports: &mut Ports<Station>) {
         self.chipset.stirs += 1;
-        self.repeat_since(since, (span, times), ports);
+        self.repeat_since(since, span, times, ports);
     }
 
     #[inline(always)]

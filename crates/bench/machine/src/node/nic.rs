@@ -179,14 +179,15 @@ pub trait Nic: Sized + 'static {
     fn sample(
         &mut self,
         number: u64,
-        (now, began): (Time, [Time; LAGS]),
+        now: Time,
+        began: [Time; LAGS],
         ports: &mut Ports<Self>,
     ) -> Option<Offers> {
         let _ = (number, now, began, ports);
         None
     }
     /// Repeats what it has done since a sample.
-    fn repeat(&mut self, since: u64, (span, times): (Duration, u64), ports: &mut Ports<Self>) {
+    fn repeat(&mut self, since: u64, span: Duration, times: u64, ports: &mut Ports<Self>) {
         let _ = (since, span, times, ports);
     }
 

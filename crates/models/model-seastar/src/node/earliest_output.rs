@@ -57,7 +57,7 @@ impl Station {
             let sends = match (*next, lone) {
                 (DatapathEvent::Packet { .. } | DatapathEvent::Credit { .. }, _) => {
                     let so_far = Lookahead { earliest_output, reaction_time };
-                    self.foresee_arrival((at, ports.nid()), *next, so_far, told)
+                    self.foresee_arrival(at, ports.nid(), *next, so_far, told)
                 }
                 // Only the NIC takes note of it.
                 (DatapathEvent::Eject, _) if !waiting => at + access,
@@ -89,7 +89,8 @@ impl Station {
     #[inline(always)]
     fn foresee_arrival(
         &self,
-        (at, nid): (Time, u32),
+        at: Time,
+        nid: u32,
         next: DatapathEvent,
         Lookahead { earliest_output, reaction_time }: Lookahead,
         told: &mut Vec<Announced>,

@@ -216,7 +216,8 @@ impl Station {
     pub(super) fn take_sample(
         &mut self,
         number: u64,
-        (now, began): (Time, [Time; LAGS]),
+        now: Time,
+        began: [Time; LAGS],
         ports: &mut Ports<Station>,
     ) -> Option<Offers> {
         let Some(Moving { state, flows, until }) = self.moving(now, ports) else {
@@ -242,7 +243,8 @@ impl Station {
     pub(super) fn repeat_since(
         &mut self,
         since: u64,
-        (span, times): (Duration, u64),
+        span: Duration,
+        times: u64,
         ports: &mut Ports<Station>,
     ) {
         let mut steady = std::mem::take(&mut self.steady);

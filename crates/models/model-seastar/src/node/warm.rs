@@ -110,11 +110,11 @@ impl Boot {
     }
 
     /// Processor and NIC of node `nid` after the boot.
-    pub fn parts(&self, nid: u16) -> (ppc440::Core, seastar_nic::SeaStar) {
+    pub fn parts(&self, nid: u16) -> Chip {
         let (mut core, mut nic) = (self.core.clone(), self.nic.of_node(nid));
         core.set_copies(&self.in_core, nid);
         nic.set_copies(&self.in_sram, nid);
-        (core, nic)
+        Chip { core, nic }
     }
 }
 

@@ -188,7 +188,7 @@ impl Plan for Pair<'_> {
         let bench = self.0.bench;
         let host = bench.host(nid);
         let chip = self.0.chip(nid as u16);
-        let station = self.0.station(nid, chip, host.memory(), Default::default());
+        let station = self.0.station(nid, chip, host.memory(), None, Default::default());
         let software = Box::new(Bell { nid, ended: Rc::default(), heard: Rc::default() });
         let equipment = Equipment { host, software, journal: bench.journal(nid), judge: None };
         bench.node(nid, station, equipment)
