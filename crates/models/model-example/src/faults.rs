@@ -1,7 +1,7 @@
 //! Faults of this model's machines: a DMA engine that is late.
 
-use des::{Duration, Random, Time};
-use machine::faults::{FaultKind, FaultValue, Faults, Form, Harm, Rule, Scope, Which};
+use des::{Duration, Time};
+use machine::faults::{FaultKind, FaultValue, Faults, Form, Harm, Scope, Strikes};
 
 /// All kinds.
 pub(crate) static KINDS: &[&FaultKind] = &[&ENGINE_LATE];
@@ -24,10 +24,7 @@ static ENGINE_LATE: FaultKind = FaultKind {
 
 /// Faults of one engine.
 pub(crate) struct Lateness {
-    random: Random,
-    rules: Vec<Rule>,
-    jobs: u64,
-    late: u64,
+    strikes: Strikes,
     /// Some engine of the machine is late.
     asked: bool,
 }
@@ -35,33 +32,20 @@ pub(crate) struct Lateness {
 impl Lateness {
     /// Faults of the engine of node `nid`.
     pub(crate) fn of(faults: &Faults, nid: u32) -> Lateness {
-        let rules = faults.on_node(nid).filter(|rule| rule.is(&ENGINE_LATE)).copied().collect();
-        // Apart from what the same seed does to interrupts.
-        let seed = faults.seed ^ u64::from(nid).wrapping_mul(0x8ebc_6af0_9c88_c6e3);
         let asked = faults.rules().iter().any(|rule| rule.is(&ENGINE_LATE));
-        Lateness { random: Random::new(seed), rules, jobs: 0, late: 0, asked }
+        Lateness { strikes: Strikes::of(faults, &ENGINE_LATE, nid), asked }
     }
 
     /// Number of jobs that were late, on machines where some may be.
     pub(crate) fn counter(&self) -> Option<(&'static str, u64)> {
-        self.asked.then_some(("engine.late", self.late))
+        self.asked.then_some(("engine.late", self.strikes.struck()))
     }
 
     /// By how much the next job is late, which starts now.
     pub(crate) fn next(&mut self, now: Time) -> Duration {
-        self.jobs += 1;
-        let mut late = Duration::ZERO;
-        for rule in self.rules.iter().filter(|rule| rule.holds(now)) {
-            let FaultValue::ShareTime(which, by) = rule.value else { continue };
-            let strikes = match which {
-                Which::Number(number) => number == self.jobs,
-                Which::Chance(chance) => self.random.unit() < chance,
-            };
-            if strikes {
-                late += by;
-            }
+        match self.strikes.next(now) {
+            Some(FaultValue::ShareTime(_, by)) => by,
+            _ => Duration::ZERO,
         }
-        self.late += u64::from(late > Duration::ZERO);
-        late
     }
 }

@@ -4,7 +4,7 @@ use crate::engine::{self, Engine, Job};
 use crate::entries::{
     long, Command, Completion, Layout, Submission, BASE, HEAD, OPERAND_MAX, PIECE, SUBMISSION, TAIL,
 };
-use crate::faults::{Losses, ACKNOWLEDGEMENT_LOST, DOORBELL_LOST, SEGMENT_LOST};
+use crate::faults::Losses;
 use crate::link::{Frame, Link, Part, Segment};
 use crate::message_path::{self as path, Passes, DEPTHS};
 use crate::settings::Params;
@@ -300,7 +300,7 @@ impl Card {
         let Params { frame: own, link_rate, link_latency, timeout, .. } = self.params;
         let gone = now + Duration::of_transfer(own + frame.bytes(), link_rate);
         ports.schedule(gone, Event::LinkFree);
-        let kind = match frame {
+        let losses = match frame {
             Frame::Segment(_) => {
                 self.counts.segments += 1;
                 let peer = self.link.peer(target);
@@ -308,11 +308,11 @@ impl Card {
                 if !std::mem::replace(&mut peer.timed, true) {
                     ports.schedule(peer.deadline, Event::Timeout { peer: target });
                 }
-                &SEGMENT_LOST
+                &mut self.losses.segments
             }
-            Frame::Acknowledgement { .. } => &ACKNOWLEDGEMENT_LOST,
+            Frame::Acknowledgement { .. } => &mut self.losses.acknowledgements,
         };
-        if !self.losses.strike(now, kind) {
+        if losses.next(now).is_none() {
             ports.send(target, gone + link_latency, frame);
         }
     }
@@ -433,7 +433,7 @@ impl Nic for Card {
     }
 
     fn store(&mut self, now: Time, addr: u64, data: &[u8], ports: &mut Ports) {
-        if addr == TAIL && self.losses.strike(now, &DOORBELL_LOST) {
+        if addr == TAIL && self.losses.doorbells.next(now).is_some() {
             return;
         }
         let mut value = [0; 8];

@@ -1,7 +1,6 @@
 //! Faults of this model's machines: frames that the link loses, and doorbells that do not reach the card.
 
-use des::{Random, Time};
-use machine::faults::{FaultKind, Faults, Form, Harm, Rule, Scope, Which};
+use machine::faults::{FaultKind, Faults, Form, Harm, Scope, Strikes};
 
 /// All kinds.
 pub(crate) static KINDS: &[&FaultKind] = &[&SEGMENT_LOST, &ACKNOWLEDGEMENT_LOST, &DOORBELL_LOST];
@@ -59,40 +58,26 @@ pub(crate) static DOORBELL_LOST: FaultKind = FaultKind {
 /// Faults of a card: those of the frames that it sends, and of its doorbell.
 #[derive(Debug)]
 pub(crate) struct Losses {
-    random: Random,
-    rules: Vec<Rule>,
-    /// Frames or doorbells of each kind, and those that were lost.
-    seen: [u64; 3],
-    lost: [u64; 3],
+    pub segments: Strikes,
+    pub acknowledgements: Strikes,
+    pub doorbells: Strikes,
 }
 
 impl Losses {
     pub fn of(faults: &Faults, nid: u32) -> Losses {
-        let own = |rule: &&Rule| KINDS.iter().any(|kind| rule.is(kind));
-        let rules = faults.on_node(nid).filter(own).copied().collect();
-        // Apart from what the same seed does to interrupts.
-        let seed = faults.seed ^ u64::from(nid).wrapping_mul(0xa076_1d64_78bd_642f);
-        Losses { random: Random::new(seed), rules, seen: [0; 3], lost: [0; 3] }
-    }
-
-    /// True if the next one of a kind is lost.
-    pub fn strike(&mut self, now: Time, kind: &FaultKind) -> bool {
-        let at = KINDS.iter().position(|known| known.name == kind.name).expect("it is of these");
-        self.seen[at] += 1;
-        let mut strikes = false;
-        for rule in self.rules.iter().filter(|rule| rule.is(kind) && rule.holds(now)) {
-            strikes |= match rule.which() {
-                Some(Which::Number(number)) => number == self.seen[at],
-                Some(Which::Chance(chance)) => self.random.unit() < chance,
-                None => false,
-            };
+        let of = |kind| Strikes::of(faults, kind, nid);
+        Losses {
+            segments: of(&SEGMENT_LOST),
+            acknowledgements: of(&ACKNOWLEDGEMENT_LOST),
+            doorbells: of(&DOORBELL_LOST),
         }
-        self.lost[at] += u64::from(strikes);
-        strikes
     }
 
-    pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let names = ["link.segments_lost", "link.acknowledgements_lost", "doorbells_lost"];
-        names.into_iter().zip(self.lost)
+    pub fn counters(&self) -> [(&'static str, u64); 3] {
+        [
+            ("link.segments_lost", self.segments.struck()),
+            ("link.acknowledgements_lost", self.acknowledgements.struck()),
+            ("doorbells_lost", self.doorbells.struck()),
+        ]
     }
 }

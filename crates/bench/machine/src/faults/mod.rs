@@ -7,12 +7,14 @@ mod interrupts;
 mod kinds;
 mod network;
 mod parse;
+mod strikes;
 
 use interrupts::FaultyLine;
 pub use interrupts::{FaultlessLine, InterruptLine};
 pub use kinds::{FaultKind, Form, Harm, Scope, OF_ALL};
 pub use network::Network;
 pub use parse::{parse, parse_of_hosts, set, ModelFaults};
+pub use strikes::Strikes;
 
 use des::{Duration, Time};
 use kinds::{HOST_PAUSE, HOST_SLOW, INTERRUPT_LATE, INTERRUPT_LOST, INTERRUPT_STUCK};
