@@ -5,7 +5,7 @@ use super::Nic;
 /// Event on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<E> {
-    /// Event of the interface ([`Ports::schedule`]).
+    /// Event of the interface ([`super::Ports::schedule`]).
     Nic(E),
     /// Event of the host.
     Host(host::Event),
