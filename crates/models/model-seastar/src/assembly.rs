@@ -93,7 +93,7 @@ impl Parts<'_> {
         driver: LateDriver,
     ) -> Station {
         let configuration = self.configuration;
-        let ht = &configuration.nic;
+        let (network, ht) = (&configuration.network, &configuration.nic);
         let chipset = Chipset {
             datapath: EventQueue::new(nid),
             firmware: Default::default(),
@@ -106,7 +106,7 @@ impl Parts<'_> {
             dma: Box::new(memory.clone()),
             stores: Box::new(memory.clone()),
             link: configuration.link.clone(),
-            router: mesh::Router::new(&configuration.net, &configuration.topology, nid),
+            router: mesh::Router::new(&network.routers, &network.topology, nid),
             rings,
             now: Time::ZERO,
         };

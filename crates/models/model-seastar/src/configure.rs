@@ -13,8 +13,7 @@ use mesh_network::Network;
 
 /// Everything that the parts of such a machine are built from.
 pub(crate) struct Configuration {
-    pub topology: Topology,
-    pub net: mesh::Params,
+    pub network: Network,
     pub nic: seastar_nic::Params,
     pub link: HyperTransport,
     pub ppc440: ppc440::Config,
@@ -26,15 +25,14 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// The parts of a machine with room for these ranks. The error is a sentence about the parameters.
     pub fn new(p: &Parameters, placement: Placement) -> Result<Configuration, String> {
-        let Network { topology, routers: net } = Network::new(p, placement)?;
+        let network = Network::new(p, placement)?;
         let mut nic = nic(p);
-        nic.in_flight = in_flight(&nic, &net, &topology);
+        nic.in_flight = in_flight(&nic, &network);
         if nic.recovers {
-            can_recover(p, &topology)?;
+            can_recover(p, &network.topology)?;
         }
         Ok(Configuration {
-            topology,
-            net,
+            network,
             nic,
             link: HyperTransport::new(p.duration("ht.latency"), p.number("ht.bandwidth")),
             ppc440: ppc440_debug::config(p),
@@ -110,7 +108,8 @@ const PACKET: u64 = PAYLOAD_BYTES as u64;
 
 /// Bytes of full packets that fit between two network interfaces: in their engines, and in the queues of
 /// the longest way.
-fn in_flight(nic: &seastar_nic::Params, net: &mesh::Params, topology: &Topology) -> u64 {
+fn in_flight(nic: &seastar_nic::Params, network: &Network) -> u64 {
+    let Network { topology, routers: net } = network;
     let packets = |flits: u32| u64::from(flits) * u64::from(FLIT_BYTES) / PACKET + 1;
     let hop = packets(net.output_queue) + packets(net.input_queue);
     let ends = nic.tx_buffers as u64 + u64::from(nic.rx_buffers);

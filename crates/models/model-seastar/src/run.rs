@@ -22,10 +22,6 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// Hops of the network that the notice of a failure takes to end the run everywhere: more than any window is
-/// ahead of others, so that it costs no speed.
-const NOTICE_HOPS: u64 = 100;
-
 struct Plan<'a> {
     parts: Parts<'a>,
     boot: Option<Arc<Boot>>,
@@ -38,7 +34,7 @@ struct Plan<'a> {
 /// Nodes of a machine for so many ranks.
 pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
     let placement = Common::new(parameters, ranks)?.placement;
-    Ok(Configuration::new(parameters, placement)?.topology.nodes())
+    Ok(Configuration::new(parameters, placement)?.network.topology.nodes())
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.
@@ -79,7 +75,7 @@ fn faults_of(
     configuration: &Configuration,
     launch: Time,
 ) -> Result<Faults, String> {
-    let (topology, nic) = (&configuration.topology, &configuration.nic);
+    let (topology, nic) = (&configuration.network.topology, &configuration.nic);
     let faults = parse(texts, seed, &Mesh(topology), launch, crate::MODEL.fault_kinds())?;
     let few = |nid| crate::faults::pools(&faults, Some(nid)).receives < 2;
     if nic.recovers && nic.local_headers && (0..topology.nodes()).any(few) {
@@ -95,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let launch = common.launch();
     let configuration =
         Configuration::new(&options.parameters, common.placement).map_err(UsageError)?;
-    let topology = &configuration.topology;
+    let topology = &configuration.network.topology;
     let faults =
         faults_of(&options.faults, options.seed, &configuration, launch).map_err(UsageError)?;
     let nodes = topology.nodes();
@@ -147,17 +143,11 @@ impl bench::Plan for Plan<'_> {
     type Left = Option<Left>;
 
     fn links(&self) -> Links {
-        let Configuration { topology, net, .. } = self.parts.configuration;
-        let neighbours = |nid| {
-            (0..mesh::LINKS)
-                .map(mesh::Link::from_index)
-                .filter_map(move |link| topology.neighbour(nid, link))
-        };
-        Links::new(net.lookahead(), topology.nodes(), neighbours)
+        self.parts.configuration.network.links()
     }
 
     fn notice(&self) -> Duration {
-        self.parts.configuration.net.lookahead() * NOTICE_HOPS
+        self.parts.configuration.network.notice()
     }
 
     fn process(&self, nid: u32) -> Node {

@@ -54,7 +54,7 @@ impl Bench {
         Bench { common, configuration, image, symbols, options }
     }
     fn parts(&self) -> Parts<'_> {
-        self.parts_of(self.configuration.topology.nodes())
+        self.parts_of(self.configuration.network.topology.nodes())
     }
     /// They live as long as the test's process.
     fn parts_of(&self, nodes: u32) -> Parts<'_> {

@@ -179,10 +179,10 @@ impl Plan for Pair<'_> {
     type Process = Node;
     type Left = Option<Left>;
     fn links(&self) -> Links {
-        Links::between_all(self.0.configuration.net.lookahead(), 2)
+        Links::between_all(self.0.configuration.network.routers.lookahead(), 2)
     }
     fn notice(&self) -> Duration {
-        self.0.configuration.net.lookahead()
+        self.0.configuration.network.routers.lookahead()
     }
     fn process(&self, nid: u32) -> Node {
         let bench = self.0.bench;
