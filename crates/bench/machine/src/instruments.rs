@@ -2,6 +2,7 @@
 //! depends on them.
 //!
 //! ```text
+//!   stages: pieces in hardware ────► journal: which message it was, and where
 //!   journal: the marks of messages ─► journey: the breakdown of their time
 //!            calls of ranks ────────► account: the breakdown of theirs
 //!   timeline: what happens when ─► perfetto: a trace (by a spool)
@@ -19,5 +20,6 @@ pub mod message_trace;
 pub mod perfetto;
 pub mod progress;
 pub mod spool;
+pub mod stages;
 pub mod tables;
 pub mod timeline;

@@ -12,6 +12,7 @@ use forth_nic::RemoteWrite;
 use host::Cpu;
 use machine::instruments::calls::{Calls, Function};
 use machine::instruments::message_trace::Waypoint;
+use machine::instruments::stages::Piece;
 use pci::node::REGION;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -310,7 +311,7 @@ impl Library {
         let message_path = (self.nid as u8, flow as u8);
         let queue = &self.module.queue;
         queue.claim(true);
-        self.module.trail.posts(id, flow, (place, packets));
+        self.module.trail.posts(self.cpu.now(), Piece::split(id, place, packets, flow));
         self.module.tally.posts(message_path, segment.from, segment.words, message);
         let descriptor = Descriptor {
             source_lo: segment.from as u32,

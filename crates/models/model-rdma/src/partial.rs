@@ -15,6 +15,7 @@ use super::tally::add;
 use abi::forth::{control, Descriptor};
 use forth_nic::RemoteWrite;
 use host::{Cpu, SharedMemory};
+use machine::instruments::stages::Piece;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
@@ -246,7 +247,7 @@ impl Module {
         let interrupt = flags & control::INTERRUPT != 0;
         let message = RemoteWrite { addr: target, data: Vec::new(), notify: false, interrupt };
         self.tally.posts((self.nid as u8, to as u8), way.from, way.words, message);
-        self.trail.posts(id, to, (0, 1));
+        self.trail.posts(cpu.now(), Piece::whole(id, to));
         let descriptor = Descriptor {
             source_lo: way.from as u32,
             source_hi: 0,

@@ -4,28 +4,56 @@
 //! be model or RTL.
 //!
 //! ```text
-//!  library ─► posted ─► queued ─► read ─► ready ─► lanes        pieces of messages, a descriptor each
+//!  library ─► posted ─► queued ─► read ─► ready ─► sending ─►     pieces of messages, a descriptor each
+//!  lanes ─► comes ─► to memory ─►                                 packets
 //!  lanes ─► foreseen of their source ─► here, or rung ─► process, or handler
 //! ```
 
 use super::module::is_for_handler;
 use super::settings::NODES_MAX;
 use crate::message_path::{ANNOUNCED, DEPOSITED, HEADER_COMMANDED};
-use abi::forth::{mark, QUEUE_SIZE};
+use abi::forth::mark;
 use abi::MessageId;
 use des::Time;
-use forth_nic::{Arrival, Header};
+use forth_nic::Arrival;
 use machine::instruments::journal::Journal;
-use machine::instruments::message_trace::Waypoint;
-use machine::instruments::timeline::{Engine, Gauge};
-use pci::{Device, DeviceIn, DeviceOut, Operation};
+use machine::instruments::message_trace::{Flight, Waypoint};
+use machine::instruments::stages::{Piece, Stage, Stages};
+use machine::instruments::timeline::Engine;
+use packets::{Brought, Packets};
+use pins::Seen;
 use serial::{Symbol, Word};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-mod of_module;
+pub(crate) use pins::Pins;
+
 mod of_storage;
+mod packets;
+mod pins;
+
+/// Pieces on their way out, with the node that each is for. A posted one of no message is dropped by the card.
+const OUT: [Stage; 5] = [
+    Stage::SILENT,
+    Stage::SILENT.in_queue(0).marks(Waypoint::COMMAND_ARRIVED),
+    Stage::SILENT.in_queue(1).marks(HEADER_COMMANDED).shows("reads"),
+    Stage::SILENT.in_queue(2),
+    Stage::SILENT.shows("sends"),
+];
+const POSTED: usize = 0;
+const QUEUED: usize = 1;
+const READ: usize = 2;
+const READY: usize = 3;
+const SENDING: usize = 4;
+
+/// Packets on their way in. A message ends when its last one is in memory, behind these.
+const IN: [Stage; 2] = [
+    Stage::SILENT.in_queue(3).shows("comes"),
+    Stage::SILENT.in_queue(3).marks(ANNOUNCED).shows("to memory"),
+];
+const COMES: usize = 0;
+const TO_MEMORY: usize = 1;
 
 /// The messages of a node.
 pub(super) struct Trail {
@@ -34,31 +62,8 @@ pub(super) struct Trail {
     serial: Cell<u32>,
     /// Time of the card's last interrupt.
     raised: Cell<Time>,
-    out: RefCell<Out>,
+    out: RefCell<Stages<u32>>,
     come: RefCell<Come>,
-    /// Depths of the queues, as they were told.
-    depths: Cell<[u32; QUEUES]>,
-}
-
-/// Part of a message that a descriptor describes.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    message: MessageId,
-    to: u32,
-    first: bool,
-    last: bool,
-}
-
-/// Pieces on their way out, by where they are.
-#[derive(Default)]
-struct Out {
-    /// `None`: the card will drop it.
-    posted: VecDeque<Option<Piece>>,
-    queued: VecDeque<Piece>,
-    read: VecDeque<Piece>,
-    ready: VecDeque<Piece>,
-    /// That whose packet is on the lanes.
-    sending: Option<Piece>,
 }
 
 /// A message that is expected, and how many of its packets have begun to come and have come to memory.
@@ -80,10 +85,7 @@ struct Expected {
 struct Come {
     lanes: Packets,
     foreseen: [VecDeque<Expected>; NODES_MAX as usize],
-    /// Packets that have begun to come, oldest first: the message, if it is its first.
-    landing: VecDeque<Option<MessageId>>,
-    /// The next word to memory is the first of its packet.
-    fresh: bool,
+    landing: Stages,
     /// In memory, and waited for by the process; and by the handler.
     here: [VecDeque<MessageId>; NODES_MAX as usize],
     rung: [VecDeque<MessageId>; NODES_MAX as usize],
@@ -93,75 +95,13 @@ struct Come {
     drained: Option<MessageId>,
 }
 
-/// Finds packets in what comes over the lanes.
-struct Packets {
-    state: State,
-}
-
-#[derive(Clone, Copy)]
-enum State {
-    /// So many words of a packet are still to come; of none between packets.
-    Rest(u16),
-    First {
-        start: Time,
-    },
-    Second {
-        start: Time,
-        word: u64,
-    },
-}
-
-/// Part of a packet that an edge has brought.
-enum Brought {
-    Nothing,
-    /// A packet's header, and the time of its beginning.
-    Header(Header, Time),
-    /// Words without a beginning, or a header that says nothing: a packet whose sender nobody knows.
-    Stray,
-}
-
-impl Packets {
-    /// A word comes.
-    fn word(&mut self, now: Time, word: Word) -> Brought {
-        match (word, self.state) {
-            (Word::Start, _) => self.state = State::First { start: now },
-            (Word::Data(word), State::First { start }) => {
-                self.state = State::Second { start, word };
-            }
-            (Word::Data(second), State::Second { start, word }) => {
-                let header = Header::parse([word, second]);
-                // Behind a header that says nothing nobody knows how long its packet is.
-                let rest = header.map_or(u16::MAX, |header| header.words + 1);
-                self.state = State::Rest(rest);
-                return header.map_or(Brought::Stray, |header| Brought::Header(header, start));
-            }
-            (Word::Data(_), State::Rest(0)) => {
-                self.state = State::Rest(u16::MAX);
-                return Brought::Stray;
-            }
-            (Word::Data(_), State::Rest(left)) => self.state = State::Rest(left - 1),
-            _ => {}
-        }
-        Brought::Nothing
-    }
-}
-
-/// Numbers of the queues of which the depth is told ([`super::message_path::QUEUES`]).
-const QUEUED: u8 = 0;
-const READ: u8 = 1;
-const READY: u8 = 2;
-const LANDING: u8 = 3;
-
-const QUEUES: usize = 4;
-
 impl Trail {
     /// Of node `nid`.
     pub fn new(nid: u32, journal: Rc<Journal>) -> Trail {
         let come = Come {
-            lanes: Packets { state: State::Rest(0) },
+            lanes: Packets::new(),
             foreseen: Default::default(),
-            landing: VecDeque::new(),
-            fresh: true,
+            landing: Stages::new(journal.clone(), Engine::Receive, &IN),
             here: Default::default(),
             rung: Default::default(),
             lost: false,
@@ -169,25 +109,12 @@ impl Trail {
         };
         Trail {
             nid,
-            journal,
             serial: Cell::default(),
             raised: Cell::default(),
-            out: RefCell::default(),
+            out: RefCell::new(Stages::new(journal.clone(), Engine::Transmit, &OUT)),
             come: RefCell::new(come),
-            depths: Cell::default(),
+            journal,
         }
-    }
-
-    /// Queue `queue` is so long now.
-    fn depth(&self, at: Time, queue: u8, length: usize) {
-        self.journal.watch(|watch| {
-            let mut depths = self.depths.get();
-            let before = std::mem::replace(&mut depths[usize::from(queue)], length as u32);
-            if before != length as u32 {
-                watch.length(at, Gauge::Own(queue), length as u32);
-                self.depths.set(depths);
-            }
-        });
     }
 
     // ---- the library -------------------------------------------------------------------------------------
@@ -206,15 +133,9 @@ impl Trail {
         });
     }
 
-    /// A descriptor of it is posted: number `place` of `packets`.
-    pub fn posts(&self, message: MessageId, to: u32, (place, packets): (u32, u32)) {
-        let (first, last) = (place == 0, place + 1 == packets);
-        self.out.borrow_mut().posted.push_back(Some(Piece { message, to, first, last }));
-    }
-
-    /// One is posted that the card drops.
-    pub fn posts_in_vain(&self) {
-        self.out.borrow_mut().posted.push_back(None);
+    /// A descriptor is posted, for its piece of a message or for nobody.
+    pub fn posts(&self, now: Time, piece: Piece<u32>) {
+        self.out.borrow_mut().enter(now, POSTED, piece);
     }
 
     /// The message from `source` for which a process has waited is in its memory.
@@ -230,6 +151,21 @@ impl Trail {
         first.taken = true;
         self.journal.mark(now, first.message, DEPOSITED);
         Some(first.message)
+    }
+
+    // ---- the module --------------------------------------------------------------------------------------
+
+    /// One for node `to` begins, in the handler: it ends in memory there.
+    pub fn begins_in_module(&self, now: Time, to: u32, bytes: u64) -> MessageId {
+        let message = self.name();
+        self.journal.begin_in_system(now, message, self.nid, (to, bytes));
+        self.begins(message, 1, false);
+        message
+    }
+
+    /// It is with the card, as far as the processor knows.
+    pub fn hands_over(&self, now: Time, message: MessageId) {
+        self.journal.mark(now, message, Waypoint::COMMAND_WRITTEN);
     }
 
     // ---- the handler -------------------------------------------------------------------------------------
@@ -271,9 +207,7 @@ impl Trail {
 
     /// A message comes, which has left its sender.
     pub fn foreseen(&self, message: MessageId) {
-        let told = |flight: &mut machine::instruments::message_trace::Flight| {
-            (flight.packets, flight.kept)
-        };
+        let told = |flight: &mut Flight| (flight.packets, flight.kept);
         let Some((packets, awaited)) = self.journal.with(message, told) else { return };
         let expected = Expected {
             message,
@@ -295,55 +229,30 @@ impl Trail {
     fn bus(&self, now: Time, seen: Seen) {
         let out = &mut *self.out.borrow_mut();
         for _ in 0..seen.descriptors {
-            let Some(piece) = out.posted.pop_front().flatten() else { continue };
-            if piece.first {
-                self.journal.mark(now, piece.message, Waypoint::COMMAND_ARRIVED);
-            }
-            out.queued.push_back(piece);
+            match out.message(POSTED) {
+                Some(_) => out.pass(now, POSTED),
+                None => out.leave(now, POSTED),
+            };
         }
-        if seen.accepted
-            && let Some(piece) = out.queued.pop_front()
-        {
-            if piece.first {
-                self.journal.mark(now, piece.message, HEADER_COMMANDED);
-                let stage = Some("reads");
-                self.journal
-                    .watch(|watch| watch.stage(now, Engine::Transmit, piece.message, stage));
-            }
-            out.read.push_back(piece);
+        if seen.accepted {
+            out.pass(now, QUEUED);
         }
         if seen.read {
-            out.ready.extend(out.read.pop_front());
+            out.pass(now, READ);
         }
-        if seen.descriptors > 0 || seen.accepted || seen.read {
-            let depths = [(QUEUED, &out.queued), (READ, &out.read), (READY, &out.ready)];
-            depths.iter().for_each(|(queue, pieces)| self.depth(now, *queue, pieces.len()));
-        }
-        if seen.wrote {
-            self.lands(now);
-        }
-    }
-
-    /// A word goes to memory.
-    fn lands(&self, now: Time) {
-        let come = &mut *self.come.borrow_mut();
-        if !std::mem::take(&mut come.fresh) {
-            return;
-        }
-        if let Some(Some(message)) = come.landing.front() {
-            self.journal.mark(now, *message, ANNOUNCED);
-            let stage = Some("to memory");
-            self.journal.watch(|watch| watch.stage(now, Engine::Receive, *message, stage));
+        out.tell(now);
+        let landing = &mut self.come.borrow_mut().landing;
+        if seen.wrote && landing.pieces(TO_MEMORY).is_empty() {
+            landing.pass(now, COMES);
         }
     }
 
     /// The last word of a packet has left the card.
     pub fn passes(&self, now: Time) {
-        let come = &mut *self.come.borrow_mut();
-        come.fresh = true;
-        come.landing.pop_front();
-        let left = come.landing.len();
-        self.depth(now, LANDING, left);
+        let landing = &mut self.come.borrow_mut().landing;
+        let stage = if landing.pieces(TO_MEMORY).is_empty() { COMES } else { TO_MEMORY };
+        landing.leave(now, stage);
+        landing.tell(now);
     }
 
     /// A packet is in memory.
@@ -387,24 +296,16 @@ impl Trail {
             return None;
         }
         let out = &mut *self.out.borrow_mut();
-        if sent.is_idle() {
-            let last = out.sending.take().filter(|piece| piece.last)?.message;
-            self.journal.watch(|watch| watch.stage(now, Engine::Transmit, last, None));
+        let starts = sent.bytes & 0xFFFF == u32::from(mark::START);
+        if starts || sent.is_idle() {
+            out.leave(now, SENDING);
+        }
+        if !starts {
             return None;
         }
-        if sent.bytes & 0xFFFF != u32::from(mark::START) {
-            return None;
-        }
-        let piece = out.ready.pop_front()?;
-        out.sending = Some(piece);
-        let left = out.ready.len();
-        self.depth(now, READY, left);
-        if !piece.first {
-            return None;
-        }
-        let stage = Some("sends");
-        self.journal.watch(|watch| watch.stage(now, Engine::Transmit, piece.message, stage));
-        Some((piece.message, piece.to))
+        let piece = out.pass(now, READY)?;
+        out.tell(now);
+        piece.message.filter(|_| piece.first).map(|message| (message, piece.with))
     }
 
     /// A packet of somebody's is lost: which message of his comes next is not known any more.
@@ -429,70 +330,13 @@ impl Trail {
             next.begun += 1;
             (next.begun == 1).then_some(next.message)
         });
-        come.landing.push_back(first);
-        let left = come.landing.len();
-        self.depth(now, LANDING, left);
-        if let Some(message) = first {
-            self.journal.mark(start, message, Waypoint::ARRIVED);
-            let stage = Some("comes");
-            self.journal.watch(|watch| watch.stage(now, Engine::Receive, message, stage));
-        }
-    }
-}
-
-/// Actions of the bus on a card in a cycle.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    /// Descriptors that it got.
-    descriptors: u32,
-    /// The read that it wanted is taken.
-    accepted: bool,
-    /// All words of its oldest read are there.
-    read: bool,
-    /// A word of a packet went to memory.
-    wrote: bool,
-}
-
-/// The card's pins at the bus, which are looked at.
-pub(super) struct Pins<'a, D> {
-    pub card: &'a mut D,
-    /// Address at which the card writes its notifications, which are no packets.
-    pub notify: u64,
-    seen: Seen,
-}
-
-impl<D: Device> Pins<'_, D> {
-    pub fn of(card: &mut D, notify: u64) -> Pins<'_, D> {
-        Pins { card, notify, seen: Seen::default() }
-    }
-    /// Tells what the edge at `now` has done.
-    pub fn tell(self, now: Time, trail: &Trail) {
-        let Seen { descriptors, accepted, read, wrote } = self.seen;
-        if descriptors > 0 || accepted || read || wrote {
-            trail.bus(now, self.seen);
-        }
-    }
-}
-
-impl<D: Device> Device for Pins<'_, D> {
-    fn outputs(&self) -> DeviceOut {
-        self.card.outputs()
-    }
-    fn clock(&mut self, inputs: &DeviceIn) {
-        let seen = &mut self.seen;
-        if let Some(write) = inputs.write.filter(|write| write.offset < QUEUE_SIZE) {
-            // The write of a descriptor's last word posts it.
-            let last = write.offset % 16 == 8 && write.enables >> 4 == 0xF;
-            seen.descriptors += u32::from(last);
-        }
-        seen.accepted |= inputs.accepted;
-        seen.read |= inputs.completion.is_some_and(|completion| completion.last);
-        if inputs.took_word {
-            let request = self.card.outputs().request;
-            let packet =
-                |to: pci::Request| to.operation == Operation::Write && to.addr != self.notify;
-            seen.wrote |= request.is_some_and(packet);
-        }
-        self.card.clock(inputs);
+        let Some(message) = first else {
+            come.landing.enter(now, COMES, Piece::nobody(()));
+            return come.landing.tell(now);
+        };
+        self.journal.mark(start, message, Waypoint::ARRIVED);
+        let piece = Piece { last: false, ..Piece::whole(message, ()) };
+        come.landing.enter(now, COMES, piece);
+        come.landing.tell(now);
     }
 }

@@ -51,7 +51,8 @@ impl Library {
     /// A descriptor of the program's own leaves the processor: a message of one packet.
     fn posts_own(&self, descriptor: &Descriptor) {
         let trail = &self.module.trail;
-        let Some((words, to)) = taken(descriptor) else { return trail.posts_in_vain() };
+        let (now, dropped) = (self.cpu.now(), Piece::nobody(self.nid));
+        let Some((words, to)) = taken(descriptor) else { return trail.posts(now, dropped) };
         let from = u64::from(descriptor.source_hi) << 32 | u64::from(descriptor.source_lo);
         let message = RemoteWrite {
             addr: descriptor.destination,
@@ -61,10 +62,10 @@ impl Library {
         };
         self.module.tally.posts((self.nid as u8, to as u8), from, words, message);
         if to >= self.module.nodes() || to == self.nid {
-            return trail.posts_in_vain(); // it waits for credits that there are not
+            return trail.posts(now, dropped); // it waits for credits that there are not
         }
         let id = self.begins(to, 8 * u64::from(words), (1, false));
-        trail.posts(id, to, (0, 1));
+        trail.posts(now, Piece::whole(id, to));
         self.calls.handed_over(self.cpu.now(), id);
     }
 }

@@ -50,7 +50,7 @@ impl Module {
             cpu.spend(SETTLES);
         }
         self.tally.resets(false);
-        self.trail.begins_anew();
+        self.trail.begins_anew(cpu.now());
         memory::set_word(cpu.memory(), self.notify_addr(), 0);
         self.set_up(cpu);
         for (number, word) in self.bindings_set.borrow().iter() {

@@ -1,6 +1,7 @@
 //! Requests of the block layer.
 
-use super::{State, Trail};
+use super::packets::Packets;
+use super::Trail;
 use crate::message_path::DEPOSITED;
 use abi::MessageId;
 use des::Time;
@@ -40,20 +41,17 @@ impl Trail {
     }
 
     /// The card begins anew: what was in it, and on the lanes, is lost, and nothing of the past comes.
-    pub fn begins_anew(&self) {
-        let out = self.out.take();
-        let posted = out.posted.into_iter().flatten();
-        let pieces = posted.chain(out.queued).chain(out.read).chain(out.ready).chain(out.sending);
-        pieces.for_each(|piece| self.journal.dropped(piece.message));
+    pub fn begins_anew(&self, now: Time) {
+        self.out.borrow_mut().reset(now);
         let come = &mut *self.come.borrow_mut();
+        come.landing.reset(now);
         for expected in come.foreseen.iter_mut().flat_map(|all| all.drain(..)) {
             self.journal.dropped(expected.message);
         }
         let here = come.here.iter_mut().chain(&mut come.rung).flat_map(|all| all.drain(..));
         here.for_each(|message| self.journal.end(message));
-        come.landing.clear();
-        (come.fresh, come.lost, come.drained) = (true, false, None);
-        come.lanes.state = State::Rest(0);
+        (come.lost, come.drained) = (false, None);
+        come.lanes = Packets::new();
     }
 
     /// A message is not posted, as the card takes nothing any more.
