@@ -3,7 +3,7 @@
 //! The id of a packet goes beside its first slot.
 //!
 //! ```text
-//!  send ─► sending ─► cable ─► coming ─► held by the card ─► driver ─► receive
+//!  send ─► given ─► leaves ─► cable ─► comes ─► held by the card ─► driver ─► receive
 //! ```
 
 use crate::message_path::{ANNOUNCED, COMPLETED, DEPOSITED, HEADER_COMMANDED, RECEIVE_COMMANDED};
@@ -14,9 +14,9 @@ use des::Time;
 use machine::instruments::calls::{Calls, Function};
 use machine::instruments::journal::Journal;
 use machine::instruments::message_trace::{MessageKind, Part, Waypoint};
+use machine::instruments::stages::{Piece, Stage, Stages};
 use machine::instruments::timeline::{Engine, Flow, Gauge, Track};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// The calls of the program: there is no library that has others.
@@ -32,6 +32,19 @@ const LIBRARY_WAIT: Function = (5, "bp_wait");
 const SLACK: u8 = 0;
 const BUS: u8 = 1;
 
+/// Packets on their way out, with the node that each is for. The card has one at a time.
+const OUT: [Stage; 2] = [Stage::SILENT, Stage::SILENT.shows("sends")];
+const GIVEN: usize = 0;
+const LEAVES: usize = 1;
+
+/// Packets on their way in. The receive buffer holds one.
+const IN: [Stage; 2] = [
+    Stage::SILENT.marks(Waypoint::ARRIVED),
+    Stage::SILENT.marks(ANNOUNCED).shows("waits for the host"),
+];
+const COMES: usize = 0;
+const HELD: usize = 1;
+
 /// The packets of a node.
 pub(super) struct Trail {
     nid: u32,
@@ -39,16 +52,10 @@ pub(super) struct Trail {
     journal: Rc<Journal>,
     pub calls: Calls,
     serial: Cell<u32>,
-    /// Packet that the driver has given to the card, and its destination node, until it is on the cable.
-    sending: Cell<Option<(MessageId, u32)>>,
-    /// A packet is on its way out, and what is known of it.
-    leaves: Cell<Option<Option<MessageId>>>,
-    /// A packet is on its way in.
+    out: RefCell<Stages<u32>>,
+    come: RefCell<Stages>,
+    /// Slots of a packet have begun to come, and the last has not.
     comes: Cell<bool>,
-    /// Packets that have begun to arrive and are not in the receive buffer yet.
-    coming: RefCell<VecDeque<Option<MessageId>>>,
-    /// The packet in the receive buffer.
-    held: Cell<Option<MessageId>>,
     waiting: Cell<usize>,
 }
 
@@ -59,14 +66,12 @@ impl Trail {
             nid,
             nodes,
             calls: Calls::new(journal.clone(), (0, nid)),
-            journal,
             serial: Cell::default(),
-            sending: Cell::default(),
-            leaves: Cell::default(),
+            out: RefCell::new(Stages::new(journal.clone(), Engine::Transmit, &OUT)),
+            come: RefCell::new(Stages::new(journal.clone(), Engine::Receive, &IN)),
             comes: Cell::default(),
-            coming: RefCell::default(),
-            held: Cell::default(),
             waiting: Cell::default(),
+            journal,
         }
     }
 
@@ -85,8 +90,15 @@ impl Trail {
         self.calls.enters(now, SEND);
         self.calls.sends(now, message, (target.into(), bytes as u64));
         self.journal.with(message, |flight| flight.kind = MessageKind::Send);
-        self.sending.set(Some((message, target.into())));
+        self.gives(now, Some(Piece::whole(message, target.into())));
         message
+    }
+
+    /// The card has this to send, and nothing else.
+    fn gives(&self, now: Time, piece: Option<Piece<u32>>) {
+        let out = &mut *self.out.borrow_mut();
+        out.leave(now, GIVEN);
+        piece.into_iter().for_each(|piece| out.enter(now, GIVEN, piece));
     }
 
     /// A packet passes a waypoint.
@@ -102,7 +114,7 @@ impl Trail {
 
     /// The packet that stands in the receive buffer.
     pub fn held(&self) -> Option<MessageId> {
-        self.held.get()
+        self.come.borrow().message(HELD)
     }
 
     /// The driver keeps a packet for which nobody waits.
@@ -145,7 +157,7 @@ impl Trail {
         self.module(looks, message, "looks at the card");
         self.commanded(commanded, message);
         self.module(commanded, message, "commands");
-        self.sending.set(Some((message, to)));
+        self.gives(commanded, Some(Piece::whole(message, to)));
         Some(Sent { message, in_call })
     }
 
@@ -161,7 +173,7 @@ impl Trail {
     /// It knows that the card has sent it; or not (`done`), and then nobody will have it.
     pub fn module_has_sent(&self, now: Time, sent: Sent, done: bool) {
         if !done {
-            self.sending.set(None);
+            self.gives(now, None);
             self.drops(sent.message);
         }
         if sent.in_call {
@@ -261,11 +273,16 @@ impl Trail {
     /// The control program gives a packet to the send interface: a message with its destination node, or
     /// something that has no id.
     pub fn asks(&self, at: Time, what: Option<(MessageId, u32)>) {
-        if let Some((message, _)) = what {
+        self.gives(at, what.map(|(message, to)| Piece::whole(message, to)));
+        self.asked(at);
+    }
+
+    /// The card begins to send what it was given.
+    fn asked(&self, at: Time) {
+        if let Some(message) = self.out.borrow().message(GIVEN) {
             self.mark(at, message, HEADER_COMMANDED);
             self.point(at, Track::Firmware, message, "sends");
         }
-        self.sending.set(what);
     }
 
     /// Nobody will have a packet.
@@ -277,16 +294,12 @@ impl Trail {
 
     /// The command stands in the card's memory.
     pub fn command_arrives(&self, now: Time) {
-        if let Some((message, _)) = self.sending.get() {
-            self.mark(now, message, Waypoint::COMMAND_ARRIVED);
-        }
+        self.out.borrow().mark(now, GIVEN, Waypoint::COMMAND_ARRIVED);
     }
 
     /// The interrupt is at the host's processor at `at`.
     pub fn interrupts(&self, at: Time) {
-        if let Some(message) = self.held.get() {
-            self.mark(at, message, Waypoint::INTERRUPT_ARRIVED);
-        }
+        self.come.borrow().mark(at, HELD, Waypoint::INTERRUPT_ARRIVED);
     }
 
     /// So many accesses of the host wait.
@@ -300,40 +313,34 @@ impl Trail {
 
     /// The card is reset: what was in it is lost.
     pub fn resets(&self, now: Time) {
-        self.leaves.set(None);
-        if let Some((message, _)) = self.sending.take() {
-            self.drops(message);
-        }
-        self.refused(now);
+        let out = &mut *self.out.borrow_mut();
+        out.leave(now, LEAVES);
+        out.drop(now, GIVEN);
+        self.come.borrow_mut().drop(now, HELD);
     }
 
     /// A slot leaves, and gets the id of its message, if it is the first: the message, and the node that it
     /// is for.
     pub fn slot_leaves(&self, at: Time, slot: &mut Slot) -> Option<(MessageId, u32)> {
-        let first = self.leaves.get().is_none().then(|| self.sending.take()).flatten();
-        if self.leaves.get().is_none() {
-            self.leaves.set(Some(first.map(|(message, _)| message)));
+        let out = &mut *self.out.borrow_mut();
+        let mut first = None;
+        if out.pieces(LEAVES).is_empty() {
+            first = out.pass(at, GIVEN);
+            if first.is_none() {
+                out.enter(at, LEAVES, Piece::nobody(self.nid));
+            }
         }
-        slot.id = first.map(|(message, _)| message);
-        if let Some((message, _)) = first {
-            let stage = Some("sends");
-            self.journal.watch(|watch| watch.stage(at, Engine::Transmit, message, stage));
+        slot.id = first.and_then(|piece| piece.message);
+        if slot.ends {
+            out.leave(at, LEAVES);
         }
-        if slot.ends
-            && let Some(message) = self.leaves.take().flatten()
-        {
-            self.journal.watch(|watch| watch.stage(at, Engine::Transmit, message, None));
-        }
-        first
+        first.and_then(|piece| Some((piece.message?, piece.with)))
     }
 
     /// A slot comes.
     pub fn slot_comes(&self, now: Time, slot: &Slot) {
         if !self.comes.replace(!slot.ends) {
-            self.coming.borrow_mut().push_back(slot.id);
-            if let Some(message) = slot.id {
-                self.mark(now, message, Waypoint::ARRIVED);
-            }
+            self.come.borrow_mut().enter(now, COMES, Piece::of(slot.id, ()));
         }
     }
 
@@ -342,21 +349,12 @@ impl Trail {
     /// The card has passed a point.
     pub fn passes(&self, at: Time, point: Point) {
         match point {
-            Point::Asked => {
-                if let Some((message, _)) = self.sending.get() {
-                    self.mark(at, message, HEADER_COMMANDED);
-                    self.point(at, Track::Firmware, message, "sends");
-                }
-            }
+            Point::Asked => self.asked(at),
             Point::Received { good, .. } => self.received(at, good),
-            Point::Discarded => {
-                if let Some(message) = self.coming.borrow_mut().pop_front().flatten() {
-                    self.drops(message);
-                }
-            }
+            Point::Discarded => self.come.borrow_mut().drop(at, COMES),
             Point::Signalled { .. } => {
                 self.mark_held(at, Waypoint::INTERRUPT_WRITTEN, None);
-                if let Some(message) = self.held.get() {
+                if let Some(message) = self.held() {
                     self.point(at, Track::Firmware, message, "signals the host");
                 }
             }
@@ -369,9 +367,7 @@ impl Trail {
             }
             Point::Released => {
                 self.mark_held(at, COMPLETED, None);
-                if let Some(message) = self.held.take() {
-                    self.journal.watch(|watch| watch.stage(at, Engine::Receive, message, None));
-                }
+                self.come.borrow_mut().leave(at, HELD);
             }
             Point::Held(bytes) => self.depth(at, Gauge::Own(SLACK), Some(bytes)),
         }
@@ -379,29 +375,22 @@ impl Trail {
 
     /// The packet in the receive buffer passes a waypoint, and is at a stage from now on.
     fn mark_held(&self, at: Time, waypoint: Waypoint, stage: Option<&str>) {
-        let Some(message) = self.held.get() else { return };
+        let Some(message) = self.held() else { return };
         self.mark(at, message, waypoint);
         if stage.is_some() {
             self.journal.watch(|watch| watch.stage(at, Engine::Receive, message, stage));
         }
     }
 
-    /// A packet is in the receive buffer, where one for the host stands until that has it.
+    /// A packet is in the receive buffer, where one for the host stands until that has it: one that stood
+    /// there was nothing for the host.
     fn received(&self, at: Time, good: bool) {
-        self.refused(at);
-        let Some(message) = self.coming.borrow_mut().pop_front().flatten() else { return };
-        if !good {
-            return self.drops(message);
-        }
-        self.held.set(Some(message));
-        self.mark_held(at, ANNOUNCED, Some("waits for the host"));
-    }
-
-    /// The packet in the receive buffer, if there is one, is nothing for the host.
-    fn refused(&self, now: Time) {
-        if let Some(message) = self.held.take() {
-            self.journal.watch(|watch| watch.stage(now, Engine::Receive, message, None));
-            self.drops(message);
+        let come = &mut *self.come.borrow_mut();
+        come.drop(at, HELD);
+        if good && come.message(COMES).is_some() {
+            come.pass(at, COMES);
+        } else {
+            come.drop(at, COMES);
         }
     }
 }
