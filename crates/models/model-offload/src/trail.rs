@@ -20,6 +20,7 @@ use des::Time;
 use machine::instruments::account::Clerk;
 use machine::instruments::journal::Journal;
 use machine::instruments::message_trace::{Part, Waypoint};
+use machine::instruments::stages::{Piece, Stage, Stages};
 use machine::instruments::timeline::{Engine, Gauge};
 use offload_nic::Point;
 use std::collections::VecDeque;
@@ -83,14 +84,6 @@ enum Then {
     Nothing,
 }
 
-/// Copy by the receive DMA engine.
-#[derive(Clone, Copy, Debug)]
-struct Moving {
-    message: Option<MessageId>,
-    /// The message is whole in the host's memory afterwards.
-    last: bool,
-}
-
 /// A header that the firmware has not fetched.
 #[derive(Clone, Copy, Debug)]
 struct Waits {
@@ -110,11 +103,29 @@ struct Unit {
 
 /// Numbers of the queues of which the depth is told ([`super::message_path::QUEUES`]).
 const COMMANDS: usize = 0;
-const HEADERS: usize = 1;
-const SENDS: usize = 2;
-const MOVES: usize = 3;
 const UNITS: usize = 4;
 const QUEUES: usize = 8;
+
+/// Packets in the send engine.
+const OUT: [Stage; 2] = [
+    Stage::SILENT.in_queue(2).shows("reads the payload"),
+    Stage::SILENT.in_queue(2).shows("sends"),
+];
+const READS: usize = 0;
+const SENDS: usize = 1;
+
+/// Headers in the FIFO; copies by the receive DMA engine; completions on their way to the host.
+const HEADERS: [Stage; 1] =
+    [Stage::SILENT.in_queue(1).marks(ANNOUNCED).shows("waits for the firmware")];
+const MOVES: [Stage; 1] = [Stage::SILENT.in_queue(3).shows("moves the payload")];
+const STORES: [Stage; 1] = [Stage::SILENT];
+const OLDEST: usize = 0;
+
+/// A copy's part in its message: whether that is whole in the host's memory afterwards.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    all: bool,
+}
 
 /// The messages of a node.
 pub(super) struct Trail {
@@ -127,18 +138,16 @@ pub(super) struct Trail {
     /// Place of the header that the firmware has begun with last, and the one that it has fetched since.
     begun: Option<u32>,
     header: Option<(u32, Packet)>,
-    headers: VecDeque<Waits>,
+    headers: Stages<Waits>,
     search: Option<Search>,
     /// Messages whose payloads are here, and that have not been taken.
     payloads: VecDeque<Packet>,
     /// Kept messages that have met their receives and whose payloads must be copied.
     copies: Vec<Kept>,
-    sending: u32,
-    /// Messages that leave.
-    leaving: VecDeque<MessageId>,
-    moving: VecDeque<Moving>,
+    out: Stages,
+    moving: Stages<Copied>,
     /// Stores on their way to the host: the message whose completion is whole with it.
-    stores: VecDeque<Option<MessageId>>,
+    stores: Stages,
     depths: [u32; QUEUES],
 }
 
@@ -158,23 +167,23 @@ fn kind_of(packet: &Packet) -> u8 {
 impl Trail {
     /// Records of node `nid`, whose first rank and journal these are.
     pub fn new(nid: u32, first: u32, journal: Rc<Journal>) -> Trail {
+        let receives = Engine::Receive;
         Trail {
             nid,
             first,
-            journal,
             processes: Default::default(),
             units: [Unit::default(); 2],
             begun: None,
             header: None,
-            headers: VecDeque::new(),
+            headers: Stages::new(journal.clone(), receives, &HEADERS),
             search: None,
             payloads: VecDeque::new(),
             copies: Vec::new(),
-            sending: 0,
-            leaving: VecDeque::new(),
-            moving: VecDeque::new(),
-            stores: VecDeque::new(),
+            out: Stages::new(journal.clone(), Engine::Transmit, &OUT),
+            moving: Stages::new(journal.clone(), receives, &MOVES),
+            stores: Stages::new(journal.clone(), receives, &STORES),
             depths: [0; QUEUES],
+            journal,
         }
     }
 
@@ -193,7 +202,7 @@ impl Trail {
             Point::Comes(packet) => {
                 let message = self.message_of(&packet);
                 self.journal.mark(at, message, Waypoint::ARRIVED);
-                self.stage(at, Engine::Receive, message, Some("header comes"));
+                self.receives(at, message, Some("header comes"));
             }
             Point::Placed(packet) => self.placed(at, packet),
             Point::ReadsHeader { slot, packet } => {
@@ -213,11 +222,8 @@ impl Trail {
             Point::Sends(packet, target) => self.sends(at, &packet, target),
             Point::Departs(packet, target) => return self.departs(at, &packet, target),
             Point::Left => {
-                if let Some(message) = self.leaving.pop_front() {
-                    self.stage(at, Engine::Transmit, message, None);
-                }
-                self.sending = self.sending.saturating_sub(1);
-                self.depth(at, SENDS, self.sending);
+                self.out.leave(at, SENDS);
+                self.out.tell(at);
             }
             Point::Moves(moves) => self.moves(at, moves),
             Point::Moved => self.moved(at),
@@ -225,9 +231,8 @@ impl Trail {
                 self.completes(at, process as usize, offset, &bytes[..length.into()]);
             }
             Point::Stored => {
-                if let Some(message) = self.stores.pop_front().flatten() {
-                    self.journal.mark(at, message, Waypoint::EVENT_POSTED);
-                }
+                self.stores.mark(at, OLDEST, Waypoint::EVENT_POSTED);
+                self.stores.leave(at, OLDEST);
             }
             Point::Delivered(unit) => self.delivered(at, unit),
             Point::Answered(unit, result) => self.answered(at, unit, result),
@@ -244,8 +249,9 @@ impl Trail {
         }
     }
 
-    fn stage(&self, at: Time, engine: Engine, message: MessageId, stage: Option<&str>) {
-        self.journal.watch(|watch| watch.stage(at, engine, message, stage));
+    /// The receive engine does this for a message, or nothing any more.
+    fn receives(&self, at: Time, message: MessageId, stage: Option<&str>) {
+        self.journal.watch(|watch| watch.stage(at, Engine::Receive, message, stage));
     }
 
     /// A list of a process becomes longer or shorter.
@@ -335,28 +341,25 @@ impl Trail {
 
     fn placed(&mut self, at: Time, packet: Packet) {
         let message = self.message_of(&packet);
-        self.journal.mark(at, message, ANNOUNCED);
-        self.stage(at, Engine::Receive, message, Some("waits for the firmware"));
-        self.headers.push_back(Waits { since: at, inserts: None });
-        if packet.process >> 8 > 0 {
+        let alone = packet.process >> 8 == 0;
+        let waits = Waits { since: at, inserts: None };
+        self.headers.enter(at, OLDEST, Piece { last: alone, ..Piece::whole(message, waits) });
+        self.headers.tell(at);
+        if !alone {
             self.payloads.push_back(packet);
         }
-        self.depth(at, HEADERS, self.headers.len() as u32);
     }
 
     /// The firmware begins with a header.
     fn begins(&mut self, at: Time, packet: &Packet) {
         let message = self.message_of(packet);
-        if let Some(waits) = self.headers.pop_front() {
-            self.depth(at, HEADERS, self.headers.len() as u32);
-            if let Some(until) = waits.inserts {
+        if let Some(waited) = self.headers.leave(at, OLDEST) {
+            self.headers.tell(at);
+            if let Some(until) = waited.with.inserts {
                 self.journal.mark(until, message, INSERTED);
             }
         }
         self.journal.mark(at, message, Waypoint::EVENT_DRAINED);
-        if packet.process >> 8 == 0 {
-            self.stage(at, Engine::Receive, message, None);
-        }
         if !matches!(kind_of(packet), packet_kind::EAGER | packet_kind::REQUEST) {
             return;
         }

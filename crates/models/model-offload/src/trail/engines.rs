@@ -1,13 +1,13 @@
 //! Actions of the engines, and completions.
 
-use super::{kind_of, Departs, Moving, Trail, MOVES, SENDS};
+use super::{kind_of, Copied, Departs, Trail, OLDEST, READS};
 use crate::message_path::{DEPOSITED, HEADER_COMMANDED, RECEIVE_COMMANDED};
 use abi::offload as of;
 use abi::offload::{completion_kind, dma_operation, packet_kind, Completion, Packet};
 use abi::MessageId;
 use des::Time;
 use machine::instruments::message_trace::{Flight, Waypoint};
-use machine::instruments::timeline::Engine;
+use machine::instruments::stages::Piece;
 use offload_nic::Moves;
 
 impl Trail {
@@ -31,10 +31,9 @@ impl Trail {
     }
 
     pub(super) fn sends(&mut self, at: Time, packet: &Packet, target: u32) {
-        self.sending += 1;
-        self.depth(at, SENDS, self.sending);
         let message = self.own_of(packet, target);
-        self.stage(at, Engine::Transmit, message, Some("reads the payload"));
+        self.out.enter(at, READS, Piece::whole(message, ()));
+        self.out.tell(at);
         if !Trail::carries(packet) {
             return;
         }
@@ -56,53 +55,46 @@ impl Trail {
 
     pub(super) fn departs(&mut self, at: Time, packet: &Packet, target: u32) -> Option<Departs> {
         let message = self.own_of(packet, target);
-        self.leaving.push_back(message);
-        self.stage(at, Engine::Transmit, message, Some("sends"));
+        self.out.pass(at, READS);
         Trail::carries(packet).then_some((at, message, target))
     }
 
     pub(super) fn moves(&mut self, at: Time, moves: Moves) {
         let Moves { operation, local, .. } = moves;
-        let mut moving = Moving { message: None, last: false };
+        let mut message = None;
+        let mut all = false;
         if operation == dma_operation::COPY_TO_HOST {
             let place = self.copies.iter().position(|kept| kept.buffer == local);
-            if let Some(place) = place {
-                moving =
-                    Moving { message: Some(self.copies.swap_remove(place).message), last: true };
-            }
+            message = place.map(|place| self.copies.swap_remove(place).message);
+            all = true;
         } else if let Some(packet) = self.payloads.pop_front() {
-            let message = self.message_of(&packet);
-            moving.message = Some(message);
+            let comes = self.message_of(&packet);
+            message = Some(comes);
             if operation == dma_operation::TAKE_TO_MEMORY {
                 let all = self.processes.iter_mut().flat_map(|process| process.kept.each());
-                let kept = all.filter(|kept| kept.message == message).last();
+                let kept = all.filter(|kept| kept.message == comes).last();
                 kept.into_iter().for_each(|kept| kept.buffer = local);
             } else {
                 let left = |flight: &mut Flight| {
                     flight.packets = flight.packets.saturating_sub(1);
                     flight.packets == 0
                 };
-                moving.last = self.journal.with(message, left).unwrap_or(true);
+                all = self.journal.with(comes, left).unwrap_or(true);
             }
         }
-        if let Some(message) = moving.message {
-            if operation != dma_operation::TAKE_TO_MEMORY {
-                self.journal.mark(at, message, RECEIVE_COMMANDED);
-            }
-            self.stage(at, Engine::Receive, message, Some("moves the payload"));
+        if let Some(message) = message.filter(|_| operation != dma_operation::TAKE_TO_MEMORY) {
+            self.journal.mark(at, message, RECEIVE_COMMANDED);
         }
-        self.moving.push_back(moving);
-        self.depth(at, MOVES, self.moving.len() as u32);
+        self.moving.enter(at, OLDEST, Piece::of(message, Copied { all }));
+        self.moving.tell(at);
     }
 
     pub(super) fn moved(&mut self, at: Time) {
-        let Some(Moving { message, last }) = self.moving.pop_front() else { return };
-        self.depth(at, MOVES, self.moving.len() as u32);
-        let Some(message) = message else { return };
-        if last {
+        let Some(moved) = self.moving.leave(at, OLDEST) else { return };
+        self.moving.tell(at);
+        if let Some(message) = moved.message.filter(|_| moved.with.all) {
             self.journal.mark(at, message, DEPOSITED);
         }
-        self.stage(at, Engine::Receive, message, None);
     }
 
     // ---- completions -------------------------------------------------------------------------------------
@@ -117,7 +109,7 @@ impl Trail {
             let whole = (end == Completion::SIZE).then(|| Completion::parse(&own.completion));
             message = whole.flatten().and_then(|completion| self.told(at, process, &completion));
         }
-        self.stores.push_back(message);
+        self.stores.enter(at, OLDEST, Piece::of(message, ()));
     }
 
     /// A completion is written; the message that has come with it.
@@ -135,7 +127,7 @@ impl Trail {
                 self.journal.mark(at, message, Waypoint::COMPLETION_WRITTEN);
                 // Without room nothing was copied.
                 self.copies.retain(|kept| kept.message != message);
-                self.stage(at, Engine::Receive, message, None);
+                self.receives(at, message, None);
                 return Some(message);
             }
             completion_kind::CANCELLED => {

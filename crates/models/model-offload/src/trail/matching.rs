@@ -1,6 +1,6 @@
 //! Searches of the firmware, and what matching units say.
 
-use super::{Kept, Process, Search, Sought, Then, Trail, POSTED, UNITS};
+use super::{Kept, Process, Search, Sought, Then, Trail, OLDEST, POSTED, UNITS};
 use crate::lists::Scope;
 use crate::message_path::{FOUND, UNIT_ANSWERED, UNIT_FOUND};
 use abi::offload::unit_register::Result as ResultWord;
@@ -8,7 +8,7 @@ use abi::offload::unit_result;
 use alpu::Command as UnitCommand;
 use des::Time;
 use machine::instruments::message_trace::Waypoint;
-use machine::instruments::timeline::{Engine, Gauge, Track};
+use machine::instruments::timeline::{Gauge, Track};
 
 impl Trail {
     /// A search that is under way is over at `at`.
@@ -81,7 +81,7 @@ impl Trail {
             flight.mark(fetched, Waypoint::RECEIVE_ARRIVED);
         });
         if kept.buffer != 0 {
-            self.stage(at, Engine::Receive, kept.message, Some("waits for its copy"));
+            self.receives(at, kept.message, Some("waits for its copy"));
             self.copies.push(kept);
         }
     }
@@ -174,7 +174,8 @@ impl Trail {
             (UnitCommand::StopInsert, _) => {
                 if let Some(since) = self.units[unit].inserts.take() {
                     // Earlier headers have waited for something else, too.
-                    let waiting = self.headers.iter_mut().filter(|header| header.since >= since);
+                    let all = self.headers.with_mut(OLDEST);
+                    let waiting = all.filter(|header| header.since >= since);
                     waiting.for_each(|header| header.inserts = Some(at));
                     self.journal.watch(|watch| watch.end(at, track));
                 }
