@@ -58,8 +58,7 @@ pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, UsageError> {
     let json = Output::of("--json", options.run.json.as_deref())?;
     let depths = Depths::default();
     let watchers: Vec<Arc<dyn Watcher>> = vec![Arc::new(depths.clone())];
-    let profile = parameters.iter().any(|parameter| parameter.key == "firmware.accelerated")
-        && parameters.number::<u32>("firmware.accelerated") > 0;
+    let profile = (parameters.model().accelerated)(&parameters);
     let observers = Observers { profile, watchers, ..Observers::default() };
     let mut first = options.run.clone();
     first.machine.overrides.extend(settings[0].clone());

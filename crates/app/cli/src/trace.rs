@@ -5,11 +5,12 @@ use crate::args::TraceOptions;
 use crate::run::{self, Observers, Run};
 use crate::streams::Output;
 use crate::{firmware, machines, terminal};
+use des::Clock;
 use functions::Functions;
 use machine::firmware::symbols::Symbols;
-use machine::models::Processor;
 use machine::parameters::Parameters;
 use models::seastar::firmware::tracedump;
+use models::seastar::rows::Firmware;
 use std::sync::Arc;
 use sunstar::root::Root;
 use sunstar::usage_error::UsageError;
@@ -34,28 +35,27 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, UsageError> {
         observers.watchers.push(Arc::new(functions.clone()));
     }
     let run = run::execute(root, &run_options, observers)?;
-    let dump = match (firmware.ring, firmware.processor) {
-        (true, _) => ring(&run, options.node)?,
-        (false, Processor::Lanai) => functions.dump(&run.parameters.clock("lanai.clock")),
-        (false, Processor::PowerPc) => functions.dump(&run.parameters.clock("ppc440.clock")),
+    let clock = (firmware.clock)(&run.parameters);
+    let dump = match firmware.ring {
+        true => ring(&run, options.node, &clock)?,
+        false => functions.dump(&clock),
     };
     let printed = terminal::write(&dump);
     Ok(run::finish(&run_options, &run, &json, printed))
 }
 
 /// The trace ring of a node.
-fn ring(run: &Run, node: u32) -> Result<String, UsageError> {
+fn ring(run: &Run, node: u32, clock: &Clock) -> Result<String, UsageError> {
     let sram = &run.outcome.sram[node as usize];
     let symbols = Symbols::load(&run.firmware.join("seastar.elf"))
         .map_err(|why| UsageError(why.to_string()))?;
-    let clock = run.parameters.clock("ppc440.clock");
-    Ok(tracedump::dump(&tracedump::of(sram, &clock), &symbols))
+    Ok(tracedump::dump(&tracedump::of(sram, clock), &symbols))
 }
 
 /// Refuses `firmware.trace=off`, which would trace another firmware.
 fn check_not_off(parameters: &Parameters) -> Result<(), UsageError> {
     let mut set = parameters.overrides().iter();
-    if set.any(|set| set.starts_with("firmware.trace=")) && !parameters.switch("firmware.trace") {
+    if set.any(|set| set.starts_with("firmware.trace=")) && !Firmware::of(parameters).trace {
         let why = "--set firmware.trace=off: sunstar trace prints trace points, and needs them on";
         return Err(UsageError(why.into()));
     }

@@ -7,6 +7,7 @@ use machine::console;
 use machine::models::{Firmware, Processor};
 use machine::parameters::Parameters;
 use models::seastar::firmware::image::variant;
+use models::seastar::rows;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -100,20 +101,22 @@ pub fn can_build(root: &Root) -> bool {
 
 /// Options of the firmware's Makefile.
 fn build_options(parameters: &Parameters) -> Vec<(&'static str, String)> {
-    let switch = |key| if parameters.switch(key) { "on" } else { "off" }.to_string();
+    let firmware = rows::Firmware::of(parameters);
+    let switch = |on| if on { "on" } else { "off" }.to_string();
     let mut options = vec![
-        ("CACHE", parameters.choice("firmware.cache").to_string()),
-        ("INLINE", switch("firmware.inline")),
-        ("SHADOW_FIFOS", switch("firmware.shadow_fifos")),
-        ("TRACE", switch("firmware.trace")),
-        ("PINNED_REGS", switch("firmware.pinned_regs")),
-        ("SOURCE_COUNT", parameters.number::<u32>("firmware.sources").to_string()),
+        ("CACHE", firmware.cache.to_string()),
+        ("INLINE", switch(firmware.inline)),
+        ("SHADOW_FIFOS", switch(firmware.shadow_fifos)),
+        ("TRACE", switch(firmware.trace)),
+        ("PINNED_REGS", switch(firmware.pinned_regs)),
+        ("SOURCE_COUNT", firmware.sources.to_string()),
     ];
-    if parameters.number::<u32>("firmware.accelerated") > 0 {
+    if firmware.accelerates() {
         options.push(("ACCELERATED", "on".to_string()));
     }
-    if parameters.choice("firmware.overflow") != "panic" {
-        options.push(("OVERFLOW", parameters.choice("firmware.overflow").to_string()));
+    if firmware.overflow != rows::Overflow::Panic {
+        let overflow = parameters.choice(rows::Firmware::overflow);
+        options.push(("OVERFLOW", overflow.to_string()));
     }
     if models::seastar::firmware::image::collectives(parameters) {
         options.push(("COLLECTIVES", "on".to_string()));

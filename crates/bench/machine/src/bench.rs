@@ -7,12 +7,14 @@ use crate::instruments::journal::Journal;
 use crate::instruments::message_trace::Tallies;
 use crate::judge::Adapter;
 use crate::node::{Equipment, Nic, Node};
-use crate::parameters::Parameters;
+use crate::parameters::hosts::{Administration, Clocks, Collectives, Host, Machine, Mpi, Portals};
+use crate::parameters::{Parameters, Row};
 use crate::placement::Placement;
+use crate::programs::guests::GuestNode;
 use crate::programs::{Carrier, Executable, MakeNal, Program, Ranks, Software, Start};
 use crate::remains::Remains;
 use crate::run::{Options, UsageError};
-use crate::system::Os;
+use crate::system::{Echo, Os, Systems};
 use des::{Bounds, Duration, Ending, Links, LogicalProcess, Time};
 use portals::ProcessId;
 use std::path::PathBuf;
@@ -27,6 +29,8 @@ pub(crate) type Maps = [Arc<[ProcessId]>; 2];
 pub struct Common {
     /// The ranks' places.
     pub placement: Placement,
+    /// Operating systems and hosts.
+    pub systems: Systems,
     /// Costs and limits of Portals.
     pub portals: portals::Config,
     /// Costs and limits of MPI.
@@ -99,27 +103,22 @@ impl<L> Ended<L> {
 }
 
 /// Costs of the agents of ranks.
-fn agent(p: &Parameters) -> rank::Costs {
-    let sockets = rank::SocketCosts {
-        call: p.duration("admin.call"),
-        latency: p.duration("admin.latency"),
-        rate: p.number("admin.rate"),
-        buffer: p.number("admin.buffer"),
-        segment: p.number("admin.segment"),
-    };
-    let (clock_read, frequency) = (p.duration("rank.clock_read"), p.frequency("host.clock"));
-    rank::Costs { clock_read, frequency, sockets }
+fn agent(p: &Parameters, frequency: u64) -> rank::Costs {
+    let Clocks { clock_read } = Clocks::of(p);
+    rank::Costs { clock_read, frequency, sockets: Administration::of(p) }
 }
 
 impl Common {
     /// The error is a sentence about the parameters.
     pub fn new(p: &Parameters, ranks: u32) -> Result<Common, String> {
+        let systems = Systems::of(p);
         Ok(Common {
-            placement: placement(p, ranks)?,
+            placement: placement(p.name(), &systems.host, ranks)?,
             portals: portals(p),
             mpi: mpi(p)?,
-            agent: agent(p),
-            launch: p.duration("machine.launch"),
+            agent: agent(p, systems.host.clock.hz()),
+            launch: Machine::of(p).launch,
+            systems,
         })
     }
 
@@ -179,7 +178,7 @@ impl<'a> Bench<'a> {
         let mut common = Common::new(p, options.ranks).map_err(UsageError)?;
         if let Program::Guests(_) = options.program {
             // Linux takes longer to boot.
-            common.launch = p.duration("guest.launch");
+            common.launch = GuestNode::of(p).launch;
         }
         let nodes = nodes_needed(p, options.ranks).map_err(UsageError)?;
         let (texts, launch) = (&options.faults, common.launch());
@@ -197,15 +196,14 @@ impl<'a> Bench<'a> {
 
     /// The operating system of a node.
     pub fn os(&self, nid: u32) -> Os {
-        Os::of(&self.options.parameters, nid)
+        self.common.systems.os(nid)
     }
 
     /// The host of a node.
     pub fn host(&self, nid: u32) -> host::Host {
-        let (os, parameters) = (self.os(nid), &self.options.parameters);
-        let cores = self.common.placement.per_node as usize;
-        let host = host::Host::with_cores(&os.host(parameters), cores);
-        os.map(parameters, &mut host.memory().borrow_mut());
+        let (os, Common { systems, placement, .. }) = (self.os(nid), &self.common);
+        let host = host::Host::with_cores(&systems.costs(os), placement.per_node as usize);
+        systems.map(os, &mut host.memory().borrow_mut());
         host
     }
 
@@ -230,16 +228,12 @@ impl<'a> Bench<'a> {
         carrier: Carrier,
     ) -> Ranks {
         let Bench { options, common, .. } = self;
-        let parameters = &options.parameters;
+        let systems = &common.systems;
         let software = Rc::new(Software {
-            portals: portals::Config { system: os.portals(parameters), ..common.portals },
+            portals: portals::Config { system: systems.portals(os), ..common.portals },
             carrier,
-            loopback: match parameters.choice("host.echo") {
-                "off" => false,
-                "on" => os == Os::Linux,
-                _ => true,
-            },
-            kernel_programs: parameters.choice("host.kernel_programs") == "on",
+            loopback: systems.echoes(os),
+            kernel_programs: systems.host.kernel_programs,
             mpi: common.mpi.clone(),
             rules: self.rules.clone(),
             check_types: options.observers.check_types,
@@ -344,7 +338,7 @@ fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, UsageError> {
 /// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.
 fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     let ranks = common.placement.per_node;
-    let loopback = u32::from(options.parameters.choice("host.echo") != "off");
+    let loopback = u32::from(common.systems.host.echo != Echo::Off);
     // The interrupt handler, and behind the kernel's boot what it starts.
     let fibres = u64::from(1 + ranks + loopback) * u64::from(nodes);
     let shared = match options.program {
@@ -356,11 +350,10 @@ fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
 
 /// Placement of the ranks. The error says that a node has too few cores, or that there are more ranks than
 /// messages can name.
-fn placement(p: &Parameters, ranks: u32) -> Result<Placement, String> {
-    let (per_node, cores) = (p.number("host.ranks_per_node"), p.number::<u32>("host.cores"));
+fn placement(machine: &str, host: &Host, ranks: u32) -> Result<Placement, String> {
+    let Host { ranks_per_node: per_node, cores, .. } = *host;
     if per_node > cores {
         let has = if cores == 1 { "1 core".to_string() } else { format!("{cores} cores") };
-        let machine = p.name();
         return Err(format!(
             "host.ranks_per_node is {per_node}, but a node of {machine} has {has} (host.cores), \
              and every rank needs one"
@@ -380,25 +373,17 @@ fn portals(p: &Parameters) -> portals::Config {
     portals::Config {
         nodes: 0,
         system: portals::System::CATAMOUNT,
-        costs: portals::Costs {
-            api_call: p.duration("portals.api_call"),
-            api_check: p.duration("portals.api_check"),
-            object: p.duration("portals.object"),
-            translate: p.duration("portals.translate"),
-            list_entry: p.duration("portals.list_entry"),
-            event_post: p.duration("portals.event_post"),
-            queue_event: p.duration("portals.queue_event"),
-            event_get: p.duration("portals.event_get"),
-        },
+        costs: Portals::of(p),
         limits: portals::Limits::default(),
     }
 }
 
 fn mpi(p: &Parameters) -> Result<mpi::Settings, String> {
     let mut algorithms = mpi::Algorithms::default();
-    for collective in mpi::Algorithms::COLLECTIVES {
-        let (key, model) = (format!("mpi.{collective}"), p.model());
-        let chosen = p.choice(&key);
+    let model = p.model();
+    for Row { key, .. } in Collectives::ROWS {
+        let (_, collective) = key.split_once('.').expect("a section and a name");
+        let chosen = p.choice(key);
         if chosen == "nic" && !model.collectives {
             return Err(format!(
                 "{key}=nic: network interfaces of model {} perform no collective operations; take \
@@ -408,25 +393,6 @@ fn mpi(p: &Parameters) -> Result<mpi::Settings, String> {
         }
         algorithms.set(collective, chosen)?;
     }
-    let params = mpi::Params {
-        call: p.duration("mpi.call"),
-        request: p.duration("mpi.request"),
-        unexpected_entry: p.duration("mpi.unexpected_entry"),
-        event: p.duration("mpi.event"),
-        reduce_element: p.duration("mpi.reduce_element"),
-        datatype_run: p.duration("mpi.datatype_run"),
-        eager_limit: p.number("mpi.eager_limit"),
-        copy_limit: p.number("mpi.copy_limit"),
-        copy_buffers: p.number("mpi.copy_buffers"),
-        unexpected_blocks: p.number("mpi.unexpected_blocks"),
-        unexpected_block_size: p.number("mpi.unexpected_block_size"),
-        unexpected_events: p.number("mpi.unexpected_events"),
-        unexpected_queue: p.number("mpi.unexpected_queue"),
-        unexpected_growth: p.number("mpi.unexpected_growth"),
-        send_credits: p.number("mpi.send_credits"),
-        events: p.number("mpi.events"),
-        alltoall_short: p.number("mpi.alltoall_short"),
-        allgather_short: p.number("mpi.allgather_short"),
-    };
+    let params = Mpi::of(p);
     params.usage_error().map_or(Ok(mpi::Settings { params, algorithms }), Err)
 }

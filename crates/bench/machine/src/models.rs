@@ -10,6 +10,7 @@ use crate::parameters::{Parameters, Row, MODEL};
 use crate::programs::native;
 use crate::programs::Program;
 use crate::run::{Options, Outcome, UsageError};
+use des::Clock;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -47,6 +48,10 @@ pub struct Model {
     pub console: Option<&'static str>,
     /// True if processes call MPI and Portals on it.
     pub processes: bool,
+    /// True if processes on a machine with these parameters reach network interfaces without their kernel.
+    pub accelerated: fn(&Parameters) -> bool,
+    /// Clock of the bus whose cycles its nodes count.
+    pub bus_clock: Option<fn(&Parameters) -> Clock>,
     /// True if its network interfaces can perform MPI's collective operations.
     pub collectives: bool,
     /// True if processes call verbs on it.
@@ -92,6 +97,8 @@ impl Model {
             exhausted: &[],
             console: None,
             processes: false,
+            accelerated: |_| false,
+            bus_clock: None,
             collectives: false,
             verbs: false,
             guests: false,
@@ -171,6 +178,8 @@ pub struct Firmware {
     pub images: &'static [&'static str],
     /// Processor that executes it.
     pub processor: Processor,
+    /// Clock of that processor.
+    pub clock: fn(&Parameters) -> Clock,
     /// True if it can be built with a trace ring and counters of functions in the memory of its processor.
     pub ring: bool,
     /// Reads the images in a folder.
@@ -178,6 +187,10 @@ pub struct Firmware {
 }
 
 impl Firmware {
+    /// Nanoseconds of a cycle of its processor.
+    pub fn cycle_ns(&self, machine: &Parameters) -> f64 {
+        1e9 / (self.clock)(machine).hz() as f64
+    }
     /// Sizes of the images in a folder. The error is a sentence.
     pub fn listing(&self, folder: &Path) -> Result<Listing, String> {
         (self.listing)(folder)

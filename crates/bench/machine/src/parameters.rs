@@ -1,11 +1,13 @@
 //! Machine files: reading, checking, overriding and printing a machine's parameters.
 //!
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
-//! `value` (with its unit), `doc` and `source`. [`schema::COMMON`] and the model that `nic.model` chooses
+//! `value` (with its unit), `doc` and `source`. [`hosts::ROWS`] and the model that `nic.model` chooses
 //! define the parameters, with kinds and ranges; a machine must have each of them, and no other. With
 //! `base = "NAME"`, missing parameters come from `NAME.toml` in the same folder or among Sunstar's own. That
 //! may have a base itself, and be of another model: what its model has no use for, it hands on from its base.
 
+pub mod declare;
+pub mod hosts;
 pub mod quantity;
 pub mod schema;
 

@@ -1,75 +1,93 @@
 //! The operating systems of the nodes, with their parameters of the machine.
 
+use crate::parameters::hosts::{Host, Linux};
 use crate::parameters::Parameters;
 use host::{Memory, Paging};
 use portals::{Bridge, System};
 
-/// An operating system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Os {
-    /// Contiguous memory, qkbridge.
-    Catamount,
-    /// 4 KB pages, ukbridge.
-    Linux,
+pub use crate::parameters::hosts::{Echo, Os};
+
+/// The operating systems of a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Systems {
+    /// Parameters of all hosts, and of those under Catamount.
+    pub host: Host,
+    /// Parameters of those under Linux.
+    pub linux: Linux,
 }
 
-impl Os {
+impl Systems {
+    /// Those of a machine.
+    pub fn of(p: &Parameters) -> Systems {
+        Systems { host: Host::of(p), linux: Linux::of(p) }
+    }
+
     /// Operating system of node `nid`.
-    pub fn of(p: &Parameters, nid: u32) -> Os {
-        match p.choice("host.os") {
-            "linux" => Os::Linux,
-            _ if nid < p.number("host.linux_nodes") => Os::Linux,
-            _ => Os::Catamount,
+    pub fn os(&self, nid: u32) -> Os {
+        if nid < self.host.linux_nodes {
+            Os::Linux
+        } else {
+            self.host.os
+        }
+    }
+
+    /// True if the kernel of a node with this system echoes messages.
+    pub fn echoes(&self, os: Os) -> bool {
+        match self.host.echo {
+            Echo::Off => false,
+            Echo::OnLinux => os == Os::Linux,
+            Echo::All => true,
         }
     }
 
     /// Makes a node's memory map processes as this system does.
-    pub fn map(self, p: &Parameters, memory: &mut Memory) {
-        match self {
+    pub fn map(&self, os: Os, memory: &mut Memory) {
+        match os {
             // Users in the kernel have spaces of their own.
             Os::Catamount => {
-                let ranks = p.number::<u32>("host.ranks_per_node");
-                let in_kernel = if p.choice("host.kernel_programs") == "on" { ranks } else { 0 };
-                memory.make_room(ranks + in_kernel + u32::from(p.choice("host.echo") == "all"));
+                let Host { ranks_per_node: ranks, kernel_programs, echo, .. } = self.host;
+                let in_kernel = if kernel_programs { ranks } else { 0 };
+                memory.make_room(ranks + in_kernel + u32::from(echo == Echo::All));
             }
-            Os::Linux => memory.set_paging(Paging::Pages { run: p.number("linux.page_run") }),
+            Os::Linux => memory.set_paging(Paging::Pages { run: self.linux.page_run }),
         }
     }
 
     /// Costs of the host's primitives under it.
-    pub fn host(self, p: &Parameters) -> host::Costs {
-        let section = match self {
-            Os::Catamount => "host",
-            Os::Linux => "linux",
+    pub fn costs(&self, os: Os) -> host::Costs {
+        let Systems { host, linux } = self;
+        let own = host::Costs {
+            kernel_entry: host.kernel_entry,
+            kernel_exit: host.kernel_exit,
+            interrupt_entry: host.interrupt_entry,
+            interrupt_exit: host.interrupt_exit,
+            mmio_write: host.mmio_write,
+            copy_start: host.copy_start,
+            copy_rate: host.copy_rate,
+            poll_period: host.poll_period,
+            lock_take: host.lock_take,
+            lock_pass: host.lock_pass,
         };
-        let own = |name: &str| p.duration(&format!("{section}.{name}"));
-        host::Costs {
-            kernel_entry: own("kernel_entry"),
-            kernel_exit: own("kernel_exit"),
-            interrupt_entry: own("interrupt_entry"),
-            interrupt_exit: own("interrupt_exit"),
-            mmio_write: p.duration("host.mmio_write"),
-            copy_start: p.duration("host.copy_start"),
-            copy_rate: p.number("host.copy_rate"),
-            poll_period: p.duration("host.poll_period"),
-            lock_take: p.duration("host.lock_take"),
-            lock_pass: p.duration("host.lock_pass"),
+        match os {
+            Os::Catamount => own,
+            Os::Linux => host::Costs {
+                kernel_entry: linux.kernel_entry,
+                kernel_exit: linux.kernel_exit,
+                interrupt_entry: linux.interrupt_entry,
+                interrupt_exit: linux.interrupt_exit,
+                ..own
+            },
         }
     }
 
     /// Properties of the system that matter to Portals.
-    pub fn portals(self, p: &Parameters) -> System {
-        match self {
+    pub fn portals(&self, os: Os) -> System {
+        let Linux { ioctl, copy_in, copy_out, pin_page, translate_page, .. } = self.linux;
+        match os {
             Os::Catamount => System::CATAMOUNT,
-            Os::Linux => System {
-                bridge: Bridge::Uk {
-                    ioctl: p.duration("linux.ioctl"),
-                    copy_in: p.duration("linux.copy_in"),
-                    copy_out: p.duration("linux.copy_out"),
-                },
-                pin_page: p.duration("linux.pin_page"),
-                translate_page: p.duration("linux.translate_page"),
-            },
+            Os::Linux => {
+                System { bridge: Bridge::Uk { ioctl, copy_in, copy_out }, pin_page, translate_page }
+            }
         }
     }
 }

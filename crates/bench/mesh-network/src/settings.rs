@@ -1,29 +1,55 @@
 //! The network's parameters, and what follows from them for a run.
 
 use des::{Duration, Links};
-use machine::parameters::schema::{choice, count, time};
 use machine::parameters::{Parameters, Row};
 use machine::placement::Placement;
+use machine::rows;
 use mesh::{Link, Topology, LINKS};
 
 /// Its parameters, in the order in which they are printed.
-pub const ROWS: [Row; 12] = [
-    choice("net.topology", &["row", "mesh", "torus"]),
-    count("net.x", "0", "65536"),
-    count("net.y", "0", "65536"),
-    count("net.z", "0", "65536"),
-    time("net.route", "0 ns", "1 ms"),
-    time("net.link_latency", "1 ns", "1 ms"),
-    time("net.flit", "1 ps", "1 ms"),
-    time("net.port_flit", "1 ps", "1 ms"),
-    count("net.input_queue", "10", "65535"),
-    count("net.output_queue", "10", "65535"),
-    count("net.node_queue", "10", "65535"),
-    count("net.credit_batch", "1", "65535"),
-];
+pub const ROWS: &[Row] = rows![Shape::ROWS, Routers::ROWS];
 
-/// Packets that a network interface has room for: it stands among its other parameters.
-pub const ROOM: Row = count("nic.rx_buffers", "1", "65536");
+machine::parameters! {
+    /// The topology; dimensions of 0 are chosen for the nodes of a run.
+    pub struct Shape in "net" {
+        topology: choice("row" => Kind::Row, "mesh" => Kind::Mesh, "torus" => Kind::Torus) as Kind,
+        x: count("0", "65536") as u32,
+        y: count("0", "65536") as u32,
+        z: count("0", "65536") as u32,
+    }
+}
+
+/// Kind of topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A mesh of one dimension.
+    Row,
+    /// One of up to three.
+    Mesh,
+    /// A mesh whose ends are joined.
+    Torus,
+}
+
+machine::parameters! {
+    /// Routers and links.
+    pub struct Routers in "net" {
+        route: time("0 ns", "1 ms"),
+        link_latency: time("1 ns", "1 ms"),
+        flit: time("1 ps", "1 ms"),
+        port_flit: time("1 ps", "1 ms"),
+        input_queue: count("10", "65535") as u32,
+        output_queue: count("10", "65535") as u32,
+        node_queue: count("10", "65535") as u32,
+        credit_batch: count("1", "65535") as u32,
+    }
+}
+
+machine::parameters! {
+    /// Packets that a network interface has room for: it stands among its other parameters.
+    pub struct Room in "nic" {
+        rx_buffers: count("1", "65536") as u32,
+    }
+}
 
 /// Hops of the network that the notice of a failure takes to end the run everywhere: more than any window is
 /// ahead of others, so that it costs no speed.
@@ -69,19 +95,18 @@ impl Network {
 fn topology(p: &Parameters, placement: Placement) -> Result<Topology, String> {
     let Placement { ranks, per_node } = placement;
     let nodes = placement.nodes();
-    let given: [u32; 3] = ["net.x", "net.y", "net.z"].map(|key| p.number(key));
-    let kind = p.choice("net.topology");
-    let [_, y, z] = given;
-    if kind == "row" && y.max(z) > 1 {
+    let Shape { topology: kind, x, y, z } = Shape::of(p);
+    if kind == Kind::Row && y.max(z) > 1 {
         return Err(format!(
             "net.topology is row, all of whose nodes stand along x, but net.y is {y} and net.z \
              {z}; a mesh or a torus has other dimensions"
         ));
     }
+    let given = [x, y, z];
     let dims = if given == [0; 3] { fitting(kind, nodes) } else { given.map(|n| n.max(1)) };
     let made = match kind {
-        "torus" => Topology::torus(dims),
-        _ => Topology::mesh(dims),
+        Kind::Torus => Topology::torus(dims),
+        Kind::Row | Kind::Mesh => Topology::mesh(dims),
     };
     let topology = made.map_err(|error| format!("net.topology: {error}"))?;
     if topology.nodes() < nodes {
@@ -101,9 +126,9 @@ fn topology(p: &Parameters, placement: Placement) -> Result<Topology, String> {
 
 /// Dimensions for `nodes` nodes: all in a row, or of all boxes with room the smallest, of those the most
 /// cubic.
-fn fitting(kind: &str, nodes: u32) -> [u32; 3] {
+fn fitting(kind: Kind, nodes: u32) -> [u32; 3] {
     let nodes = nodes.max(1);
-    if kind == "row" {
+    if kind == Kind::Row {
         return [nodes, 1, 1];
     }
     let mut best = [nodes, 1, 1];
@@ -120,16 +145,17 @@ fn fitting(kind: &str, nodes: u32) -> [u32; 3] {
 }
 
 fn routers(p: &Parameters) -> Result<mesh::Params, String> {
+    let own = Routers::of(p);
     let params = mesh::Params {
-        route: p.duration("net.route"),
-        link_latency: p.duration("net.link_latency"),
-        flit: p.duration("net.flit"),
-        port_flit: p.duration("net.port_flit"),
-        input_queue: p.number("net.input_queue"),
-        output_queue: p.number("net.output_queue"),
-        node_queue: p.number("net.node_queue"),
-        node_room: p.number(ROOM.key),
-        credit_batch: p.number("net.credit_batch"),
+        route: own.route,
+        link_latency: own.link_latency,
+        flit: own.flit,
+        port_flit: own.port_flit,
+        input_queue: own.input_queue,
+        output_queue: own.output_queue,
+        node_queue: own.node_queue,
+        node_room: Room::of(p).rx_buffers,
+        credit_batch: own.credit_batch,
     };
     params.usage_error().map_or(Ok(params), |why| Err(format!("net: {why}")))
 }
@@ -142,12 +168,12 @@ mod tests {
     fn boxes_are_the_smallest_and_then_the_most_cubic() {
         let cases = [(1, [1, 1, 1]), (2, [2, 1, 1]), (8, [2, 2, 2]), (64, [4, 4, 4])];
         for (ranks, dims) in cases {
-            assert_eq!(fitting("mesh", ranks), dims);
+            assert_eq!(fitting(Kind::Mesh, ranks), dims);
         }
         for ranks in 1..200 {
-            let [x, y, z] = fitting("mesh", ranks);
+            let [x, y, z] = fitting(Kind::Mesh, ranks);
             assert!(x * y * z >= ranks && x >= y && y >= z, "{ranks}: {x} x {y} x {z}");
-            assert_eq!(fitting("row", ranks), [ranks, 1, 1]);
+            assert_eq!(fitting(Kind::Row, ranks), [ranks, 1, 1]);
         }
     }
 }

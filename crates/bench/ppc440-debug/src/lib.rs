@@ -7,79 +7,74 @@ pub mod debugger;
 
 pub use ppc440::{Off, Stop};
 
+use des::Clock;
 use machine::firmware::profile::Cause;
 use machine::firmware::recorder::{Jump, Observation, Recorder};
 use machine::input;
-use machine::parameters::schema::{count, cycles, frequency, power_of_two, switch};
 use machine::parameters::{Parameters, Row};
+use machine::rows;
 use std::fmt;
 use std::path::Path;
 
 /// Its parameters, in the order in which they are printed.
-pub const ROWS: [Row; 25] = [
-    frequency("ppc440.clock", "1 MHz", "100 GHz"),
-    cycles("ppc440.simple", "0 cycles", "255 cycles"),
-    cycles("ppc440.load", "0 cycles", "255 cycles"),
-    cycles("ppc440.update", "0 cycles", "255 cycles"),
-    cycles("ppc440.compare", "0 cycles", "255 cycles"),
-    cycles("ppc440.record_half", "0 cycles", "255 cycles"),
-    cycles("ppc440.record_long", "0 cycles", "255 cycles"),
-    cycles("ppc440.multiply", "0 cycles", "255 cycles"),
-    cycles("ppc440.multiply_half", "0 cycles", "255 cycles"),
-    cycles("ppc440.divide", "0 cycles", "255 cycles"),
-    cycles("ppc440.divide_busy", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_to_branch", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_from_special", "0 cycles", "255 cycles"),
-    cycles("ppc440.move_to_cr", "0 cycles", "255 cycles"),
-    cycles("ppc440.taken", "0 cycles", "255 cycles"),
-    cycles("ppc440.taken_btac", "0 cycles", "255 cycles"),
-    cycles("ppc440.mispredict", "0 cycles", "255 cycles"),
-    cycles("ppc440.synchronise", "0 cycles", "255 cycles"),
-    power_of_two("ppc440.bht_entries", "1", "32768"),
-    power_of_two("ppc440.btac_entries", "1", "8"),
-    count("ppc440.line_fills", "1", "4"),
-    count("ppc440.load_slots", "1", "8"),
-    count("ppc440.write_slots", "1", "8"),
-    cycles("ppc440.gather", "0 cycles", "255 cycles"),
-    switch("ppc440.coherence_faults"),
-];
+pub const ROWS: &[Row] = rows![Core::ROWS, Timing::ROWS, Checks::ROWS];
 
-/// Configuration of a core.
-pub fn config(p: &Parameters) -> ppc440::Config {
-    let timing = timing(p);
-    ppc440::Config {
-        clock: p.clock("ppc440.clock"),
-        timing,
-        coherence_faults: p.switch("ppc440.coherence_faults"),
-        code: ppc440::Code::new(&timing),
+machine::parameters! {
+    /// The processor.
+    pub struct Core in "ppc440" {
+        clock: frequency("1 MHz", "100 GHz"),
     }
 }
 
-fn timing(p: &Parameters) -> ppc440::Timing {
-    ppc440::Timing {
-        simple: p.number("ppc440.simple"),
-        load: p.number("ppc440.load"),
-        update: p.number("ppc440.update"),
-        compare: p.number("ppc440.compare"),
-        record_half: p.number("ppc440.record_half"),
-        record_long: p.number("ppc440.record_long"),
-        multiply: p.number("ppc440.multiply"),
-        multiply_half: p.number("ppc440.multiply_half"),
-        divide: p.number("ppc440.divide"),
-        divide_busy: p.number("ppc440.divide_busy"),
-        move_to_branch: p.number("ppc440.move_to_branch"),
-        move_from_special: p.number("ppc440.move_from_special"),
-        move_to_cr: p.number("ppc440.move_to_cr"),
-        taken: p.number("ppc440.taken"),
-        taken_btac: p.number("ppc440.taken_btac"),
-        mispredict: p.number("ppc440.mispredict"),
-        synchronise: p.number("ppc440.synchronise"),
-        bht_entries: p.number("ppc440.bht_entries"),
-        btac_entries: p.number("ppc440.btac_entries"),
-        line_fills: p.number("ppc440.line_fills"),
-        load_slots: p.number("ppc440.load_slots"),
-        write_slots: p.number("ppc440.write_slots"),
-        gather: p.number("ppc440.gather"),
+machine::parameters! {
+    /// Cycles of its instructions, and what it has room for.
+    pub Timing in "ppc440" => ppc440::Timing {
+        simple: cycles("0 cycles", "255 cycles"),
+        load: cycles("0 cycles", "255 cycles"),
+        update: cycles("0 cycles", "255 cycles"),
+        compare: cycles("0 cycles", "255 cycles"),
+        record_half: cycles("0 cycles", "255 cycles"),
+        record_long: cycles("0 cycles", "255 cycles"),
+        multiply: cycles("0 cycles", "255 cycles"),
+        multiply_half: cycles("0 cycles", "255 cycles"),
+        divide: cycles("0 cycles", "255 cycles"),
+        divide_busy: cycles("0 cycles", "255 cycles"),
+        move_to_branch: cycles("0 cycles", "255 cycles"),
+        move_from_special: cycles("0 cycles", "255 cycles"),
+        move_to_cr: cycles("0 cycles", "255 cycles"),
+        taken: cycles("0 cycles", "255 cycles"),
+        taken_btac: cycles("0 cycles", "255 cycles"),
+        mispredict: cycles("0 cycles", "255 cycles"),
+        synchronise: cycles("0 cycles", "255 cycles"),
+        bht_entries: power_of_two("1", "32768"),
+        btac_entries: power_of_two("1", "8"),
+        line_fills: count("1", "4"),
+        load_slots: count("1", "8"),
+        write_slots: count("1", "8"),
+        gather: cycles("0 cycles", "255 cycles"),
+    }
+}
+
+machine::parameters! {
+    /// Checks of what it executes.
+    pub struct Checks in "ppc440" {
+        coherence_faults: switch(),
+    }
+}
+
+/// Clock of a machine's core.
+pub fn clock(machine: &Parameters) -> Clock {
+    Core::of(machine).clock
+}
+
+/// Configuration of a core.
+pub fn config(p: &Parameters) -> ppc440::Config {
+    let timing = Timing::of(p);
+    ppc440::Config {
+        clock: clock(p),
+        timing,
+        coherence_faults: Checks::of(p).coherence_faults,
+        code: ppc440::Code::new(&timing),
     }
 }
 

@@ -12,11 +12,10 @@ use des::{Duration, Links, Time};
 use machine::bench::{Bench, Plan};
 use machine::models::Model;
 use machine::node::{Equipment, Nic, Node, Ports};
-use machine::parameters::schema::{joined, time};
-use machine::parameters::{Parameters, Row};
-use machine::programs::guests::{self, GuestRank, Guests, Slot, MESSAGES};
+use machine::parameters::Row;
+use machine::programs::guests::{GuestNode, GuestRank, Guests, Slot, MESSAGES};
 use machine::programs::Program;
-use machine::{Options, Outcome, UsageError};
+use machine::{rows, Options, Outcome, UsageError};
 use pci::{Function, Identity};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -33,22 +32,18 @@ pub static MODEL: Model = Model {
 };
 
 /// Its parameters, in the order in which they are printed.
-const ROWS: &[Row] = &joined::<{ OWN.len() + guests::ROWS.len() }>(OWN, guests::ROWS);
+const ROWS: &[Row] = rows![Params::ROWS, GuestNode::ROWS];
 
-const OWN: &[Row] = &[
-    time("bell.access", "1 ns", "1 ms"),
-    time("bell.dma", "1 ns", "1 ms"),
-    time("bell.link", "1 ns", "1 ms"),
-];
-
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    /// Time between processor and card, each way.
-    access: Duration,
-    /// Time from a value's arrival to memory.
-    dma: Duration,
-    /// Time from card to card.
-    link: Duration,
+machine::parameters! {
+    /// Its own.
+    struct Params in "bell" {
+        /// Time between processor and card, each way.
+        access: time("1 ns", "1 ms"),
+        /// Time from a value's arrival to memory.
+        dma: time("1 ns", "1 ms"),
+        /// Time from card to card.
+        link: time("1 ns", "1 ms"),
+    }
 }
 
 /// Address of the card's configuration space for the processor; its region lies above.
@@ -255,17 +250,9 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
     if bench.nodes % 2 != 0 {
         return Err(UsageError("the cards of model bell stand in pairs; give -n 2, 4, ...".into()));
     }
-    let params = params(&options.parameters);
+    let params = Params::of(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, params, guests });
     options.writing.store(true, Ordering::Relaxed);
     let (report, _) = bench.conclude(ended, None);
     Ok(Outcome { report, ..Outcome::default() })
-}
-
-fn params(p: &Parameters) -> Params {
-    Params {
-        access: p.duration("bell.access"),
-        dma: p.duration("bell.dma"),
-        link: p.duration("bell.link"),
-    }
 }

@@ -14,11 +14,11 @@ use ethernet::{AdapterParams, Switch, SwitchParams, Wire};
 use machine::bench::{self, Bench, Plan};
 use machine::models::Model;
 use machine::node::{Equipment, Process};
-use machine::parameters::schema::{bytes, joined, rate, time};
+use machine::parameters::hosts::Host;
 use machine::parameters::{Parameters, Row};
-use machine::programs::guests::{self, GuestRank, Guests, Slot};
+use machine::programs::guests::{GuestNode, GuestRank, Guests, Slot};
 use machine::programs::Program;
-use machine::{Options, Outcome, UsageError};
+use machine::{rows, Options, Outcome, UsageError};
 use nic::{Joints, Station, CONFIG};
 use std::sync::atomic::Ordering;
 use switch::Middle;
@@ -40,19 +40,22 @@ pub static MODEL: Model = Model {
 };
 
 /// Its parameters, in the order in which they are printed.
-const ROWS: &[Row] = &joined::<{ OWN.len() + guests::ROWS.len() }>(OWN, guests::ROWS);
+const ROWS: &[Row] = rows![Params::ROWS, GuestNode::ROWS];
 
-const OWN: &[Row] = &[
-    time("ethernet.store", "1 ns", "1 ms"),
-    time("ethernet.load", "1 ns", "1 ms"),
-    time("ethernet.dma_start", "0 ns", "1 ms"),
-    rate("ethernet.dma_rate", "13 MB/s", "8 GB/s"),
-    time("ethernet.interrupt", "1 ns", "1 ms"),
-    rate("ethernet.rate", "1 MB/s", "8 GB/s"),
-    time("ethernet.cable", "1 ns", "10 us"),
-    time("ethernet.forward", "0 ns", "1 ms"),
-    bytes("ethernet.buffer", "2 KiB", "64 MiB"),
-];
+machine::parameters! {
+    /// Its own.
+    struct Params in "ethernet" {
+        store: time("1 ns", "1 ms"),
+        load: time("1 ns", "1 ms"),
+        dma_start: time("0 ns", "1 ms"),
+        dma_rate: rate("13 MB/s", "8 GB/s"),
+        interrupt: time("1 ns", "1 ms"),
+        rate: rate("1 MB/s", "8 GB/s"),
+        cable: time("1 ns", "10 us"),
+        forward: time("0 ns", "1 ms"),
+        buffer: bytes("2 KiB", "64 MiB"),
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Settings {
@@ -62,24 +65,17 @@ struct Settings {
 
 impl Settings {
     fn new(p: &Parameters) -> Settings {
-        let byte = Duration(1_000_000_000_000 / p.number::<u64>("ethernet.rate"));
-        let wire = Wire { byte, delay: p.duration("ethernet.cable") };
+        let own = Params::of(p);
+        let wire = Wire { byte: Duration(1_000_000_000_000 / own.rate), delay: own.cable };
+        let Params { dma_start, dma_rate, store, load, interrupt, forward, buffer, .. } = own;
         Settings {
             joints: Joints {
-                adapter: AdapterParams {
-                    wire,
-                    dma_start: p.duration("ethernet.dma_start"),
-                    dma_rate: p.number("ethernet.dma_rate"),
-                },
-                store: p.duration("ethernet.store"),
-                load: p.duration("ethernet.load"),
-                interrupt: p.duration("ethernet.interrupt"),
+                adapter: AdapterParams { wire, dma_start, dma_rate },
+                store,
+                load,
+                interrupt,
             },
-            switch: SwitchParams {
-                wire,
-                forward: p.duration("ethernet.forward"),
-                buffer: p.number("ethernet.buffer"),
-            },
+            switch: SwitchParams { wire, forward, buffer },
         }
     }
 
@@ -137,7 +133,7 @@ impl Plan for Machine<'_> {
 
 /// Nodes of a machine for so many ranks: each has one.
 fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
-    if parameters.number::<u32>("host.ranks_per_node") > 1 {
+    if Host::of(parameters).ranks_per_node > 1 {
         return Err("host.ranks_per_node is 1 with model ethernet: a guest is one rank".into());
     }
     bench::nodes_needed(parameters, ranks)

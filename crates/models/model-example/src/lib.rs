@@ -20,8 +20,6 @@ use machine::instruments::message_trace::{
 };
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
-use machine::parameters::schema::{bytes, rate, time};
-use machine::parameters::{Parameters, Row};
 use machine::{Options, Outcome, UsageError};
 use portals::messages::{Deposit, Driver, Incoming, Outgoing, Port};
 use std::collections::{BTreeMap, VecDeque};
@@ -36,7 +34,7 @@ pub static MODEL: Model = Model {
     ..Model::new(
         "example",
         "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
-        ROWS,
+        Params::ROWS,
         run,
     )
 };
@@ -53,7 +51,7 @@ const STEPS: [PathStep; 11] = [
         ("TX DMA", Layer::DMA, Part::Nic),
         cause(
             "the interface fetches the command, and its DMA engine reads the first packet",
-            &["example.fetch", "example.dma_start", "example.dma_rate", "example.packet"],
+            &[Params::fetch, Params::dma_start, Params::dma_rate, Params::packet],
         ),
     ),
     step(
@@ -61,7 +59,7 @@ const STEPS: [PathStep; 11] = [
         ("wire", Layer::NETWORK, Part::Network),
         cause(
             "the packets cross the link, until the last has come",
-            &["example.link_rate", "example.link_latency"],
+            &[Params::link_rate, Params::link_latency],
         ),
     ),
     steps::KERNEL_MATCHES,
@@ -72,38 +70,17 @@ const STEPS: [PathStep; 11] = [
     steps::LIBRARY_RECEIVES,
 ];
 
-/// Its parameters, in the order in which they are printed.
-pub(crate) const ROWS: &[Row] = &[
-    time("example.fetch", "1 ns", "1 ms"),
-    rate("example.dma_rate", "1 MB/s", "1000 GB/s"),
-    time("example.dma_start", "0 ns", "1 ms"),
-    bytes("example.packet", "64 B", "1 MiB"),
-    rate("example.link_rate", "1 MB/s", "1000 GB/s"),
-    time("example.link_latency", "1 ns", "1 ms"),
-];
-
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    /// Time from the doorbell to the command in the interface.
-    fetch: Duration,
-    dma_rate: u64,
-    dma_start: Duration,
-    /// Payload of a packet at most.
-    packet: usize,
-    link_rate: u64,
-    link_latency: Duration,
-}
-
-impl Params {
-    fn of(p: &Parameters) -> Params {
-        Params {
-            fetch: p.duration("example.fetch"),
-            dma_rate: p.number("example.dma_rate"),
-            dma_start: p.duration("example.dma_start"),
-            packet: p.number("example.packet"),
-            link_rate: p.number("example.link_rate"),
-            link_latency: p.duration("example.link_latency"),
-        }
+machine::parameters! {
+    /// Its parameters, in the order in which they are printed.
+    pub(crate) struct Params in "example" {
+        /// Time from the doorbell to the command in the interface.
+        fetch: time("1 ns", "1 ms"),
+        dma_rate: rate("1 MB/s", "1000 GB/s"),
+        dma_start: time("0 ns", "1 ms"),
+        /// Payload of a packet at most.
+        packet: bytes("64 B", "1 MiB") as usize,
+        link_rate: rate("1 MB/s", "1000 GB/s"),
+        link_latency: time("1 ns", "1 ms"),
     }
 }
 

@@ -16,8 +16,6 @@ use machine::instruments::message_trace::{
 };
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
-use machine::parameters::schema::time;
-use machine::parameters::{Parameters, Row};
 use machine::{Options, Outcome, UsageError};
 use portals::messages::{Driver, Incoming, Outgoing, Port};
 use std::collections::VecDeque;
@@ -31,7 +29,7 @@ pub static MODEL: Model = Model {
     ..Model::new(
         "ideal",
         "a network interface of constants (LogGP): no firmware, no network, matching free",
-        ROWS,
+        Constants::ROWS,
         run,
     )
 };
@@ -48,7 +46,7 @@ const STEPS: [PathStep; 11] = [
         ("TX DMA", Layer::DMA, Part::Nic),
         cause(
             "the message waits for the gap behind the one before",
-            &["ideal.gap", "ideal.gap_per_byte"],
+            &[Constants::gap, Constants::gap_per_byte],
         ),
     ),
     step(
@@ -56,7 +54,7 @@ const STEPS: [PathStep; 11] = [
         ("wire", Layer::NETWORK, Part::Network),
         cause(
             "the latency, and the gap per byte until the last byte has come",
-            &["ideal.latency", "ideal.gap_per_byte"],
+            &[Constants::latency, Constants::gap_per_byte],
         ),
     ),
     steps::KERNEL_MATCHES,
@@ -67,33 +65,17 @@ const STEPS: [PathStep; 11] = [
     steps::LIBRARY_RECEIVES,
 ];
 
-/// Its parameters.
-pub(crate) const ROWS: &[Row] = &[
-    time("ideal.latency", "1 ns", "1 ms"),
-    time("ideal.overhead", "0 ns", "1 ms"),
-    time("ideal.gap", "0 ns", "1 ms"),
-    time("ideal.gap_per_byte", "0 ps", "1 us"),
-];
-
-/// Constants of LogGP.
-#[derive(Clone, Copy, Debug)]
-struct Constants {
-    latency: Duration,
-    overhead: Duration,
-    gap: Duration,
-    gap_per_byte: Duration,
+machine::parameters! {
+    /// Its parameters, in the order in which they are printed: constants of LogGP.
+    pub(crate) struct Constants in "ideal" {
+        latency: time("1 ns", "1 ms"),
+        overhead: time("0 ns", "1 ms"),
+        gap: time("0 ns", "1 ms"),
+        gap_per_byte: time("0 ps", "1 us"),
+    }
 }
 
 impl Constants {
-    fn of(p: &Parameters) -> Constants {
-        Constants {
-            latency: p.duration("ideal.latency"),
-            overhead: p.duration("ideal.overhead"),
-            gap: p.duration("ideal.gap"),
-            gap_per_byte: p.duration("ideal.gap_per_byte"),
-        }
-    }
-
     /// Time from the first byte of a message to its last one.
     fn length(&self, bytes: u64) -> Duration {
         self.gap_per_byte * bytes.saturating_sub(1)

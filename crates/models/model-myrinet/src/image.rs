@@ -11,13 +11,14 @@ use std::path::Path;
 pub(crate) static FIRMWARE: Firmware = Firmware {
     sources: "firmware/lanai",
     shared: &[],
-    built: Some(|parameters| match parameters.choice("card.module") {
+    built: Some(|parameters| match crate::settings::CardModule::of(parameters).module {
         "bypass" => "lanai/bypass",
         _ => "lanai",
     }),
     elf: "mcp.elf",
     images: &["mcp.elf", "mcp.bin"],
     processor: Processor::Lanai,
+    clock: |machine| crate::settings::Lanai::of(machine).clock,
     ring: false,
     listing,
 };

@@ -45,6 +45,7 @@ use machine::instruments::journal::Journal;
 use machine::instruments::timeline::Picture;
 use machine::models::{GuestMessages, Model};
 use machine::node::{Equipment, Node, Process, Software};
+use machine::parameters::hosts::Host;
 use machine::parameters::Parameters;
 use machine::programs::guests::{self, Guests, KeptByRank, Slot};
 use machine::programs::native::Workload;
@@ -265,7 +266,7 @@ impl Plan for Machine<'_> {
 
 /// Nodes of a machine for so many ranks: each has one.
 pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
-    if parameters.number::<u32>("host.ranks_per_node") > 1 {
+    if Host::of(parameters).ranks_per_node > 1 {
         return Err("host.ranks_per_node is 1 with model myrinet: a card has one user".into());
     }
     let nodes = bench::nodes_needed(parameters, ranks)?;

@@ -1,9 +1,12 @@
 //! The way of a packet, from the call that sends it to the process that has it.
 
+use crate::settings::Own;
 use machine::instruments::message_trace::{
     cause, firmware, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 use machine::instruments::timeline::Queue;
+use machine::parameters::hosts::{Clocks, Host, Linux};
+use machine::programs::guests::GuestNode;
 
 // Waypoints of its own.
 
@@ -43,10 +46,7 @@ pub(crate) static QUEUES: &[Queue] = &[
 const COMMAND_OVER_PCI: PathStep = step(
     Waypoint::COMMAND_ARRIVED,
     ("PCI to the card", Layer::BUS, Part::Nic),
-    cause(
-        "the stores cross the bus in order, the command last",
-        &["myrinet.pci_clock", "myrinet.pci_burst"],
-    ),
+    cause("the stores cross the bus in order, the command last", &[Own::pci_clock, Own::pci_burst]),
 );
 const PROGRAM_SENDS: PathStep = step(
     HEADER_COMMANDED,
@@ -60,14 +60,14 @@ const PROGRAM_SENDS: PathStep = step(
 const SEND_INTERFACE: PathStep = step(
     Waypoint::INJECTED,
     ("send interface", Layer::DMA, Part::Nic),
-    cause("the interface fills a slot, and goes on as the link lets it", &["myrinet.rate"]),
+    cause("the interface fills a slot, and goes on as the link lets it", &[Own::rate]),
 );
 const WIRE: PathStep = step(
     Waypoint::ARRIVED,
     ("cables and switches", Layer::NETWORK, Part::Network),
     cause(
         "the packet's head passes cables and switches, and waits where others have the output",
-        &["myrinet.cable", "myrinet.route"],
+        &[Own::cable, Own::route],
     ),
 );
 const RECEIVE_INTERFACE: PathStep = step(
@@ -75,7 +75,7 @@ const RECEIVE_INTERFACE: PathStep = step(
     ("receive interface", Layer::DMA, Part::Nic),
     cause(
         "the packet streams into the receive buffer, once the one before has left that",
-        &["myrinet.rate"],
+        &[Own::rate],
     ),
 );
 const PROGRAM_RECEIVES: PathStep = step(
@@ -89,19 +89,19 @@ const PROGRAM_RECEIVES: PathStep = step(
 const INTERRUPT_LINE: PathStep = step(
     Waypoint::INTERRUPT_ARRIVED,
     ("interrupt to the host", Layer::BUS, Part::Nic),
-    cause("the interrupt line rises, and the processor learns of it", &["myrinet.interrupt"]),
+    cause("the interrupt line rises, and the processor learns of it", &[Own::interrupt]),
 );
 const DMA_START: PathStep = step(
     Waypoint::RECEIVE_ARRIVED,
     ("start of the DMA over PCI", Layer::BUS, Part::Nic),
-    cause("those stores cross the bus", &["myrinet.pci_clock"]),
+    cause("those stores cross the bus", &[Own::pci_clock]),
 );
 const DMA: PathStep = step(
     DEPOSITED,
     ("packet by DMA", Layer::DMA, Part::Nic),
     cause(
         "the card's DMA brings the packet over the bus into memory",
-        &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_arbitration"],
+        &[Own::pci_clock, Own::dma_burst, Own::pci_arbitration],
     ),
 );
 const PROGRAM_COMPLETES: PathStep = step(
@@ -120,14 +120,14 @@ const STEPS: [PathStep; 19] = [
     step(
         Waypoint::KERNEL_ENTERED,
         ("kernel entry", Layer::HOST, Part::Kernel),
-        cause("the process enters the kernel", &["host.kernel_entry"]),
+        cause("the process enters the kernel", &[Host::kernel_entry]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
         ("driver, send", Layer::HOST, Part::Kernel),
         cause(
             "the driver copies the packet into the card by stores, and writes the command",
-            &["myrinet.driver", "host.mmio_write"],
+            &[Own::driver, Host::mmio_write],
         ),
     ),
     COMMAND_OVER_PCI,
@@ -142,7 +142,7 @@ const STEPS: [PathStep; 19] = [
         ("interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
-            &["host.interrupt_entry"],
+            &[Host::interrupt_entry],
         ),
     ),
     step(
@@ -150,13 +150,13 @@ const STEPS: [PathStep; 19] = [
         ("driver, look at the card", Layer::HOST, Part::Kernel),
         cause(
             "the driver reads the card's words over the bus, and waits for each",
-            &["myrinet.driver", "myrinet.pci_clock"],
+            &[Own::driver, Own::pci_clock],
         ),
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
         ("driver, DMA block", Layer::HOST, Part::Kernel),
-        cause("the driver writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
+        cause("the driver writes where the packet goes, and starts the DMA", &[Host::mmio_write]),
     ),
     DMA_START,
     DMA,
@@ -166,7 +166,7 @@ const STEPS: [PathStep; 19] = [
         ("driver polls the card", Layer::HOST, Part::Kernel),
         cause(
             "the driver looks at the card again and again, each time over the bus",
-            &["host.poll_period", "myrinet.pci_clock"],
+            &[Host::poll_period, Own::pci_clock],
         ),
     ),
     PROCESS_LATE,
@@ -175,13 +175,13 @@ const STEPS: [PathStep; 19] = [
         ("return to the process", Layer::HOST, Part::Library),
         cause(
             "the handler returns, and the process finds the packet",
-            &["host.interrupt_exit", "host.poll_period"],
+            &[Host::interrupt_exit, Host::poll_period],
         ),
     ),
     step(
         Waypoint::CALL_RETURNED,
         ("copy to the process", Layer::HOST, Part::Library),
-        cause("the packet is copied to the process", &["host.copy_rate"]),
+        cause("the packet is copied to the process", &[Host::copy_rate]),
     ),
 ];
 
@@ -193,7 +193,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         ("system call, send", Layer::HOST, Part::Kernel),
         cause(
             "the process enters the kernel, which copies the packet from it",
-            &["linux.kernel_entry", "linux.kernel_exit", "host.copy_rate"],
+            &[Linux::kernel_entry, Linux::kernel_exit, Host::copy_rate],
         ),
     ),
     step(
@@ -202,7 +202,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         cause(
             "the module looks whether the card is free, copies the packet into it by stores, and \
              writes the command",
-            &["host.mmio_write", "myrinet.pci_clock"],
+            &[Host::mmio_write, Own::pci_clock],
         ),
     ),
     COMMAND_OVER_PCI,
@@ -217,7 +217,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         ("interrupt, up to the module", Layer::HOST, Part::Kernel),
         cause(
             "the kernel lets the interrupt in, and comes to the module's handler",
-            &["linux.interrupt_entry", "linux.interrupt_exit"],
+            &[Linux::interrupt_entry, Linux::interrupt_exit],
         ),
     ),
     step(
@@ -225,13 +225,13 @@ const GUEST_STEPS: [PathStep; 18] = [
         ("module, look at the card", Layer::HOST, Part::Kernel),
         cause(
             "the module reads the card's words over the bus, and waits for each",
-            &["myrinet.pci_clock"],
+            &[Own::pci_clock],
         ),
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
         ("module, DMA block", Layer::HOST, Part::Kernel),
-        cause("the module writes where the packet goes, and starts the DMA", &["host.mmio_write"]),
+        cause("the module writes where the packet goes, and starts the DMA", &[Host::mmio_write]),
     ),
     DMA_START,
     DMA,
@@ -241,7 +241,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         ("module polls the card", Layer::HOST, Part::Kernel),
         cause(
             "the module looks at the card again and again, each time over the bus",
-            &["myrinet.pci_clock"],
+            &[Own::pci_clock],
         ),
     ),
     step(
@@ -254,7 +254,7 @@ const GUEST_STEPS: [PathStep; 18] = [
         ("system call, return", Layer::HOST, Part::Kernel),
         cause(
             "the kernel changes to the process that waits, and copies the packet to it",
-            &["guest.context_switch", "host.copy_rate"],
+            &[GuestNode::context_switch, Host::copy_rate],
         ),
     ),
 ];
@@ -266,7 +266,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ("library, send", Layer::HOST, Part::Library),
         cause(
             "the process writes the message into its ring in the card by two stores",
-            &["host.mmio_write"],
+            &[Host::mmio_write],
         ),
     ),
     COMMAND_OVER_PCI,
@@ -284,7 +284,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ("message by DMA to the card", Layer::DMA, Part::Nic),
         cause(
             "the card's DMA reads the message over the bus from memory",
-            &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_memory"],
+            &[Own::pci_clock, Own::dma_burst, Own::pci_memory],
         ),
     ),
     step(
@@ -331,7 +331,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ("message by DMA", Layer::DMA, Part::Nic),
         cause(
             "the card's DMA brings the message over the bus to its place",
-            &["myrinet.pci_clock", "myrinet.dma_burst", "myrinet.pci_arbitration"],
+            &[Own::pci_clock, Own::dma_burst, Own::pci_arbitration],
         ),
     ),
     step(
@@ -339,7 +339,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         ("event by DMA", Layer::DMA, Part::Nic),
         cause(
             "the event of 32 bytes follows in a burst of its own",
-            &["myrinet.pci_clock", "myrinet.pci_arbitration"],
+            &[Own::pci_clock, Own::pci_arbitration],
         ),
     ),
     PROCESS_LATE,
@@ -349,7 +349,7 @@ const BYPASS_STEPS: [PathStep; 15] = [
         cause(
             "the process looks at the event's number, and reads the clock from one look to the \
              next",
-            &["rank.clock_read"],
+            &[Clocks::clock_read],
         ),
     ),
 ];

@@ -3,35 +3,51 @@
 use super::fabric::Fabric;
 use super::module::Module;
 use ::myrinet::{CardParams, Params, SwitchParams};
-use des::{Clock, Duration};
-use machine::parameters::schema::{bytes, choice, count, cycles, frequency, joined, rate, time};
+use des::Duration;
+use machine::parameters::hosts::Host;
 use machine::parameters::{Parameters, Row};
-use machine::programs::guests;
+use machine::programs::guests::GuestNode;
+use machine::{parameters, rows};
 
 /// The parameters of such machines.
-pub(crate) const ROWS: &[Row] = &joined::<{ OWN.len() + guests::ROWS.len() }>(OWN, guests::ROWS);
+pub(crate) const ROWS: &[Row] = rows![Lanai::ROWS, Own::ROWS, CardModule::ROWS, GuestNode::ROWS];
 
-const OWN: &[Row] = &[
-    frequency("lanai.clock", "1 MHz", "1 GHz"),
-    rate("myrinet.rate", "1 MB/s", "8 GB/s"),
-    time("myrinet.cable", "1 ns", "10 us"),
-    bytes("myrinet.stop", "8 B", "64 KiB"),
-    bytes("myrinet.go", "0 B", "64 KiB"),
-    time("myrinet.beat", "1 us", "1000 ms"),
-    count("myrinet.beats_missed", "2", "1000"),
-    count("myrinet.ports", "4", "32"),
-    time("myrinet.route", "0 ns", "1 ms"),
-    bytes("myrinet.dma_burst", "8 B", "4 KiB"),
-    frequency("myrinet.pci_clock", "1 MHz", "1 GHz"),
-    cycles("myrinet.pci_arbitration", "1 cycles", "64 cycles"),
-    cycles("myrinet.pci_decode", "1 cycles", "4 cycles"),
-    cycles("myrinet.pci_memory", "4 cycles", "1000 cycles"),
-    bytes("myrinet.pci_burst", "8 B", "4 KiB"),
-    time("myrinet.interrupt", "1 ns", "1 ms"),
-    time("myrinet.driver", "0 ns", "1 ms"),
-    choice("card.module", &["dp", "bypass", "off"]),
-    bytes("card.check", "0 B", "2 MiB"),
-];
+parameters! {
+    /// The card's processor.
+    pub(crate) struct Lanai in "lanai" {
+        clock: frequency("1 MHz", "1 GHz"),
+    }
+}
+
+parameters! {
+    /// Links, switches and cards.
+    pub(crate) struct Own in "myrinet" {
+        rate: rate("1 MB/s", "8 GB/s"),
+        cable: time("1 ns", "10 us"),
+        stop: bytes("8 B", "64 KiB") as u32,
+        go: bytes("0 B", "64 KiB") as u32,
+        beat: time("1 us", "1000 ms"),
+        beats_missed: count("2", "1000") as u32,
+        ports: count("4", "32") as u32,
+        route: time("0 ns", "1 ms"),
+        dma_burst: bytes("8 B", "4 KiB") as u32,
+        pci_clock: frequency("1 MHz", "1 GHz"),
+        pci_arbitration: cycles("1 cycles", "64 cycles") as u8,
+        pci_decode: cycles("1 cycles", "4 cycles") as u8,
+        pci_memory: cycles("4 cycles", "1000 cycles") as u16,
+        pci_burst: bytes("8 B", "4 KiB") as u16,
+        interrupt: time("1 ns", "1 ms"),
+        driver: time("0 ns", "1 ms"),
+    }
+}
+
+parameters! {
+    /// The module that guests load.
+    pub(crate) struct CardModule in "card" {
+        module: choice("dp", "bypass", "off"),
+        check: bytes("0 B", "2 MiB") as u32,
+    }
+}
 
 /// Parameters of the parts of such a machine.
 pub(super) struct Settings {
@@ -49,47 +65,46 @@ pub(super) struct Settings {
 impl Settings {
     /// For so many nodes. The error is a sentence about the parameters.
     pub fn new(p: &Parameters, nodes: u32) -> Result<Settings, String> {
-        let ports: u32 = p.number("myrinet.ports");
+        let own = Own::of(p);
+        let ports = own.ports;
         let fabric = Fabric::new(nodes, ports)?;
         fabric.check()?;
-        let rate: u64 = p.number("myrinet.rate");
         let link = Params {
-            byte: Duration(1_000_000_000_000 / rate),
-            delay: p.duration("myrinet.cable"),
-            stop: p.number("myrinet.stop"),
-            go: p.number("myrinet.go"),
-            beat: p.duration("myrinet.beat"),
-            beats_missed: p.number("myrinet.beats_missed"),
+            byte: Duration(1_000_000_000_000 / own.rate),
+            delay: own.cable,
+            stop: own.stop,
+            go: own.go,
+            beat: own.beat,
+            beats_missed: own.beats_missed,
         };
         if let Some(usage_error) = link.usage_error() {
             return Err(format!("myrinet.stop and myrinet.go: {usage_error}"));
         }
-        let clock: Clock = p.clock("myrinet.pci_clock");
-        let latency = p.number("myrinet.pci_memory");
+        let (clock, latency) = (own.pci_clock, own.pci_memory);
         let base = pci::Params::pci_32_33();
         let pci = pci::Params {
             hertz: clock.hz(),
-            arbitration_cycles: p.number("myrinet.pci_arbitration"),
-            device_response_cycles: p.number("myrinet.pci_decode"),
+            arbitration_cycles: own.pci_arbitration,
+            device_response_cycles: own.pci_decode,
             split: pci::Split { word_cycles: latency, page_cycles: latency },
-            burst_words: p.number::<u16>("myrinet.pci_burst") / u16::from(base.width),
+            burst_words: own.pci_burst / u16::from(base.width),
             ..base
         };
         let card = CardParams {
-            clock: p.clock("lanai.clock"),
-            burst: p.number("myrinet.dma_burst"),
+            clock: Lanai::of(p).clock,
+            burst: own.dma_burst,
             bus: 4_000_000_000_000 / clock.cycles(1).0,
             ..CardParams::new(link)
         };
-        let route = p.duration("myrinet.route");
+        let route = own.route;
         Ok(Settings {
             fabric,
             card,
             switch: SwitchParams { ports: ports as usize, route, link },
             pci,
-            interrupt: p.duration("myrinet.interrupt"),
-            driver: p.duration("myrinet.driver"),
-            poll: p.duration("host.poll_period"),
+            interrupt: own.interrupt,
+            driver: own.driver,
+            poll: Host::of(p).poll_period,
             module: module(p),
         })
     }
@@ -97,9 +112,6 @@ impl Settings {
 
 /// The module that guests load.
 pub(super) fn module(p: &Parameters) -> Module {
-    let name = match p.choice("card.module") {
-        "off" => "",
-        name => name,
-    };
-    Module { name, check: p.number("card.check") }
+    let CardModule { module, check } = CardModule::of(p);
+    Module { name: if module == "off" { "" } else { module }, check }
 }

@@ -1,7 +1,7 @@
 //! Matching units as RTL, in the place of their model: alone, beside the model in every cycle, or judged by
 //! the specification.
 
-use super::settings::Settings;
+use super::settings::{self, Settings};
 use super::wave::{join, Part};
 use abi::MessageId;
 use alpu::{Alpu, Config, Inputs, Judge, Outputs, QueueKind};
@@ -41,7 +41,7 @@ impl Hardware {
     /// Compiles what the parameters want, if anything. The error is a sentence.
     pub fn of(options: &Options, settings: &Settings) -> Result<Option<Hardware>, String> {
         let (folder, wave) = (options.rtl.folder.clone(), options.rtl.wave.clone());
-        let held = match options.parameters.choice("alpu.rtl") {
+        let held = match settings::Unit::of(&options.parameters).rtl {
             "off" => return Ok(None),
             "on" => Held::Nothing,
             "check" if folder.is_some() => Held::Specification,

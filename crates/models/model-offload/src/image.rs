@@ -1,5 +1,6 @@
 //! The firmware's files, and what it occupies.
 
+use crate::settings;
 use abi::offload as of;
 use machine::firmware::symbols::Symbols;
 use machine::models::{Firmware, Listing, Processor};
@@ -17,15 +18,16 @@ pub(crate) static FIRMWARE: Firmware = Firmware {
     elf: "offload.elf",
     images: &["offload.elf", "offload.img", "shim.img"],
     processor: Processor::PowerPc,
+    clock: ppc440_debug::clock,
     ring: false,
     listing,
 };
 
 /// Folder of the image that the parameters select.
 fn built(parameters: &Parameters) -> &'static str {
-    match parameters.choice("firmware.search") {
-        "hash" => "offload/walk-ahead_search-hash",
-        _ => "offload",
+    match settings::Firmware::of(parameters).search {
+        settings::Search::Hash => "offload/walk-ahead_search-hash",
+        settings::Search::List => "offload",
     }
 }
 

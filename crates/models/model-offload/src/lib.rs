@@ -32,6 +32,7 @@ use machine::firmware::recorder::{Code, Recorder};
 use machine::instruments::capture::{Capture, Streams};
 use machine::instruments::timeline::Picture;
 use machine::node::Equipment;
+use machine::parameters::hosts::Host;
 use machine::parameters::Parameters;
 use machine::programs::Carrier;
 use machine::{Options, Outcome, UsageError};
@@ -122,8 +123,7 @@ impl Machine<'_> {
 /// Checks that cards can serve so many ranks. The error is a sentence.
 fn check_ranks(parameters: &Parameters, ranks: u32) -> Result<(), String> {
     let model = parameters.model().name;
-    let (per_node, most) =
-        (parameters.number::<u32>("host.ranks_per_node"), abi::offload::PROCESSES);
+    let (per_node, most) = (Host::of(parameters).ranks_per_node, abi::offload::PROCESSES);
     if per_node > most {
         return Err(format!(
             "host.ranks_per_node is {per_node}, but a network interface of model {model} serves \

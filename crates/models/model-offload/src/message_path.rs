@@ -1,10 +1,13 @@
 //! The way of a message over network interfaces that keep MPI's queues, from the call that sends it to the
 //! process that has it. By rendezvous it goes three legs: the request, the receiver's answer, the bytes.
 
+use crate::settings::{Card, Completion, Matching, Unit, Wire};
 use machine::instruments::message_trace::{
     cause, firmware, step, walk, Cause, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 use machine::instruments::timeline::Queue;
+use machine::parameters::hosts::{Host, Mpi};
+use mesh_network::Routers;
 
 // Waypoints of its own.
 
@@ -47,15 +50,15 @@ pub(crate) static QUEUES: &[Queue] = &[
 
 static ON_WIRES: [PathStep; 22] = steps(Crossing {
     step: ("wire", Layer::NETWORK, Part::Network),
-    crosses: cause("the message's beginning crosses the wire", &["offload.wire"]),
+    crosses: cause("the message's beginning crosses the wire", &[Wire::wire]),
     arrives: cause(
         "the header comes, behind the message before it, and wants a place in the FIFO and in \
          that of the unit",
-        &["offload.wire_rate", "alpu.header_fifo"],
+        &[Wire::wire_rate, Unit::header_fifo],
     ),
     moves: cause(
         "the engine moves the payload to its buffer, behind those before it",
-        &["offload.dma_rate", "offload.wire_rate", "offload.bus"],
+        &[Card::dma_rate, Wire::wire_rate, Card::bus],
     ),
 });
 
@@ -64,16 +67,16 @@ static ON_MESH: [PathStep; 22] = steps(Crossing {
     crosses: cause(
         "the message's first packet crosses routers and links, behind those of others, and is \
          taken from its buffer",
-        &["net.route", "net.link_latency", "net.flit", "net.port_flit", "offload.dma_rate"],
+        &[Routers::route, Routers::link_latency, Routers::flit, Routers::port_flit, Card::dma_rate],
     ),
     arrives: cause(
         "the header wants a place in the FIFO and in that of the unit",
-        &["alpu.header_fifo"],
+        &[Unit::header_fifo],
     ),
     moves: cause(
         "the other packets come, and the engine moves the payload to its buffer, behind those \
          before it",
-        &["offload.dma_rate", "net.flit", "offload.bus"],
+        &[Card::dma_rate, Routers::flit, Card::bus],
     ),
 });
 
@@ -91,14 +94,14 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     step(
         Waypoint::PUT_ENTERED,
         ("MPI library, send", Layer::HOST, Part::Library),
-        cause("the MPI library's own work", &["mpi.call", "mpi.request"]),
+        cause("the MPI library's own work", &[Mpi::call, Mpi::request]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
         ("command by stores", Layer::HOST, Part::Library),
         cause(
             "the library stores the command word by word, and rings the doorbell",
-            &["host.mmio_write"],
+            &[Host::mmio_write],
         ),
     ),
     step(
@@ -119,7 +122,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         ("send engine", Layer::DMA, Part::Nic),
         cause(
             "the engine reads the payload from the host's memory, behind the sends before it",
-            &["offload.bus", "offload.host_memory", "offload.dma_rate"],
+            &[Card::bus, Card::host_memory, Card::dma_rate],
         ),
     ),
     step(
@@ -151,7 +154,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         cause(
             "the unit compares all entries that it holds, and the firmware fetches the result over \
              the bus",
-            &["nic.alpu", "alpu.block", "alpu.clock", "offload.bus"],
+            &[Matching::alpu, Unit::block, Unit::clock, Card::bus],
         ),
     ),
     step(
@@ -178,7 +181,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         cause(
             "the unit compares all messages that it holds, and the firmware fetches the result \
              over the bus",
-            &["nic.alpu", "alpu.block", "alpu.clock", "offload.bus"],
+            &[Matching::alpu, Unit::block, Unit::clock, Card::bus],
         ),
     ),
     step(
@@ -204,7 +207,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     step(
         Waypoint::EVENT_POSTED,
         ("completion over the bus", Layer::BUS, Part::Nic),
-        cause("the completion's stores cross the bus", &["offload.bus"]),
+        cause("the completion's stores cross the bus", &[Card::bus]),
     ),
     step(
         Waypoint::PROCESS_LOOKED,
@@ -216,13 +219,13 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         ("MPI library sees the completion", Layer::HOST, Part::Library),
         cause(
             "the library polls the ring, and reads the completion",
-            &["host.poll_period", "offload.completion_read"],
+            &[Host::poll_period, Completion::completion_read],
         ),
     ),
     step(
         Waypoint::CALL_RETURNED,
         ("MPI library, receive", Layer::HOST, Part::Library),
-        cause("the library's own work, and the call returns", &["mpi.event"]),
+        cause("the library's own work, and the call returns", &[Mpi::event]),
     ),
     ]
 }

@@ -1,49 +1,90 @@
 //! Configuration of the cards of a machine, from its parameters.
 
-use machine::parameters::schema::{choice, count, frequency, joined, power_of_two, rate, time};
-use machine::parameters::{Parameters, Row};
-
 use abi::offload as of;
 use alpu::{Config, QueueKind};
 use des::Duration;
+use machine::parameters::{Parameters, Row};
+use machine::system::{Os, Systems};
+use machine::{parameters, rows};
 use offload_nic::{Params, Units};
 
 /// The parameters of machines with a wire between any two nodes.
-pub(crate) const ROWS: &[Row] =
-    &joined::<{ ON_WIRES.len() + PPC440 }>(&ON_WIRES, &ppc440_debug::ROWS);
+pub(crate) const ROWS: &[Row] = rows![CARD, Wire::ROWS, Completion::ROWS, ppc440_debug::ROWS];
 
 /// The parameters of machines with a mesh.
-pub(crate) const MESH_ROWS: &[Row] =
-    &joined::<{ ON_MESH.len() + PPC440 }>(&ON_MESH, &ppc440_debug::ROWS);
-
-const PPC440: usize = ppc440_debug::ROWS.len();
-const MESH: usize = mesh_network::ROWS.len();
-const WIRED: [Row; OF_CARD.len() + WIRE.len()] = joined(&OF_CARD, &WIRE);
-const ON_WIRES: [Row; WIRED.len() + 1] = joined(&WIRED, &[COMPLETION]);
-const ROOMY: [Row; OF_CARD.len() + 2] = joined(&OF_CARD, &[COMPLETION, mesh_network::ROOM]);
-const ON_MESH: [Row; ROOMY.len() + MESH] = joined(&ROOMY, &mesh_network::ROWS);
-
-const OF_CARD: [Row; 14] = [
-    choice("firmware.search", &["list", "hash"]),
-    choice("nic.alpu", &["off", "32", "64", "128", "256", "512", "1024"]),
-    power_of_two("alpu.block", "2", "64"),
-    count("alpu.header_fifo", "2", "1024"),
-    count("alpu.command_fifo", "2", "1024"),
-    count("alpu.result_fifo", "2", "1024"),
-    count("alpu.threshold", "0", "255"),
-    choice("alpu.rtl", &["off", "on", "check", "exact"]),
-    frequency("alpu.clock", "1 MHz", "100 GHz"),
-    time("offload.bus", "1 ns", "1 us"),
-    time("offload.bus_beat", "1 ps", "1 us"),
-    time("offload.memory", "0 ns", "1 us"),
-    time("offload.host_memory", "0 ns", "1 us"),
-    rate("offload.dma_rate", "1 MB/s", "1000 GB/s"),
+pub(crate) const MESH_ROWS: &[Row] = rows![
+    CARD,
+    Completion::ROWS,
+    mesh_network::Room::ROWS,
+    mesh_network::ROWS,
+    ppc440_debug::ROWS,
 ];
 
-const WIRE: [Row; 2] =
-    [rate("offload.wire_rate", "1 MB/s", "1000 GB/s"), time("offload.wire", "1 ns", "1 ms")];
+const CARD: &[Row] = rows![Firmware::ROWS, Matching::ROWS, Unit::ROWS, Card::ROWS];
 
-const COMPLETION: Row = time("offload.completion_read", "0 ns", "1 us");
+parameters! {
+    /// The firmware's queues.
+    pub(crate) struct Firmware in "firmware" {
+        search: choice("list" => Search::List, "hash" => Search::Hash) as Search,
+    }
+}
+
+/// Searches of queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Search {
+    List,
+    Hash,
+}
+
+parameters! {
+    /// Matching units, by their cells.
+    pub(crate) struct Matching in "nic" {
+        alpu: choice(
+            "off" => None, "32" => Some(32), "64" => Some(64), "128" => Some(128),
+            "256" => Some(256), "512" => Some(512), "1024" => Some(1024),
+        ) as Option<usize>,
+    }
+}
+
+parameters! {
+    /// A matching unit.
+    pub(crate) struct Unit in "alpu" {
+        block: power_of_two("2", "64") as usize,
+        header_fifo: count("2", "1024") as usize,
+        command_fifo: count("2", "1024") as usize,
+        result_fifo: count("2", "1024") as usize,
+        threshold: count("0", "255") as u32,
+        rtl: choice("off", "on", "check", "exact"),
+        clock: frequency("1 MHz", "100 GHz"),
+    }
+}
+
+parameters! {
+    /// The card.
+    pub(crate) struct Card in "offload" {
+        bus: time("1 ns", "1 us"),
+        bus_beat: time("1 ps", "1 us"),
+        memory: time("0 ns", "1 us"),
+        host_memory: time("0 ns", "1 us"),
+        dma_rate: rate("1 MB/s", "1000 GB/s"),
+    }
+}
+
+parameters! {
+    /// The wire between any two cards.
+    pub(crate) struct Wire in "offload" {
+        wire_rate: rate("1 MB/s", "1000 GB/s"),
+        /// Time from end to end.
+        wire: time("1 ns", "1 ms"),
+    }
+}
+
+parameters! {
+    /// The host's part.
+    pub(crate) struct Completion in "offload" {
+        completion_read: time("0 ns", "1 us"),
+    }
+}
 
 /// Parameters of the parts of such a machine.
 pub(super) struct Settings {
@@ -57,38 +98,41 @@ impl Settings {
     /// Settings of cards at wires of this rate, or at a network with a pace of its own. The error is a
     /// sentence about the parameters.
     pub fn new(p: &Parameters, wire_rate: Option<u64>) -> Result<Settings, String> {
+        let own = Card::of(p);
         let card = Params {
             node: 0,
             processor: ppc440_debug::config(p),
-            bus_delay: p.duration("offload.bus"),
-            bus_beat: p.duration("offload.bus_beat"),
-            memory: p.duration("offload.memory"),
-            host_memory: p.duration("offload.host_memory"),
-            dma_rate: p.number("offload.dma_rate"),
+            bus_delay: own.bus,
+            bus_beat: own.bus_beat,
+            memory: own.memory,
+            host_memory: own.host_memory,
+            dma_rate: own.dma_rate,
             wire_rate,
             units: units(p)?,
         };
-        if p.choice("host.os") != "catamount" || p.number::<u32>("host.linux_nodes") > 0 {
+        let Systems { host, .. } = Systems::of(p);
+        if host.os != Os::Catamount || host.linux_nodes > 0 {
             let model = p.model().name;
             return Err(format!(
                 "host.os is catamount on machines of model {model}: a process gives the network \
                  interface physical addresses itself"
             ));
         }
-        Ok(Settings { card, completion_read: p.duration("offload.completion_read") })
+        Ok(Settings { card, completion_read: Completion::of(p).completion_read })
     }
 }
 
 fn units(p: &Parameters) -> Result<Option<Units>, String> {
-    let Ok(cells) = p.choice("nic.alpu").parse() else { return Ok(None) };
+    let Some(cells) = Matching::of(p).alpu else { return Ok(None) };
+    let own = Unit::of(p);
     let unit = |kind| -> Result<Config, String> {
         let config = Config {
             match_width: of::MATCH_WIDTH,
             tag_width: 20,
-            header_depth: p.number("alpu.header_fifo"),
-            command_depth: p.number("alpu.command_fifo"),
-            result_depth: p.number("alpu.result_fifo"),
-            ..Config::new(kind, cells, p.number::<u32>("alpu.block") as usize)
+            header_depth: own.header_fifo,
+            command_depth: own.command_fifo,
+            result_depth: own.result_fifo,
+            ..Config::new(kind, cells, own.block)
         };
         config.check().map_err(|why| format!("the matching units (nic.alpu, alpu.*): {why}"))?;
         Ok(config)
@@ -96,7 +140,7 @@ fn units(p: &Parameters) -> Result<Option<Units>, String> {
     Ok(Some(Units {
         posted: unit(QueueKind::Posted)?,
         unexpected: unit(QueueKind::Unexpected)?,
-        clock: p.clock("alpu.clock"),
-        threshold: p.number("alpu.threshold"),
+        clock: own.clock,
+        threshold: own.threshold,
     }))
 }

@@ -3,7 +3,7 @@
 use crate::message_path::{MESSAGE_PATH, QUEUES};
 use crate::network::Network;
 use crate::nic::Station;
-use crate::settings::{Settings, ROWS};
+use crate::settings::{Settings, Wire, ROWS};
 use crate::{check_ranks, Machine, FIRMWARE};
 use des::{Duration, Links};
 use machine::bench::{self, Bench, Plan};
@@ -54,7 +54,7 @@ impl Plan for Wires<'_> {
 }
 
 fn settings(parameters: &Parameters) -> Result<Settings, String> {
-    Settings::new(parameters, Some(parameters.number("offload.wire_rate")))
+    Settings::new(parameters, Some(Wire::of(parameters).wire_rate))
 }
 
 /// Nodes of a machine for so many ranks.
@@ -77,6 +77,6 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
     nodes(parameters, options.ranks).map_err(UsageError)?;
     let bench = Bench::of_hosts(options)?;
     let settings = settings(parameters).map_err(UsageError)?;
-    let delay = parameters.duration("offload.wire");
+    let delay = Wire::of(parameters).wire;
     crate::run(options, &bench, settings, |machine| bench.simulate(&Wires { machine, delay }))
 }

@@ -45,7 +45,7 @@ pub static MODEL: Model = Model {
     ..Model::new(
         "queuepair",
         "docs/adding-a-nic.md's other example: rings in host memory, a window, acknowledgements",
-        settings::ROWS,
+        Params::ROWS,
         run,
     )
 };

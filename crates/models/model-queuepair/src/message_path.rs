@@ -1,5 +1,6 @@
 //! The way of a message through rings, window and link, in this card's words; and its queues.
 
+use crate::settings::Params;
 use abi::MessageId;
 use machine::instruments::message_trace::{
     cause, portals as steps, step, Layer, MessagePath, Part, PathStep, Waypoint,
@@ -32,9 +33,9 @@ pub(crate) struct Passes {
 pub(crate) static MESSAGE_PATH: MessagePath =
     MessagePath { legs: 3, commands: false, steps: &STEPS };
 
-const DOORBELL: &[&str] = &["queuepair.register", "queuepair.dma_start", "queuepair.dma_rate"];
-const ENGINE: &[&str] = &["queuepair.dma_start", "queuepair.dma_rate"];
-const LINK: &[&str] = &["queuepair.link_rate", "queuepair.link_latency", "queuepair.window"];
+const DOORBELL: &[&str] = &[Params::register, Params::dma_start, Params::dma_rate];
+const ENGINE: &[&str] = &[Params::dma_start, Params::dma_rate];
+const LINK: &[&str] = &[Params::link_rate, Params::link_latency, Params::window];
 
 const STEPS: [PathStep; 17] = [
     steps::LIBRARY_SENDS,
@@ -55,7 +56,7 @@ const STEPS: [PathStep; 17] = [
         ("first segment read", Layer::DMA, Part::Nic),
         cause(
             "the engine reads the first segment from host memory",
-            &["queuepair.segment", "queuepair.dma_start", "queuepair.dma_rate"],
+            &[Params::segment, Params::dma_start, Params::dma_rate],
         ),
     ),
     step(
@@ -63,7 +64,7 @@ const STEPS: [PathStep; 17] = [
         ("lost segments", Layer::NETWORK, Part::Network),
         cause(
             "a segment was lost, and sent again when no acknowledgement came",
-            &["queuepair.timeout"],
+            &[Params::timeout],
         ),
     ),
     step(
@@ -76,7 +77,7 @@ const STEPS: [PathStep; 17] = [
         ("completion written", Layer::BUS, Part::Nic),
         cause(
             "the card writes header and operand into the completion ring, once there is room",
-            &["queuepair.dma_start", "queuepair.dma_rate", "queuepair.completions"],
+            &[Params::dma_start, Params::dma_rate, Params::completions],
         ),
     ),
     steps::KERNEL_MATCHES,
@@ -103,11 +104,11 @@ const STEPS: [PathStep; 17] = [
 
 /// Queues of a card, by their number.
 pub(crate) static QUEUES: &[Queue] = &[
-    queue("submissions that the card has not read", Room::Parameter("queuepair.submissions")),
+    queue("submissions that the card has not read", Room::Parameter(Params::submissions)),
     Queue::named("messages before the window"),
     Queue::named("segments without acknowledgement"),
     Queue::named("messages on the card without a place"),
-    queue("completions that the driver has not read", Room::Parameter("queuepair.completions")),
+    queue("completions that the driver has not read", Room::Parameter(Params::completions)),
 ];
 
 const fn queue(name: &'static str, room: Room) -> Queue {

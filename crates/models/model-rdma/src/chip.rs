@@ -26,7 +26,7 @@ impl Designs {
         let (p, mut designs) = (&options.parameters, Designs::default());
         let place =
             &DesignPaths { root: options.places.root.clone(), built: options.places.built.clone() };
-        if p.switch("nic.rtl") {
+        if crate::rows::Card::of(p).rtl {
             designs.nic = Some(NicDesign::build(place, &s.nic(0)).map_err(sentence)?);
         }
         if let Some(wave) = &options.rtl.wave {
@@ -35,7 +35,7 @@ impl Designs {
             }
             designs.wave = Some(Arc::new(Waveform::of(wave, s, launch, place)?));
         }
-        if let Some(params) = s.crossbar.filter(|_| p.switch("switch.rtl")) {
+        if let Some(params) = s.crossbar.filter(|_| crate::rows::Switch::of(p).rtl) {
             designs.switch = Some(SwitchDesign::build(place, &params).map_err(sentence)?);
         }
         Ok(designs)

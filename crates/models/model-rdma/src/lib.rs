@@ -27,6 +27,7 @@ mod message_path;
 mod module;
 mod partial;
 mod request_queue;
+mod rows;
 mod settings;
 mod software;
 mod storage;
@@ -39,7 +40,7 @@ mod wiretap;
 mod workloads;
 
 pub(crate) use message_path::{MESSAGE_PATH, QUEUES};
-pub(crate) use settings::ROWS;
+pub(crate) use rows::ROWS;
 pub(crate) use workloads::WORKLOADS;
 
 use bugs::Bugs;
@@ -76,6 +77,7 @@ pub static MODEL: Model = Model {
     link_type: Some(148),
     faults: faults::KINDS,
     console: Some("firmware/crossbar/console.bin"),
+    bus_clock: Some(|machine| rows::Bus::of(machine).clock),
     verbs: true,
     workloads: WORKLOADS,
     nodes,
@@ -172,7 +174,7 @@ pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> 
     if placement.per_node != 1 {
         return Err("host.ranks_per_node must be 1: the NIC serves one process".into());
     }
-    let crossed = parameters.choice("lanes.topology") == "crossbar";
+    let crossed = rows::Lanes::of(parameters).topology == rows::Topology::Crossbar;
     let most = if crossed { NODES_MAX } else { 2 };
     let nodes = placement.nodes().max(2);
     if nodes > most {
@@ -184,7 +186,7 @@ pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> 
 
 /// Card or crossbar are RTL.
 fn is_rtl(parameters: &Parameters) -> bool {
-    parameters.switch("nic.rtl") || parameters.switch("switch.rtl")
+    rows::Card::of(parameters).rtl || rows::Switch::of(parameters).rtl
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.
@@ -206,14 +208,14 @@ fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::
     if settings.crossbar.is_none() {
         return Err("this machine has a link and no switch to watch; forth-switch has one".into());
     }
-    if options.parameters.switch("switch.rtl") {
+    if rows::Switch::of(&options.parameters).rtl {
         return Err(
             "--console switch shows counters that the RTL of the crossbar has not; leave out \
                     --rtl, or set switch.rtl=off"
                 .into(),
         );
     }
-    let (clock, baud) = settings.console;
+    let rows::Console { clock, baud } = settings.console;
     console::Params::load(image, clock, baud).map(Some)
 }
 

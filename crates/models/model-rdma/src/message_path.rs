@@ -2,10 +2,12 @@
 //!
 //! What a card does is seen at its pins ([`super::trail`]), so that model and RTL tell the same.
 
+use crate::rows::{Bus, Card, Crossbar, Disk, Lanes, Layers, Library};
 use machine::instruments::message_trace::{
     cause, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 use machine::instruments::timeline::Queue;
+use machine::parameters::hosts::Host;
 
 // Waypoints of its own.
 
@@ -35,7 +37,7 @@ const STEPS: [PathStep; 14] = [
         ("block layer", Layer::HOST, Part::Kernel),
         cause(
             "the block layer makes a request, behind others of its call, and posts data before it",
-            &["block.submit", "block.serve", "block.request"],
+            &[Layers::submit, Layers::serve, Layers::request],
         ),
     ),
     step(
@@ -43,7 +45,7 @@ const STEPS: [PathStep; 14] = [
         ("library, descriptor", Layer::HOST, Part::Library),
         cause(
             "the library makes the descriptor, behind those before it, and stores it",
-            &["rdma.post", "rdma.handles", "host.mmio_write"],
+            &[Library::post, Library::handles, Host::mmio_write],
         ),
     ),
     step(
@@ -51,7 +53,7 @@ const STEPS: [PathStep; 14] = [
         ("descriptor over the bus", Layer::BUS, Part::Nic),
         cause(
             "the descriptor crosses the bus, behind other transfers",
-            &["pcix.combining", "pcix.target_overhead", "pcix.clock", "nic.queue"],
+            &[Bus::combining, Bus::target_overhead, Bus::clock, Card::queue],
         ),
     ),
     step(
@@ -59,7 +61,7 @@ const STEPS: [PathStep; 14] = [
         ("request queue", Layer::DMA, Part::Nic),
         cause(
             "the DMA engine takes descriptors in order, and wants room in the FIFO for each",
-            &["nic.reads", "nic.tx_fifo"],
+            &[Card::reads, Card::tx_fifo],
         ),
     ),
     step(
@@ -68,7 +70,7 @@ const STEPS: [PathStep; 14] = [
         cause(
             "the bridge reads the payload, all of it before the packet starts, which also wants \
              credits",
-            &["pcix.split_word", "pcix.split_page", "pcix.width", "nic.estimate"],
+            &[Bus::split_word, Bus::split_page, Bus::width, Card::estimate],
         ),
     ),
     step(
@@ -76,7 +78,7 @@ const STEPS: [PathStep; 14] = [
         ("lanes", Layer::NETWORK, Part::Network),
         cause(
             "the packet's beginning passes transceivers and cable, and the crossbar",
-            &["lanes.delay", "lanes.clock", "crossbar.point"],
+            &[Lanes::delay, Lanes::clock, Crossbar::point],
         ),
     ),
     step(
@@ -84,7 +86,7 @@ const STEPS: [PathStep; 14] = [
         ("receiving FIFO", Layer::DMA, Part::Nic),
         cause(
             "the DMA engine wants the bus, and words up to the border of a block",
-            &["pcix.arbitration", "nic.rx_fifo"],
+            &[Bus::arbitration, Card::rx_fifo],
         ),
     ),
     step(
@@ -92,7 +94,7 @@ const STEPS: [PathStep; 14] = [
         ("payload to memory", Layer::BUS, Part::Nic),
         cause(
             "the payload streams through lanes and bus into memory, to its last word",
-            &["lanes.clock", "pcix.width", "nic.credit"],
+            &[Lanes::clock, Bus::width, Card::credit],
         ),
     ),
     step(
@@ -100,7 +102,7 @@ const STEPS: [PathStep; 14] = [
         ("interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
-            &["host.interrupt_entry"],
+            &[Host::interrupt_entry],
         ),
     ),
     step(
@@ -108,7 +110,7 @@ const STEPS: [PathStep; 14] = [
         ("doorbells", Layer::HOST, Part::Kernel),
         cause(
             "the handler disables the card's interrupt and looks at every doorbell",
-            &["rdma.doorbell", "host.mmio_write"],
+            &[Library::doorbell, Host::mmio_write],
         ),
     ),
     step(
@@ -121,7 +123,7 @@ const STEPS: [PathStep; 14] = [
         ("return to the process", Layer::HOST, Part::Library),
         cause(
             "the process polls the word, or is woken by the handler",
-            &["host.poll_period", "host.interrupt_exit"],
+            &[Host::poll_period, Host::interrupt_exit],
         ),
     ),
     step(
@@ -129,13 +131,13 @@ const STEPS: [PathStep; 14] = [
         ("disk", Layer::DISK, Part::Disk),
         cause(
             "the disk seeks, waits for its sectors, and gives or takes them, behind other requests",
-            &["disk.kind", "disk.rpm", "disk.seek_average", "disk.cache"],
+            &[Disk::kind, Disk::rpm, Disk::seek_average, Disk::cache],
         ),
     ),
     step(
         Waypoint::CALL_RETURNED,
         ("library, receive", Layer::HOST, Part::Library),
-        cause("the call returns; a block layer ends the request", &["block.complete"]),
+        cause("the call returns; a block layer ends the request", &[Layers::complete]),
     ),
 ];
 

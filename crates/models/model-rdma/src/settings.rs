@@ -1,91 +1,20 @@
 //! Parameters of the model, and what its parts make of them.
 
 use super::bugs::Bugs;
+use super::rows::{Bus, Card, Console, Crossbar, Lanes, Library, Topology};
 use super::storage::Disks;
 use des::{Clock, Duration};
-use forth_nic::Estimate;
-use machine::parameters::schema::{bytes, choice, count, cycles, frequency, rate, switch, time};
-use machine::parameters::{Parameters, Row};
+use machine::parameters::hosts::Linux;
+use machine::parameters::Parameters;
 use rank::Network;
 use serial::{lane_bytes, ChannelParams};
 use std::sync::Arc;
-
-/// Parameters of machines of this model.
-pub(crate) const ROWS: &[Row] = &[
-    choice("pcix.protocol", &["pcix", "pci"]),
-    frequency("pcix.clock", "1 MHz", "1 GHz"),
-    bytes("pcix.width", "4 B", "8 B"),
-    cycles("pcix.arbitration", "1 cycles", "64 cycles"),
-    cycles("pcix.target_overhead", "1 cycles", "64 cycles"),
-    cycles("pcix.split_word", "4 cycles", "1000 cycles"),
-    cycles("pcix.split_page", "4 cycles", "1000 cycles"),
-    count("pcix.splits", "1", "16"),
-    count("pcix.host_queue", "16", "1024"),
-    count("pcix.posted_words", "16", "1024"),
-    switch("pcix.combining"),
-    count("nic.queue", "8", "128"),
-    bytes("nic.tx_fifo", "4096 B", "65536 B"),
-    bytes("nic.rx_fifo", "4120 B", "65536 B"),
-    count("nic.reads", "1", "8"),
-    count("nic.bindings", "0", "512"),
-    choice("nic.estimate", &["fine", "conservative"]),
-    bytes("nic.round_trip", "0 B", "8192 B"),
-    bytes("nic.credit", "8 B", "4096 B"),
-    frequency("lanes.clock", "1 MHz", "1 GHz"),
-    count("lanes.drift", "0", "100"),
-    time("lanes.delay", "50 ns", "1 ms"),
-    count("lanes.fill", "2", "8"),
-    count("lanes.depth", "10", "64"),
-    choice("lanes.topology", &["link", "crossbar"]),
-    choice("lanes.bonded", &["2", "4"]),
-    switch("nic.rtl"),
-    switch("switch.rtl"),
-    bytes("crossbar.point", "8192 B", "65536 B"),
-    bytes("crossbar.credit", "8 B", "4096 B"),
-    frequency("console.clock", "1 MHz", "1 GHz"),
-    count("console.baud", "300", "100000000"),
-    time("rdma.post", "0 ns", "1 ms"),
-    time("rdma.reclaim", "0 ns", "1 ms"),
-    time("rdma.doorbell", "0 ns", "1 ms"),
-    count("rdma.handles", "8", "256"),
-    count("rdma.notify", "1", "64"),
-    switch("rdma.second_look"),
-    choice("block.protocol", &["flags", "tails"]),
-    bytes("block.request", "512 B", "32768 B"),
-    bytes("block.merge", "512 B", "32768 B"),
-    bytes("block.read_ahead", "0 B", "4194304 B"),
-    time("block.timeout", "1 us", "1000 ms"),
-    time("block.resend", "1 ms", "1000 ms"),
-    count("block.retries", "1", "100"),
-    switch("block.stop"),
-    switch("block.sums"),
-    rate("block.sum_rate", "1 MB/s", "100 GB/s"),
-    time("block.submit", "0 ns", "1000 ms"),
-    time("block.complete", "0 ns", "1000 ms"),
-    time("block.serve", "0 ns", "1000 ms"),
-    choice("disk.kind", &["memory", "drives"]),
-    bytes("disk.capacity", "1048576 B", "1000000000000 B"),
-    count("disk.heads", "1", "16"),
-    count("disk.outer", "64", "10000"),
-    count("disk.inner", "64", "10000"),
-    count("disk.rpm", "1000", "100000"),
-    time("disk.seek_track", "0 ns", "1000 ms"),
-    time("disk.seek_average", "0 ns", "1000 ms"),
-    time("disk.seek_full", "0 ns", "1000 ms"),
-    time("disk.write_settle", "0 ns", "1000 ms"),
-    time("disk.switch", "0 ns", "1000 ms"),
-    time("disk.overhead", "0 ns", "1000 ms"),
-    rate("disk.interface", "1 MB/s", "10 GB/s"),
-    bytes("disk.cache", "1048576 B", "1073741824 B"),
-    count("disk.segments", "1", "64"),
-    time("disk.power_cut", "0 ns", "1000000 ms"),
-];
 
 /// Most nodes: the ports of the crossbar.
 pub(super) const NODES_MAX: u32 = crossbar::PORTS_MAX as u32;
 
 /// Bytes of a word.
-const WORD: u16 = 8;
+const WORD: u32 = 8;
 
 /// A machine, without its hosts.
 #[derive(Clone, Debug)]
@@ -101,8 +30,7 @@ pub(super) struct Settings {
     lane: ChannelParams,
     /// There is a crossbar, a lane each way to each node; otherwise a link of bonded lanes between two nodes.
     pub crossbar: Option<crossbar::Params>,
-    /// Clock of the processor that watches it, and bits a second of its serial line.
-    pub console: (Clock, u64),
+    pub console: Console,
     pub costs: Costs,
     /// Block layers and disks of the workloads `disk`.
     pub disks: Disks,
@@ -134,9 +62,10 @@ pub(super) struct Costs {
 impl Settings {
     /// The error is a sentence about the parameters.
     pub fn of(p: &Parameters, nodes: u32) -> Result<Settings, String> {
-        let words = |key: &str| p.number::<u16>(key) / WORD;
-        let crossed = p.choice("lanes.topology") == "crossbar";
-        let four = p.choice("lanes.bonded") == "4";
+        let (own, lanes_of) = (Card::of(p), Lanes::of(p));
+        let words = |bytes: u32| (bytes / WORD) as u16;
+        let crossed = lanes_of.topology == Topology::Crossbar;
+        let four = lanes_of.bonded == 4;
         if four && crossed {
             return Err("lanes.bonded=4 is for a link (lanes.topology); \
                         the crossbar has a lane each way to each node"
@@ -147,53 +76,50 @@ impl Settings {
             (_, true) => 4,
             _ => 2,
         };
-        let credit_words = words("crossbar.credit");
+        let Crossbar { point, credit } = Crossbar::of(p);
         let crossbar = crossed.then(|| crossbar::Params {
             ports: nodes.max(2) as usize,
-            point_words: words("crossbar.point"),
-            card_words: words("nic.rx_fifo"),
-            urgent_words: credit_words,
+            point_words: words(point),
+            card_words: words(own.rx_fifo),
+            urgent_words: words(credit),
             miscounts: None,
         });
         let nic = forth_nic::Params {
             source: 0,
-            queue_depth: p.number("nic.queue"),
-            tx_words: words("nic.tx_fifo"),
-            rx_words: words("nic.rx_fifo"),
-            peer_words: crossbar.map_or(words("nic.rx_fifo"), |crossbar| crossbar.point_words),
-            reads_max: p.number("nic.reads"),
-            bindings: p.number("nic.bindings"),
+            queue_depth: own.queue,
+            tx_words: words(own.tx_fifo),
+            rx_words: words(own.rx_fifo),
+            peer_words: crossbar.map_or(words(own.rx_fifo), |crossbar| crossbar.point_words),
+            reads_max: own.reads,
+            bindings: own.bindings,
             lanes,
-            estimate: match p.choice("nic.estimate") {
-                "conservative" => Estimate::Conservative,
-                _ => Estimate::Fine,
-            },
-            round_trip_words: words("nic.round_trip"),
-            credit_words: words("nic.credit"),
+            estimate: own.estimate,
+            round_trip_words: words(own.round_trip),
+            credit_words: words(own.credit),
             bug: None,
         };
         let settings = Settings {
             nodes,
-            bus: bus(p),
-            combining: p.switch("pcix.combining"),
+            bus: bus(&Bus::of(p)),
+            combining: Bus::of(p).combining,
             nic,
-            lanes_hz: p.clock("lanes.clock").hz() * if four { 2 } else { 1 },
-            drift_ppm: p.number("lanes.drift"),
+            lanes_hz: lanes_of.clock.hz() * if four { 2 } else { 1 },
+            drift_ppm: lanes_of.drift,
             lane: ChannelParams {
-                latency: p.duration("lanes.delay"),
+                latency: lanes_of.delay,
                 lanes,
                 shift: 0,
-                fill: p.number("lanes.fill"),
-                depth: p.number("lanes.depth"),
+                fill: lanes_of.fill,
+                depth: lanes_of.depth,
                 correction: true,
                 bug: None,
             },
             crossbar,
-            console: (p.clock("console.clock"), p.number("console.baud")),
+            console: Console::of(p),
             costs: costs(p),
             disks: Disks::of(p),
             network: Arc::default(),
-            second_look: p.switch("rdma.second_look"),
+            second_look: Library::of(p).second_look,
             bugs: Bugs::default(),
         };
         settings.usage_error().map_or(Ok(settings), Err)
@@ -228,7 +154,7 @@ impl Settings {
             format!(
                 "a message of 4 KB is taken to need {} B of buffer (nic.rx_fifo, nic.estimate), \
                      and would never be sent",
-                needed * WORD
+                u32::from(needed) * WORD
             )
         });
         let point =
@@ -277,37 +203,25 @@ impl Settings {
     }
 }
 
-fn bus(p: &Parameters) -> pci::Params {
+fn bus(own: &Bus) -> pci::Params {
     pci::Params {
-        protocol: match p.choice("pcix.protocol") {
-            "pci" => pci::Protocol::Pci,
-            _ => pci::Protocol::Pcix,
-        },
-        width: p.number("pcix.width"),
-        hertz: p.clock("pcix.clock").hz(),
-        arbitration_cycles: p.number("pcix.arbitration"),
-        device_response_cycles: p.number("pcix.target_overhead"),
+        protocol: own.protocol,
+        width: own.width,
+        hertz: own.clock.hz(),
+        arbitration_cycles: own.arbitration,
+        device_response_cycles: own.target_overhead,
         bridge_response_cycles: 1,
-        split: pci::Split {
-            word_cycles: p.number("pcix.split_word"),
-            page_cycles: p.number("pcix.split_page"),
-        },
-        splits_max: p.number("pcix.splits"),
+        split: pci::Split { word_cycles: own.split_word, page_cycles: own.split_page },
+        splits_max: own.splits,
         completion_blocks: 0,
-        burst_words: if p.choice("pcix.protocol") == "pci" { 64 } else { 0 },
-        host_queue: p.number("pcix.host_queue"),
-        posted_words: p.number("pcix.posted_words"),
+        burst_words: if own.protocol == pci::Protocol::Pci { 64 } else { 0 },
+        host_queue: own.host_queue,
+        posted_words: own.posted_words,
         bug: None,
     }
 }
 
 fn costs(p: &Parameters) -> Costs {
-    Costs {
-        post: p.duration("rdma.post"),
-        reclaim: p.duration("rdma.reclaim"),
-        doorbell: p.duration("rdma.doorbell"),
-        pin: p.duration("linux.pin_page"),
-        handles: p.number("rdma.handles"),
-        notify: p.number("rdma.notify"),
-    }
+    let Library { post, reclaim, doorbell, handles, notify, .. } = Library::of(p);
+    Costs { post, reclaim, doorbell, pin: Linux::of(p).pin_page, handles, notify }
 }

@@ -19,7 +19,7 @@ pub mod meter;
 pub(crate) mod node;
 pub mod probe;
 mod queues;
-mod rows;
+pub mod rows;
 pub(crate) mod run;
 #[cfg(test)]
 mod tests;
@@ -44,6 +44,7 @@ pub static MODEL: Model = Model {
     exhausted: &["no receive pending is free"],
     link_type: Some(147),
     processes: true,
+    accelerated: |machine| rows::Firmware::of(machine).accelerates(),
     collectives: true,
     nodes: run::nodes,
     check: run::check,
@@ -67,7 +68,7 @@ const DEPTHS: &[Depth] = &[
     depth(
         "rx.held_max",
         "packets that the receive engine holds",
-        Room::Parameter("nic.rx_buffers"),
+        Room::Parameter(mesh_network::Room::rx_buffers),
     ),
     depth(
         "rx.buffered_bytes_max",
@@ -94,6 +95,7 @@ pub(crate) static FIRMWARE: Firmware = Firmware {
     elf: "seastar.elf",
     images: &["seastar.elf", "seastar.img", "shim.img"],
     processor: Processor::PowerPc,
+    clock: ppc440_debug::clock,
     ring: true,
     listing: firmware::image::listing,
 };

@@ -1,10 +1,13 @@
 //! The way of a message over Portals, from the call that sends it to the process that has it. By rendezvous
 //! it goes three legs: the announcement, the fetch, the data.
 
+use crate::rows::{Driver, DriverCosts, Firmware, Link, Memory, Receive, Transmit};
 use machine::instruments::message_trace::{
     cause, firmware, portals as steps, step, walk, Cause, Layer, MessagePath, Part, PathStep,
     Waypoint,
 };
+use machine::parameters::hosts::{Host, Portals};
+use mesh_network::Routers;
 
 /// The link between host and NIC.
 const HYPERTRANSPORT: Layer = Layer::new("hypertransport", "HyperTransport between host and NIC");
@@ -33,7 +36,7 @@ const STEPS: [PathStep; 30] = [
     step(
         Waypoint::COMMAND_ARRIVED,
         ("HyperTransport to the NIC", HYPERTRANSPORT, Part::Nic),
-        cause("the command crosses the host's link", &["ht.latency"]),
+        cause("the command crosses the host's link", &[Link::latency]),
     ),
     step(
         HEADER_COMMANDED,
@@ -48,7 +51,7 @@ const STEPS: [PathStep; 30] = [
         ("TX DMA", Layer::DMA, Part::Nic),
         cause(
             "the engine reads header and payload from host memory",
-            &["nic.host_memory_read", "nic.tx_packet"],
+            &[Memory::host_memory_read, Transmit::tx_packet],
         ),
     ),
     step(
@@ -56,7 +59,7 @@ const STEPS: [PathStep; 30] = [
         ("wire", Layer::NETWORK, Part::Network),
         cause(
             "the first packet passes links and routers, and waits for others there",
-            &["net.link_latency", "net.route", "ideal.latency"],
+            &[Routers::link_latency, Routers::route],
         ),
     ),
     step(
@@ -64,13 +67,13 @@ const STEPS: [PathStep; 30] = [
         ("refused, until it came again", Layer::FIRMWARE, Part::Refused),
         cause(
             "the target had no room: the message waited at its sender until it was called",
-            &["firmware.overflow", "firmware.sources", "portals.tx_pendings"],
+            &[Firmware::overflow, Firmware::sources, Driver::tx_pendings],
         ),
     ),
     step(
         ANNOUNCED,
         ("RX DMA", Layer::DMA, Part::Nic),
-        cause("the receive engine takes it in", &["nic.rx_packet", "nic.rx_notify"]),
+        cause("the receive engine takes it in", &[Receive::rx_packet, Receive::rx_notify]),
     ),
     step(
         Waypoint::HEADER_READ,
@@ -97,14 +100,14 @@ const STEPS: [PathStep; 30] = [
     step(
         Waypoint::INTERRUPT_ARRIVED,
         ("HyperTransport to the host", HYPERTRANSPORT, Part::Nic),
-        cause("the interrupt crosses the host's link", &["ht.latency"]),
+        cause("the interrupt crosses the host's link", &[Link::latency]),
     ),
     step(
         Waypoint::HANDLER_ENTERED,
         ("interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
-            &["host.interrupt_entry"],
+            &[Host::interrupt_entry],
         ),
     ),
     step(
@@ -112,7 +115,7 @@ const STEPS: [PathStep; 30] = [
         ("event queue", Layer::HOST, Part::Kernel),
         cause(
             "the handler, or the process's library, reads the event, behind those that came before",
-            &["portals.slot_read", "portals.dispatch"],
+            &[DriverCosts::slot_read, DriverCosts::dispatch],
         ),
     ),
     step(
@@ -120,7 +123,7 @@ const STEPS: [PathStep; 30] = [
         ("kernel Portals, match", Layer::HOST, Part::Kernel),
         Cause {
             sentence: "the kernel finds the receive in the match list",
-            parameters: &["portals.header_read", "portals.list_entry"],
+            parameters: &[DriverCosts::header_read, Portals::list_entry],
             function: "",
             walks: true,
         },
@@ -130,13 +133,13 @@ const STEPS: [PathStep; 30] = [
         ("kernel Portals, command", Layer::HOST, Part::Kernel),
         cause(
             "the kernel translates the buffer and writes the command",
-            &["portals.translate", "portals.command_build", "host.mmio_write"],
+            &[Portals::translate, DriverCosts::command_build, Host::mmio_write],
         ),
     ),
     step(
         Waypoint::RECEIVE_ARRIVED,
         ("receive command to the NIC", HYPERTRANSPORT, Part::Nic),
-        cause("the command crosses the host's link", &["ht.latency"]),
+        cause("the command crosses the host's link", &[Link::latency]),
     ),
     step(
         RECEIVE_COMMANDED,
@@ -151,13 +154,13 @@ const STEPS: [PathStep; 30] = [
         ("payload by DMA", Layer::DMA, Part::Nic),
         cause(
             "the payload streams through network and engines into host memory",
-            &["nic.rx_packet", "net.link_latency"],
+            &[Receive::rx_packet, Routers::link_latency],
         ),
     ),
     step(
         COMPLETED,
         ("RX DMA, completion", Layer::DMA, Part::Nic),
-        cause("the engine tells the firmware that all came", &["nic.rx_notify"]),
+        cause("the engine tells the firmware that all came", &[Receive::rx_notify]),
     ),
     step(
         Waypoint::COMPLETION_WRITTEN,
@@ -170,14 +173,14 @@ const STEPS: [PathStep; 30] = [
     step(
         Waypoint::COMPLETION_ARRIVED,
         ("completion to the host", HYPERTRANSPORT, Part::Nic),
-        cause("that interrupt crosses the host's link", &["ht.latency"]),
+        cause("that interrupt crosses the host's link", &[Link::latency]),
     ),
     step(
         Waypoint::COMPLETION_ENTERED,
         ("second interrupt", Layer::HOST, Part::Kernel),
         cause(
             "the second interrupt: a payload costs one more than a header",
-            &["host.interrupt_entry"],
+            &[Host::interrupt_entry],
         ),
     ),
     step(
@@ -185,7 +188,7 @@ const STEPS: [PathStep; 30] = [
         ("event queue, completion", Layer::HOST, Part::Kernel),
         cause(
             "the handler reads the event, behind those before",
-            &["portals.slot_read", "portals.dispatch"],
+            &[DriverCosts::slot_read, DriverCosts::dispatch],
         ),
     ),
     steps::KERNEL_RECEIVES,

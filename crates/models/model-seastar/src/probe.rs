@@ -96,7 +96,7 @@ mod tests {
             Parameters::load(&crate::tests::MODELS, &root.join("machines/redstorm.toml")).unwrap();
         let before = read_times(&parameters).unwrap();
         assert!(before.host > before.sram, "{before:?}");
-        let latency = parameters.duration("ht.latency");
+        let latency = crate::rows::Link::of(&parameters).latency;
         parameters.set(&format!("ht.latency={} ps", 2 * latency.0)).unwrap();
         let after = read_times(&parameters).unwrap();
         assert_eq!(after.sram, before.sram);

@@ -52,7 +52,7 @@ pub(crate) static QUEUES: &[Queue] = &[
         ("RX packets", "packets"),
         "packets in the receive engine",
         "packets",
-        (7, Room::Parameter("nic.rx_buffers")),
+        (7, Room::Parameter(mesh_network::Room::rx_buffers)),
     ),
     queue(
         ("event queue", "events"),

@@ -68,7 +68,7 @@ fn measurements(
     let rate = |index: usize| runs[index].message.map_or(f64::NAN, |message| message.mib_per_s);
     // Of a run over the one behind it.
     let gain = |index: usize| 100.0 * (rate(index) / rate(index + 1) - 1.0);
-    let cycle = 1e9 / machine.clock("pcix.clock").hz() as f64;
+    let cycle = Account::cycle_ns(machine);
     let posting = |account: &Account| account.posting() * cycle;
     let share = |part: f64, all: &Account| 100.0 * part / all.sum();
     let named = [

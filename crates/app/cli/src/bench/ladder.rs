@@ -12,6 +12,7 @@ use indicatif::ProgressBar;
 use machine::parameters::Parameters;
 use models::seastar::firmware::image::FirmwareImage;
 use models::seastar::probe;
+use models::seastar::rows::Firmware;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -147,7 +148,8 @@ impl Plan {
             })
             .collect();
         let (aside, climb) = steps.split_at(ASIDE.len());
-        let cycle_ns = machine.clock("ppc440.clock").cycles(1).as_ns();
+        let cycle_ns =
+            (machine.model().firmware.expect("it has firmware").clock)(machine).cycles(1).as_ns();
         let reads = probe::read_times(machine).map_err(|why| UsageError(why.to_string()))?;
         let roles = machine.roles().map(|(role, count)| (role.to_string(), count));
         Ok(Ladder {
@@ -290,6 +292,19 @@ pub fn measurements(ladder: &Ladder) -> BTreeMap<String, f64> {
     named.insert("size.elf".into(), ladder.sizes.elf_bytes as f64 / 1e3);
     named.insert("size.image".into(), f64::from(ladder.sizes.image_bytes) / 1e3);
     named
+}
+
+/// The rung that has the firmware of a machine.
+pub fn rung_of(machine: &Parameters) -> Option<Rung> {
+    let Firmware { cache, inline, shadow_fifos, pinned_regs, trace, .. } = Firmware::of(machine);
+    let same = |rung: &&Rung| {
+        cache == rung.cache
+            && inline == rung.inline
+            && shadow_fifos == rung.shadow_fifos
+            && pinned_regs == rung.pinned_regs
+            && trace == rung.trace
+    };
+    ASIDE.iter().chain(&CLIMB).find(same).copied()
 }
 
 #[cfg(test)]

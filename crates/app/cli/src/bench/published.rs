@@ -87,7 +87,7 @@ impl Published {
             .collect();
         files.sort();
         let papers = files.iter().map(|file| of_file(file)).collect::<Result<Vec<_>, _>>()?;
-        let model = machine.choice("nic.model");
+        let model = machine.model().name;
         let papers = papers.into_iter().filter(|paper| paper.model == model);
         Ok(papers.flat_map(|paper| paper.result).collect())
     }

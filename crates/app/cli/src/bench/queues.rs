@@ -113,8 +113,7 @@ impl Plan {
         (bytes, longest): (u64, u64),
     ) -> Plan {
         let mut jobs = Vec::new();
-        let on_nic = parameters.iter().any(|parameter| parameter.key == "firmware.accelerated")
-            && parameters.number::<u32>("firmware.accelerated") > 0;
+        let on_nic = (parameters.model().accelerated)(parameters);
         let cut = Some(ROOM_ON_NIC).filter(|room| on_nic && *room < longest);
         for variant in &variants {
             let most = cut.unwrap_or(longest);

@@ -219,8 +219,7 @@ fn modes(study: &Study, machines: &[(&str, Parameters)], options: &SuiteOptions)
 
 /// True if the firmware of a machine matches, and so can do collectives.
 fn has_matching(machine: &Parameters) -> bool {
-    let key = "firmware.accelerated";
-    machine.iter().any(|parameter| parameter.key == key) && machine.number::<u64>(key) > 0
+    (machine.model().accelerated)(machine)
 }
 
 /// The run of a study, or of the program in its place.

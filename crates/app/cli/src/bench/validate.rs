@@ -32,7 +32,7 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> 
     let published = Published::of_machine(root, &plan.machine)?;
     let add = Rung { title: "atomic add", ..FULL };
     plan.jobs.push(Job::of_rung(&options.machine, &add, Program::GetAdd, false));
-    let accelerated = plan.machine.number::<u32>("firmware.accelerated") > 0;
+    let accelerated = (plan.machine.model().accelerated)(&plan.machine);
     if accelerated {
         plan.jobs.extend([Program::Latency { largest: 0 }, Program::GetAdd].map(|program| Job {
             title: "accelerated processes".into(),

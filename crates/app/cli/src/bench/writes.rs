@@ -179,7 +179,7 @@ impl Plan {
             let points = self.sizes.iter().zip(all.by_ref()).map(point).collect();
             Curve { workload, combining, points }
         });
-        let cycle = 1e9 / machine.clock("pcix.clock").hz() as f64;
+        let cycle = Account::cycle_ns(machine);
         let bars = BARS.iter().zip(all.by_ref());
         let bars = bars.map(|(&(combining, messages), (job, run))| {
             bar(combining, messages, cycle, job.command(), run)

@@ -226,9 +226,10 @@ impl Figures {
 
 /// The firmware's time in functions that walk, on all nodes.
 fn walking_ns(run: &Run) -> Result<Option<f64>, UsageError> {
-    let cycle = 1e9 / run.parameters.clock("ppc440.clock").hz() as f64;
+    let firmware = run.parameters.model().firmware;
     let cycles = run::cycles_of(run, &WALKERS)?;
-    Ok(cycles.map(|cycles| cycles as f64 * cycle))
+    let spent = cycles.zip(firmware);
+    Ok(spent.map(|(cycles, firmware)| cycles as f64 * firmware.cycle_ns(&run.parameters)))
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //! for which results over the size of messages are published.
 
 use crate::args::{MachineOptions, ReportOptions};
+use crate::bench::ladder::rung_of;
 use crate::bench::measure::{self, gb_per_s, saving_us, Broken, Job, Point, Program};
 use crate::bench::published::{compare, Comparison, Published};
 use crate::bench::rungs::{Rung, ASIDE, CLIMB};
 use crate::{firmware, machines};
+use machine::parameters::hosts::Host;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 use sunstar::root::Root;
@@ -106,7 +108,7 @@ impl Plan {
         let mut chosen = options.run.machine.clone();
         chosen.overrides.retain(|set| !set.starts_with("host.ranks_per_node"));
         let machine = machines::chosen(root, &chosen)?;
-        if machine.number::<u32>("host.ranks_per_node") != 1 {
+        if Host::of(&machine).ranks_per_node != 1 {
             chosen.overrides.push("host.ranks_per_node=1".into());
         }
         let chosen_by_parameters =
@@ -176,18 +178,6 @@ impl Plan {
         let published = compared.collect();
         Ok(Curves { series, published })
     }
-}
-
-/// The rung that has the firmware of a machine.
-fn rung_of(machine: &Parameters) -> Option<Rung> {
-    let same = |rung: &&Rung| {
-        machine.choice("firmware.cache") == rung.cache
-            && machine.switch("firmware.inline") == rung.inline
-            && machine.switch("firmware.shadow_fifos") == rung.shadow_fifos
-            && machine.switch("firmware.pinned_regs") == rung.pinned_regs
-            && machine.switch("firmware.trace") == rung.trace
-    };
-    ASIDE.iter().chain(&CLIMB).find(same).copied()
 }
 
 /// Measurements by the names that published/*.toml uses.

@@ -16,9 +16,10 @@ use crate::bench::Bench;
 use crate::console;
 use crate::instruments::journal::Journal;
 use crate::node::Software;
-use crate::parameters::schema::{bytes, time};
-use crate::parameters::{Parameters, Row};
-use crate::system::Os;
+use crate::parameters;
+use crate::parameters::hosts::Clocks;
+use crate::parameters::Parameters;
+use crate::system::{Os, Systems};
 use bus::BusError;
 use des::{Duration, Time};
 pub use guest::{Act, Costs, Input, Location, Setup, Space, Typist, MESSAGES};
@@ -44,13 +45,16 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-/// Parameters of machines whose hosts can be guests.
-pub const ROWS: &[Row] = &[
-    time("guest.launch", "0 ns", "100000 ms"),
-    bytes("guest.memory", "32 MiB", "2 GiB"),
-    time("guest.context_switch", "0 ns", "1 ms"),
-    time("guest.packet", "0 ns", "1 ms"),
-];
+parameters! {
+    /// A guest, and what it costs beside the primitives of hosts under Linux.
+    pub struct GuestNode in "guest" {
+        /// Time at which its program starts: Linux takes longer to boot.
+        launch: time("0 ns", "100000 ms"),
+        memory: bytes("32 MiB", "2 GiB"),
+        context_switch: time("0 ns", "1 ms"),
+        packet: time("0 ns", "1 ms"),
+    }
+}
 
 /// Programs in guests: each has the ranks behind those of the ones before it.
 #[derive(Clone, Debug)]
@@ -87,14 +91,14 @@ impl Guests {
 /// Costs of the guest's kernel: the system's primitives, as of hosts with our own kernel.
 pub fn costs(p: &Parameters) -> Costs {
     let ns = |time: Duration| u32::try_from(time.0.div_ceil(1000)).unwrap_or(u32::MAX);
-    let sum = |names: [&str; 2]| ns(p.duration(names[0]) + p.duration(names[1]));
+    let (Systems { host, linux }, own) = (Systems::of(p), GuestNode::of(p));
     Costs {
-        syscall: sum(["linux.kernel_entry", "linux.kernel_exit"]),
-        interrupt: sum(["linux.interrupt_entry", "linux.interrupt_exit"]),
-        context_switch: ns(p.duration("guest.context_switch")),
-        packet: ns(p.duration("guest.packet")),
-        copied_kb: ns(Duration::of_transfer(1024, p.number("host.copy_rate"))),
-        clock: ns(p.duration("rank.clock_read")),
+        syscall: ns(linux.kernel_entry + linux.kernel_exit),
+        interrupt: ns(linux.interrupt_entry + linux.interrupt_exit),
+        context_switch: ns(own.context_switch),
+        packet: ns(own.packet),
+        copied_kb: ns(Duration::of_transfer(1024, host.copy_rate)),
+        clock: ns(Clocks::of(p).clock_read),
     }
 }
 
@@ -173,7 +177,7 @@ impl GuestRank {
         let task = Task {
             number: nid,
             guests: bench.nodes,
-            memory_mb: (p.number::<u64>("guest.memory") >> 20) as u32,
+            memory_mb: (GuestNode::of(p).memory >> 20) as u32,
             seed: bench.options.seed ^ u64::from(nid) << 32,
             costs: costs(p),
             date: around.date.saturating_mul(1_000_000_000),
@@ -213,8 +217,7 @@ impl GuestRank {
 
     /// The host of such a node. Its interrupts cost nothing, because the guest's own kernel charges for them.
     pub fn host(bench: &Bench<'_>) -> Host {
-        let parameters = &bench.options.parameters;
-        let own = Os::Linux.host(parameters);
+        let own = bench.common.systems.costs(Os::Linux);
         let nothing = Duration::ZERO;
         let costs = host::Costs { interrupt_entry: nothing, interrupt_exit: nothing, ..own };
         Host::new(&costs)

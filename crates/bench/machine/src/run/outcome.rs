@@ -86,7 +86,7 @@ impl Bench<'_> {
                 values: parameters.iter().map(setting).collect(),
             },
             ranks: options.ranks,
-            ranks_per_node: parameters.number("host.ranks_per_node"),
+            ranks_per_node: self.common.placement.per_node,
             seed: options.seed,
             compute: options.compute.to_string(),
             deterministic: options.compute.is_deterministic(),

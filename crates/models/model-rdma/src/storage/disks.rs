@@ -1,6 +1,7 @@
 //! Parameters of block layers and disks.
 
-use block::{DiskKind, DriveParams, SECTOR};
+use crate::rows::{Disk, Kind, Layers};
+use block::{DiskKind, SECTOR};
 use des::Duration;
 use machine::parameters::Parameters;
 
@@ -35,38 +36,25 @@ pub(crate) struct Disks {
 
 impl Disks {
     pub fn of(p: &Parameters) -> Disks {
-        let ps = |key| p.duration(key).0;
-        let drive = DriveParams {
-            sectors: p.number::<u64>("disk.capacity") / SECTOR,
-            heads: p.number("disk.heads"),
-            track_sectors: [p.number("disk.outer"), p.number("disk.inner")],
-            revolution: 60_000_000_000_000 / p.number::<u64>("disk.rpm"),
-            seek: [ps("disk.seek_track"), ps("disk.seek_average"), ps("disk.seek_full")],
-            write_settle: ps("disk.write_settle"),
-            switch: ps("disk.switch"),
-            overhead: ps("disk.overhead"),
-            interface: p.number("disk.interface"),
-            cache: p.number("disk.cache"),
-            segments: p.number("disk.segments"),
-        };
+        let (own, disk) = (Layers::of(p), Disk::of(p));
         Disks {
-            request: p.number("block.request"),
-            merge: p.number("block.merge"),
-            read_ahead: p.number("block.read_ahead"),
-            submit: p.duration("block.submit"),
-            complete: p.duration("block.complete"),
-            serve: p.duration("block.serve"),
-            timeout: p.duration("block.timeout"),
-            resend: p.duration("block.resend"),
-            retries: p.number("block.retries"),
-            stop: p.switch("block.stop"),
-            sums: p.switch("block.sums").then(|| p.number("block.sum_rate")),
-            flags: p.choice("block.protocol") == "flags",
-            kind: match p.choice("disk.kind") {
-                "drives" => DiskKind::Drives(drive),
-                _ => DiskKind::Memory,
+            request: own.request,
+            merge: own.merge,
+            read_ahead: own.read_ahead,
+            submit: own.submit,
+            complete: own.complete,
+            serve: own.serve,
+            timeout: own.timeout,
+            resend: own.resend,
+            retries: own.retries,
+            stop: own.stop,
+            sums: own.sums.then_some(own.sum_rate),
+            flags: own.protocol,
+            kind: match disk.kind {
+                Kind::Drives => DiskKind::Drives(disk.drive()),
+                Kind::Memory => DiskKind::Memory,
             },
-            power_cut: p.duration("disk.power_cut"),
+            power_cut: disk.power_cut,
         }
     }
 

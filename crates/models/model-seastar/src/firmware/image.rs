@@ -1,5 +1,6 @@
 //! The firmware's images as the loader sees them, and what they occupy of the SRAM.
 
+use crate::rows::{Firmware, Overflow};
 use abi::seastar::{DmaCommand, LowerPending, TraceRecord};
 use abi::seastar::{
     CACHED_DATA_BASE, CACHED_DATA_SIZE, CAM_ENTRIES, DMA_LIST_BASE, DMA_LIST_COUNT,
@@ -9,6 +10,7 @@ use abi::seastar::{
 };
 use machine::firmware::symbols::{Section, Symbol, Symbols};
 use machine::models::Listing;
+use machine::parameters::hosts::Collectives;
 use machine::parameters::Parameters;
 use ppc440_debug::swapped;
 use std::fmt;
@@ -21,27 +23,28 @@ pub struct BadImage(pub String);
 
 /// True if the firmware performs collective operations.
 pub fn collectives(parameters: &Parameters) -> bool {
-    ["mpi.barrier", "mpi.allreduce"].iter().any(|key| parameters.choice(key) == "nic")
+    let Collectives { barrier, allreduce, .. } = Collectives::of(parameters);
+    [barrier, allreduce].contains(&"nic")
 }
 
 /// Checks that there is firmware with these options. The error is a sentence.
 pub fn can_build(parameters: &Parameters) -> Result<(), String> {
-    let overflow = parameters.choice("firmware.overflow");
-    if overflow == "host" && parameters.number::<u32>("firmware.accelerated") > 0 {
+    let firmware = Firmware::of(parameters);
+    if firmware.overflow == Overflow::Host && firmware.accelerates() {
         return Err("firmware.overflow=host: the kernel recovers for its own Portals, and \
                     accelerated processes do without it; set firmware.overflow=nic, or \
                     firmware.accelerated=0"
             .into());
     }
-    let accelerated = parameters.number::<u32>("firmware.accelerated") > 0;
-    if collectives(parameters) && !(accelerated && overflow == "nic") {
+    let recovers = firmware.overflow == Overflow::Nic;
+    if collectives(parameters) && !(firmware.accelerates() && recovers) {
         return Err("mpi.barrier=nic and mpi.allreduce=nic: the firmware performs collective \
                     operations for accelerated processes, by the control class of its recovery; \
                     take machine redstorm-accelerated, or set firmware.accelerated=1 and \
                     firmware.overflow=nic"
             .into());
     }
-    if parameters.switch("firmware.trace") && overflow == "nic" {
+    if firmware.trace && recovers {
         return Err(
             "firmware.trace=on: firmware.overflow=nic keeps in the trace ring's place whom it has \
              refused; set firmware.overflow=panic to trace"
@@ -53,29 +56,27 @@ pub fn can_build(parameters: &Parameters) -> Result<(), String> {
 
 /// Folder, below that of all firmware builds, of the build with a machine's options.
 pub fn variant(parameters: &Parameters) -> String {
-    let switch = |key| if parameters.switch(key) { "on" } else { "off" };
-    let sources = match parameters.number::<u32>("firmware.sources") {
+    let firmware = Firmware::of(parameters);
+    let switch = |on| if on { "on" } else { "off" };
+    let sources = match firmware.sources {
         abi::seastar::SOURCES => String::new(),
         few => format!("_sources-{few}"),
     };
-    let accelerated = match parameters.number::<u32>("firmware.accelerated") {
-        0 => "",
-        _ => "_accelerated-on",
-    };
-    let overflow = match parameters.choice("firmware.overflow") {
-        "panic" => "",
-        "host" => "_overflow-host",
-        _ => "_overflow-nic",
+    let accelerated = if firmware.accelerates() { "_accelerated-on" } else { "" };
+    let overflow = match firmware.overflow {
+        Overflow::Panic => "",
+        Overflow::Host => "_overflow-host",
+        Overflow::Nic => "_overflow-nic",
     };
     let collectives = if collectives(parameters) { "_collectives-on" } else { "" };
     format!(
         "cache-{}_inline-{}_shadow-{}_trace-{}_pinned-{}{sources}{accelerated}{overflow}\
          {collectives}",
-        parameters.choice("firmware.cache"),
-        switch("firmware.inline"),
-        switch("firmware.shadow_fifos"),
-        switch("firmware.trace"),
-        switch("firmware.pinned_regs"),
+        firmware.cache,
+        switch(firmware.inline),
+        switch(firmware.shadow_fifos),
+        switch(firmware.trace),
+        switch(firmware.pinned_regs),
     )
 }
 

@@ -247,3 +247,26 @@ fn a_machine_has_parameters_of_its_bases_base() {
     }
     assert_eq!((of(&mesh, "offload.wire"), of(&mesh, "nic.alpu")), (None, of(&alpu, "nic.alpu")));
 }
+
+/// A declared field has a type that its range fits: whatever a row allows can be read, at both ends.
+#[test]
+fn every_bound_can_be_read() {
+    let files = std::fs::read_dir(machines()).unwrap().map(|entry| entry.unwrap().path());
+    let mut read = 0;
+    for file in files.filter(|path| path.extension().is_some_and(|e| e == "toml")) {
+        let machine = Parameters::load(&MODELS, &file).unwrap();
+        let model = machine.model();
+        for row in MODELS.rows(model).into_iter().filter(|row| row.range != ("", "")) {
+            for bound in [row.range.0, row.range.1] {
+                let mut other = machine.clone();
+                other.set(&format!("{}={bound}", row.key)).unwrap();
+                // A refusal is a sentence; a field that is too narrow would be a panic.
+                if let Err(why) = (model.check)(&other, 2, &[], 1) {
+                    assert!(!why.is_empty(), "{}", row.key);
+                }
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 1000, "{read}");
+}

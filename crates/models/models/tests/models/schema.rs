@@ -1,7 +1,7 @@
 //! The rows of all models.
 
+use machine::parameters::hosts;
 use machine::parameters::quantity::ValueKind;
-use machine::parameters::schema::COMMON;
 use machine::parameters::Row;
 use models::MODELS;
 
@@ -29,7 +29,7 @@ fn a_model_has_a_row_once_and_none_that_all_have() {
     for model in MODELS.iter() {
         let rows = model.rows;
         for (index, row) in rows.iter().enumerate() {
-            let before = rows[..index].iter().chain(COMMON);
+            let before = rows[..index].iter().chain(hosts::ROWS);
             assert!(before.into_iter().all(|other| other.key != row.key), "{}", row.key);
         }
     }

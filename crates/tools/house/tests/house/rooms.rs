@@ -249,6 +249,24 @@ fn models_have_no_node_of_their_own() {
     }
 }
 
+/// Functions that read a parameter by its key.
+const READS: &[&str] =
+    &["number", "duration", "frequency", "clock", "choice", "switch", "number::<u32>"];
+
+/// A key stands once in Rust, where the parameter is declared (`machine::parameters!`): whoever reads it
+/// names its field, so that the compiler knows a mistyped one.
+#[test]
+fn parameters_are_read_by_their_declarations() {
+    let tests = |path: &Path| path.components().any(|part| part.as_os_str() == "tests");
+    for (path, text) in sources().into_iter().filter(|(path, _)| !tests(path)) {
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for read in READS {
+            let literal = code.contains(&format!(".{read}(\""));
+            assert!(!literal, "{}: .{read}(\"...\")", path.display());
+        }
+    }
+}
+
 /// Files of the command that name one model, for features that only it has (a debugger, a monitor, a trace
 /// ring, a probe). Remove a file that no longer does; do not add one. Only models can name a part: [`ROOMS`].
 const NAME_MODELS: &[&str] = &["bench/ladder.rs", "run.rs", "trace.rs"];

@@ -1,5 +1,6 @@
 //! Cycles of both cards' buses, as marazakis2006 s2.6 counts them.
 
+use machine::parameters::Parameters;
 use serde_json::Value;
 
 /// Cycles of the arbitration behind the host's last write, which do not belong to a posting.
@@ -19,6 +20,12 @@ pub struct Account {
 }
 
 impl Account {
+    /// Nanoseconds of a cycle of it.
+    pub fn cycle_ns(machine: &Parameters) -> f64 {
+        let clock = machine.model().bus_clock.expect("its nodes count cycles of their buses");
+        1e9 / clock(machine).hz() as f64
+    }
+
     /// Account from the JSON report.
     pub fn of(report: &Value) -> Account {
         let cycles = |node: usize, name: &str| {

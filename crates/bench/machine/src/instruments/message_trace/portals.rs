@@ -2,6 +2,7 @@
 //! order in which a message passes them. A model puts those of its hardware between them.
 
 use super::{cause, step, Cause, Layer, Part, PathStep, Waypoint};
+use crate::parameters::hosts::{Host, Mpi, Portals};
 
 /// The sender's library, from its call to that of Portals.
 pub const LIBRARY_SENDS: PathStep = step(
@@ -9,14 +10,14 @@ pub const LIBRARY_SENDS: PathStep = step(
     ("MPI library, send", Layer::HOST, Part::Library),
     cause(
         "the library makes the request, and copies what is short",
-        &["mpi.call", "mpi.request", "host.copy_rate"],
+        &[Mpi::call, Mpi::request, Host::copy_rate],
     ),
 );
 /// From there to its kernel.
 pub const KERNEL_ENTRY: PathStep = step(
     Waypoint::KERNEL_ENTERED,
     ("kernel entry", Layer::HOST, Part::Kernel),
-    cause("the process enters the kernel", &["host.kernel_entry", "portals.api_call"]),
+    cause("the process enters the kernel", &[Host::kernel_entry, Portals::api_call]),
 );
 /// The kernel, to its command to the network interface.
 pub const KERNEL_SENDS: PathStep = step(
@@ -24,7 +25,7 @@ pub const KERNEL_SENDS: PathStep = step(
     ("kernel Portals, send", Layer::HOST, Part::Kernel),
     cause(
         "the kernel checks the call and writes header and command",
-        &["portals.api_check", "portals.translate", "host.mmio_write"],
+        &[Portals::api_check, Portals::translate, Host::mmio_write],
     ),
 );
 /// The search in the match list.
@@ -33,7 +34,7 @@ pub const KERNEL_MATCHES: PathStep = step(
     ("kernel Portals, match", Layer::HOST, Part::Kernel),
     Cause {
         sentence: "the kernel finds the receive in the match list",
-        parameters: &["portals.list_entry"],
+        parameters: &[Portals::list_entry],
         function: "",
         walks: true,
     },
@@ -44,7 +45,7 @@ pub const KERNEL_RECEIVES: PathStep = step(
     ("kernel Portals, receive", Layer::HOST, Part::Kernel),
     cause(
         "the kernel, or the process's library, posts the event",
-        &["portals.event_post", "host.copy_rate"],
+        &[Portals::event_post, Host::copy_rate],
     ),
 );
 /// The process is elsewhere.
@@ -59,7 +60,7 @@ pub const RETURN: PathStep = step(
     ("return to the process", Layer::HOST, Part::Library),
     cause(
         "the handler returns, behind others that came, and the process finds the event",
-        &["host.interrupt_exit", "host.poll_period", "portals.event_get"],
+        &[Host::interrupt_exit, Host::poll_period, Portals::event_get],
     ),
 );
 /// The message is unexpected, and waits for its receive.
@@ -74,6 +75,6 @@ pub const LIBRARY_RECEIVES: PathStep = step(
     ("MPI library, receive", Layer::HOST, Part::Library),
     cause(
         "the library completes the request",
-        &["mpi.event", "mpi.unexpected_entry", "host.copy_rate"],
+        &[Mpi::event, Mpi::unexpected_entry, Host::copy_rate],
     ),
 );

@@ -1,0 +1,159 @@
+//! Parameters that every machine has.
+
+use super::Row;
+use crate::{parameters, rows};
+
+/// All of them, in the order in which they are printed; those of a machine's model are behind the others of
+/// their sections ([`Models::rows`](crate::models::Models::rows)).
+pub const ROWS: &[Row] = rows![
+    Machine::ROWS,
+    Host::ROWS,
+    Linux::ROWS,
+    Clocks::ROWS,
+    Administration::ROWS,
+    Mpi::ROWS,
+    Collectives::ROWS,
+    Portals::ROWS,
+];
+
+parameters! {
+    /// The machine.
+    pub struct Machine in "machine" {
+        /// Time at which the program starts.
+        launch: time("0 ns", "100000 ms"),
+    }
+}
+
+parameters! {
+    /// Hosts; the first four under Catamount.
+    pub struct Host in "host" {
+        kernel_entry: time("0 ns", "1 ms"),
+        kernel_exit: time("0 ns", "1 ms"),
+        interrupt_entry: time("0 ns", "1 ms"),
+        interrupt_exit: time("0 ns", "1 ms"),
+        mmio_write: time("0 ns", "1 ms"),
+        copy_start: time("0 ns", "1 ms"),
+        copy_rate: rate("1 MB/s", "1000 GB/s"),
+        poll_period: time("1 ps", "1 ms"),
+        clock: frequency("1 MHz", "1000 GHz"),
+        cores: count("1", "16") as u32,
+        ranks_per_node: count("1", "16") as u32,
+        lock_take: time("0 ns", "1 ms"),
+        lock_pass: time("0 ns", "1 ms"),
+        /// Operating system of the nodes that have not Linux.
+        os: choice("catamount" => Os::Catamount, "linux" => Os::Linux) as Os,
+        /// Nodes, from 0 on, that have Linux.
+        linux_nodes: count("0", "65536") as u32,
+        echo: choice("off" => Echo::Off, "on" => Echo::OnLinux, "all" => Echo::All) as Echo,
+        kernel_programs: choice("off" => false, "on" => true) as bool,
+    }
+}
+
+/// An operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Os {
+    /// Contiguous memory, qkbridge.
+    Catamount,
+    /// 4 KB pages, ukbridge.
+    Linux,
+}
+
+/// Nodes whose kernel echoes messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// None.
+    Off,
+    /// Those with Linux.
+    OnLinux,
+    /// All.
+    All,
+}
+
+parameters! {
+    /// Hosts under Linux.
+    pub struct Linux in "linux" {
+        kernel_entry: time("0 ns", "1 ms"),
+        kernel_exit: time("0 ns", "1 ms"),
+        interrupt_entry: time("0 ns", "1 ms"),
+        interrupt_exit: time("0 ns", "1 ms"),
+        ioctl: time("0 ns", "1 ms"),
+        copy_in: time("0 ns", "1 ms"),
+        copy_out: time("0 ns", "1 ms"),
+        pin_page: time("0 ns", "1 ms"),
+        translate_page: time("0 ns", "1 ms"),
+        /// Pages that are contiguous.
+        page_run: power_of_two("1", "1024") as u32,
+    }
+}
+
+parameters! {
+    /// Clocks that a program reads.
+    pub struct Clocks in "rank" {
+        clock_read: time("1 ps", "1 ms"),
+    }
+}
+
+parameters! {
+    /// The network of the machine's administration.
+    pub Administration in "admin" => rank::SocketCosts {
+        call: time("1 ps", "1 ms"),
+        latency: time("1 ps", "1000 ms"),
+        rate: rate("1 KB/s", "1000 GB/s"),
+        buffer: bytes("1 B", "1 GiB"),
+        segment: bytes("1 B", "1 MiB"),
+    }
+}
+
+parameters! {
+    /// The MPI library.
+    pub Mpi in "mpi" => mpi::Params {
+        call: time("1 ps", "1 ms"),
+        request: time("0 ns", "1 ms"),
+        unexpected_entry: time("0 ns", "1 ms"),
+        event: time("0 ns", "1 ms"),
+        reduce_element: time("0 ns", "1 ms"),
+        datatype_run: time("0 ns", "1 ms"),
+        eager_limit: bytes("0 B", "1 MiB"),
+        copy_limit: bytes("0 B", "1 MiB"),
+        copy_buffers: count("1", "65536"),
+        unexpected_blocks: count("2", "1024"),
+        unexpected_block_size: bytes("2 MiB", "1 GiB"),
+        unexpected_events: count("0", "1048576"),
+        unexpected_queue: count("16", "1048576"),
+        unexpected_growth: count("16", "1048576"),
+        send_credits: count("0", "65536"),
+        events: count("64", "1048576"),
+        alltoall_short: bytes("0 B", "1 MiB"),
+        allgather_short: bytes("0 B", "1 GiB"),
+    }
+}
+
+parameters! {
+    /// Its algorithms, by the names of the collective operations.
+    pub struct Collectives in "mpi" {
+        barrier: choice("dissemination", "tree", "nic"),
+        bcast: choice("binomial", "linear"),
+        reduce: choice("binomial", "linear"),
+        allreduce: choice("recursive_doubling", "reduce_bcast", "ring", "nic"),
+        gather: choice("binomial", "linear"),
+        scatter: choice("binomial", "linear"),
+        allgather: choice("by_size", "ring", "bruck", "linear"),
+        alltoall: choice("by_size", "bruck", "pairwise", "linear"),
+        reduce_scatter: choice("pairwise", "reduce"),
+        scan: choice("recursive_doubling", "linear"),
+    }
+}
+
+parameters! {
+    /// Portals in the hosts.
+    pub Portals in "portals" => portals::Costs {
+        api_call: time("0 ns", "1 ms"),
+        api_check: time("0 ns", "1 ms"),
+        object: time("0 ns", "1 ms"),
+        translate: time("0 ns", "1 ms"),
+        list_entry: time("0 ns", "1 ms"),
+        event_post: time("0 ns", "1 ms"),
+        queue_event: time("0 ns", "1 ms"),
+        event_get: time("0 ns", "1 ms"),
+    }
+}
