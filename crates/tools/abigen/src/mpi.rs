@@ -1,5 +1,6 @@
 //! The MPI 5.0 ABI: data, and the files generated from it.
 
+mod args;
 mod data;
 mod fortran;
 mod header;
@@ -22,6 +23,7 @@ pub fn outputs(mpi: &Mpi) -> Vec<Output> {
             fortran::library(&mpi.fortran, &mpi.procedures),
         ),
         Output::new("crates/base/abi/src/mpi.rs", module::module(mpi)),
+        Output::new("crates/base/abi/src/mpi/args.rs", args::module(mpi)),
         Output::new("lib/mpi/generated/functions.h", stubs::functions(mpi)),
         Output::new("lib/mpi/generated/stubs.c", stubs::stubs(mpi)),
     ]

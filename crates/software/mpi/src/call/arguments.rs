@@ -13,15 +13,11 @@ const READ_MAX: usize = 1 << 16;
 /// Bytes of a string that are read at a time: a part of a page.
 const STRING_PIECE: usize = 64;
 
-/// A C `int`.
-pub(crate) fn int(arg: u64) -> i32 {
-    arg as i32
-}
-
 /// A count of something.
-pub(crate) fn count(arg: u64, what: &str) -> Result<u64> {
-    u64::try_from(arg as i64)
-        .map_err(|_| Error::new(constant::ERR_COUNT, format!("{what} {} is negative", arg as i64)))
+pub(crate) fn count(number: impl Into<i64>, what: &str) -> Result<u64> {
+    let number = number.into();
+    u64::try_from(number)
+        .map_err(|_| Error::new(constant::ERR_COUNT, format!("{what} {number} is negative")))
 }
 
 /// All of several counts.
@@ -59,7 +55,7 @@ impl Process {
     }
 
     /// `count` items of the type `datatype` at `va`, which one message can hold.
-    pub(crate) fn items(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
+    pub(crate) fn items(&self, va: u64, number: i64, datatype: u64) -> Result<Items> {
         let items = self.room(va, number, datatype)?;
         if items.bytes() > MAX_MESSAGE {
             let (number, size) = (items.count, items.datatype.size);
@@ -69,7 +65,7 @@ impl Process {
         Ok(items)
     }
     /// The same for items that a message is received into, which may be smaller.
-    pub(crate) fn room(&self, va: u64, number: u64, datatype: u64) -> Result<Items> {
+    pub(crate) fn room(&self, va: u64, number: i64, datatype: u64) -> Result<Items> {
         let count = count(number, "count")?;
         Ok(Items { va, count, datatype: self.datatype(datatype)? })
     }
@@ -169,7 +165,7 @@ impl Process {
         what: &str,
     ) -> Result<Vec<u64>> {
         let numbers = self.numbers::<W>(va, number, what)?;
-        numbers.into_iter().map(|number| count(number as u64, "count")).collect()
+        numbers.into_iter().map(|number| count(number, "count")).collect()
     }
     /// Stores numbers of `W` bytes.
     pub(crate) fn put_numbers<const W: usize>(

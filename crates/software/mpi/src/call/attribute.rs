@@ -1,6 +1,5 @@
 //! Attributes: words that a program attaches to communicators and datatypes.
 
-use super::arguments::int;
 use super::handler::Answer;
 use crate::callback::Callback;
 use crate::comm::attributes::Attributes;
@@ -9,6 +8,7 @@ use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::side::keyvals::{Keyval, FIRST};
+use abi::mpi::args;
 
 /// Predefined functions: no copy, and a copy of the word.
 const NO_COPY: u64 = constant::COMM_NULL_COPY_FN;
@@ -141,86 +141,87 @@ fn check(result: u64, what: &str, key: i32) -> Result<()> {
     }
 }
 
-/// `copy, delete, keyval, extra`.
-pub(super) fn create_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn create_keyval(mpi: &mut Process, args: &args::CommCreateKeyval) -> Answer {
     let table = &mut mpi.side.keyvals.table;
-    table.push(Keyval { copy: args[0], delete: args[1], extra: args[3], freed: false });
+    table.push(Keyval {
+        copy: args.copy_fn,
+        delete: args.delete_fn,
+        extra: args.extra_state,
+        freed: false,
+    });
     let key = FIRST + table.len() as i32 - 1;
-    mpi.put_int(args[2], "the key", key)
+    mpi.put_int(args.keyval, "the key", key)
 }
 
 /// Frees a key. Values attached under it stay.
-pub(super) fn free_keyval(mpi: &mut Process, args: &[u64]) -> Answer {
-    let key = mpi.get_int(args[0], "the key")?;
+pub(super) fn free_keyval(mpi: &mut Process, args: &args::CommFreeKeyval) -> Answer {
+    let key = mpi.get_int(args.keyval, "the key")?;
     mpi.live_keyval(key)?;
     mpi.side.keyvals.table[(key - FIRST) as usize].freed = true;
-    mpi.put_int(args[0], "the key", constant::KEYVAL_INVALID)
+    mpi.put_int(args.keyval, "the key", constant::KEYVAL_INVALID)
 }
 
-/// `comm, key, value`.
-pub(super) fn comm_set(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
+pub(super) fn comm_set(mpi: &mut Process, args: &args::CommSetAttr) -> Answer {
+    let (comm, key) = (mpi.comm_of(args.comm)?, args.keyval);
     mpi.live_keyval(key)?;
     if let Some(&old) = mpi.comm(comm)?.attributes.get(&key) {
-        mpi.deleted(args[0], key, old)?;
+        mpi.deleted(args.comm, key, old)?;
     }
-    mpi.p2p.comms.get_mut(comm)?.attributes.insert(key, args[2]);
+    mpi.p2p.comms.get_mut(comm)?.attributes.insert(key, args.attribute_val);
     Ok(())
 }
 
-fn put(mpi: &Process, args: &[u64], value: Option<u64>) -> Answer {
-    mpi.put_int(args[3], "the flag", i32::from(value.is_some()))?;
-    value.map_or(Ok(()), |value| mpi.put_word(args[2], "the attribute", value))
+fn put(mpi: &Process, flag: u64, at: u64, value: Option<u64>) -> Answer {
+    mpi.put_int(flag, "the flag", i32::from(value.is_some()))?;
+    value.map_or(Ok(()), |value| mpi.put_word(at, "the attribute", value))
 }
 
-/// `comm, key, value, flag`.
-pub(super) fn comm_get(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
+pub(super) fn comm_get(mpi: &mut Process, args: &args::CommGetAttr) -> Answer {
+    let (comm, key) = (mpi.comm_of(args.comm)?, args.keyval);
     if let Some(va) = mpi.predefined_attribute(key)? {
-        return put(mpi, args, Some(va));
+        return put(mpi, args.flag, args.attribute_val, Some(va));
     }
     mpi.live_keyval(key)?;
     let value = mpi.comm(comm)?.attributes.get(&key).copied();
-    put(mpi, args, value)
+    put(mpi, args.flag, args.attribute_val, value)
 }
 
-/// `comm, key`.
-pub(super) fn comm_delete(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, key) = (mpi.comm_of(args[0])?, int(args[1]));
+pub(super) fn comm_delete(mpi: &mut Process, args: &args::CommDeleteAttr) -> Answer {
+    let (comm, key) = (mpi.comm_of(args.comm)?, args.keyval);
     mpi.live_keyval(key)?;
     if let Some(&old) = mpi.comm(comm)?.attributes.get(&key) {
-        mpi.deleted(args[0], key, old)?;
+        mpi.deleted(args.comm, key, old)?;
         mpi.p2p.comms.get_mut(comm)?.attributes.remove(&key);
     }
     Ok(())
 }
 
-pub(super) fn type_set(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.objects.types.any(args[0])?;
-    let key = int(args[1]);
+pub(super) fn type_set(mpi: &mut Process, args: &args::TypeSetAttr) -> Answer {
+    mpi.objects.types.any(args.datatype)?;
+    let key = args.keyval;
     mpi.live_keyval(key)?;
-    if let Some(old) = mpi.type_attribute(args[0], key) {
-        mpi.deleted(args[0], key, old)?;
+    if let Some(old) = mpi.type_attribute(args.datatype, key) {
+        mpi.deleted(args.datatype, key, old)?;
     }
-    mpi.side.keyvals.types.entry(args[0]).or_default().insert(key, args[2]);
+    mpi.side.keyvals.types.entry(args.datatype).or_default().insert(key, args.attribute_val);
     Ok(())
 }
 
-pub(super) fn type_get(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.objects.types.any(args[0])?;
-    let key = int(args[1]);
+pub(super) fn type_get(mpi: &mut Process, args: &args::TypeGetAttr) -> Answer {
+    mpi.objects.types.any(args.datatype)?;
+    let key = args.keyval;
     mpi.live_keyval(key)?;
-    let value = mpi.type_attribute(args[0], key);
-    put(mpi, args, value)
+    let value = mpi.type_attribute(args.datatype, key);
+    put(mpi, args.flag, args.attribute_val, value)
 }
 
-pub(super) fn type_delete(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.objects.types.any(args[0])?;
-    let key = int(args[1]);
+pub(super) fn type_delete(mpi: &mut Process, args: &args::TypeDeleteAttr) -> Answer {
+    mpi.objects.types.any(args.datatype)?;
+    let key = args.keyval;
     mpi.live_keyval(key)?;
-    if let Some(old) = mpi.type_attribute(args[0], key) {
-        mpi.deleted(args[0], key, old)?;
-        if let Some(words) = mpi.side.keyvals.types.get_mut(&args[0]) {
+    if let Some(old) = mpi.type_attribute(args.datatype, key) {
+        mpi.deleted(args.datatype, key, old)?;
+        if let Some(words) = mpi.side.keyvals.types.get_mut(&args.datatype) {
             words.remove(&key);
         }
     }

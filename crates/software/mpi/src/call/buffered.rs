@@ -1,7 +1,7 @@
 //! Buffered sends. The message is copied into library memory; the buffer that the program attaches
 //! says how much may be on its way at a time, and nothing is stored in it.
 
-use super::arguments::{count, int};
+use super::arguments::count;
 use super::handler::{Answer, Begun};
 use crate::constant;
 use crate::error::{Error, Result};
@@ -10,6 +10,7 @@ use crate::request::point_to_point::Envelope;
 use crate::request::waiting::Whose;
 use crate::request::Direction;
 use crate::transport::Mode;
+use abi::mpi::args;
 
 impl Process {
     /// Forgets the buffered sends that are over; the bytes that the others take.
@@ -45,11 +46,11 @@ impl Process {
     }
 }
 
-/// `buf, count, datatype, dest, tag, comm`; it is over for the program at once.
-pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[5])?;
-    let items = mpi.items(args[0], args[1], args[2])?;
-    let (peer, tag) = (int(args[3]), int(args[4]));
+/// It is over for the program at once.
+pub(super) fn begin(mpi: &mut Process, args: &args::Ibsend) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let items = mpi.items(args.buf, args.count, args.datatype)?;
+    let (peer, tag) = (args.dest, args.tag);
     if mpi.p2p.may_send(peer, tag, comm)? {
         let need = mpi.room_for(items.bytes())?;
         let to = Envelope { comm, collective: false, peer, tag };
@@ -59,32 +60,30 @@ pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
     Ok(mpi.p2p.nothing(Direction::Send, comm))
 }
 
-pub(super) fn bsend(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn bsend(mpi: &mut Process, args: &args::Bsend) -> Answer {
     let id = begin(mpi, args)?;
     mpi.finish(id, Whose::Own).map(|_| ())
 }
 
-/// `buffer, size`.
-pub(super) fn attach(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn attach(mpi: &mut Process, args: &args::BufferAttach) -> Answer {
     if mpi.side.attached.buffer.is_some() {
         let text = "a buffer is attached already (MPI_Buffer_detach)";
         return Err(Error::new(constant::ERR_BUFFER, text));
     }
-    mpi.side.attached.buffer = Some((args[0], count(args[1], "size")?));
+    mpi.side.attached.buffer = Some((args.buffer, count(args.size, "size")?));
     Ok(())
 }
 
-/// `buffer, size`.
-pub(super) fn detach<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn detach<const W: usize>(mpi: &mut Process, args: &args::BufferDetach) -> Answer {
     mpi.wait_for_buffered()?;
     let Some((va, size)) = mpi.side.attached.buffer.take() else {
         return Err(Error::new(constant::ERR_BUFFER, "no buffer is attached"));
     };
-    mpi.put_word(args[0], "the buffer", va)?;
-    mpi.put_numbers::<W>(args[1], "the size", &[size as i64])
+    mpi.put_word(args.buffer_addr, "the buffer", va)?;
+    mpi.put_numbers::<W>(args.size, "the size", &[size as i64])
 }
 
-pub(super) fn flush(mpi: &mut Process, _: &[u64]) -> Answer {
+pub(super) fn flush(mpi: &mut Process, _: &args::BufferFlush) -> Answer {
     mpi.wait_for_buffered()?;
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Collective operations: each function here begins one. `W` is the width of the numbers in its
 //! arrays: 4 bytes (`int`), 8 in the functions for large counts.
 
-use super::arguments::{count, int, total};
+use super::arguments::{count, total};
 use super::handler::Begun;
+use super::vector::{Receives, Sends, Vector};
 use crate::collective::parts::Parts;
 use crate::collective::{
     allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::observe::{Exchange, Kinds, Share};
 use crate::process::Process;
 use crate::reduction::{Operator, Reduction};
+use abi::mpi::args;
 use std::rc::Rc;
 
 /// Kinds of items in a call.
@@ -79,16 +81,15 @@ fn exchanging(mpi: &mut Process, out: Option<&Parts>, into: &Parts) {
     });
 }
 
-pub(super) fn barrier(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[0])?;
+pub(super) fn barrier(mpi: &mut Process, args: &args::Barrier) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     mpi.start(comm, barrier::plan)
 }
 
-/// `buffer, count, datatype, root, comm`.
-pub(super) fn bcast(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[4])?;
-    let items = mpi.items(args[0], args[1], args[2])?;
-    let root = mpi.p2p.check_root(int(args[3]), comm)?;
+pub(super) fn bcast(mpi: &mut Process, args: &args::Bcast) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let items = mpi.items(args.buffer, args.count, args.datatype)?;
+    let root = mpi.p2p.check_root(args.root, comm)?;
     let is_root = mpi.rank(comm)? == root;
     mpi.p2p.local.declare_exchange(|call| match (is_root, kinds(&items, call)) {
         (true, kinds) => Exchange { gives: Share::All(kinds), takes: Share::Nothing },
@@ -138,18 +139,17 @@ fn parts_apart(out: Option<&Parts>, into: &Parts, size: u32) -> Result<()> {
     out.map_or(Ok(()), |out| (0..size).try_for_each(|rank| apart(&out.of(rank), &into.of(rank))))
 }
 
-/// `sendbuf, recvbuf, count, datatype, op, root, comm`.
-pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[6])?;
-    let root = mpi.p2p.check_root(int(args[5]), comm)?;
+pub(super) fn reduce(mpi: &mut Process, args: &args::Reduce) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let root = mpi.p2p.check_root(args.root, comm)?;
     let is_root = mpi.rank(comm)? == root;
-    let recv = mpi.items(args[1], args[2], args[3])?;
-    let in_place = is_root && args[0] == IN_PLACE;
-    let send = Items { va: if in_place { args[1] } else { args[0] }, ..recv.clone() };
+    let recv = mpi.items(args.recvbuf, args.count, args.datatype)?;
+    let in_place = is_root && args.sendbuf == IN_PLACE;
+    let send = Items { va: if in_place { args.recvbuf } else { args.sendbuf }, ..recv.clone() };
     if is_root && !in_place {
         apart(&send, &recv)?;
     }
-    let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    let reduction = reduction(mpi, &recv, args.datatype, args.op)?;
     reducing(mpi, &recv, &reduction, |kinds| match is_root {
         true => Share::All(kinds),
         false => Share::Nothing,
@@ -157,205 +157,211 @@ pub(super) fn reduce(mpi: &mut Process, args: &[u64]) -> Begun {
     mpi.start(comm, |plan| reduce::plan(plan, (&send, is_root.then_some(&recv)), &reduction, root))
 }
 
-/// Items to send and items to receive, from the arguments `sendbuf, recvbuf, count, datatype`.
-fn both(mpi: &Process, args: &[u64]) -> Result<(Items, Items)> {
-    let recv = mpi.items(args[1], args[2], args[3])?;
-    if args[0] == IN_PLACE {
+/// Items to send and items to receive.
+fn both(mpi: &Process, args: &args::Scan) -> Result<(Items, Items)> {
+    let recv = mpi.items(args.recvbuf, args.count, args.datatype)?;
+    if args.sendbuf == IN_PLACE {
         return Ok((recv.clone(), recv));
     }
-    let send = Items { va: args[0], ..recv.clone() };
+    let send = Items { va: args.sendbuf, ..recv.clone() };
     apart(&send, &recv)?;
     Ok((send, recv))
 }
 
-/// `sendbuf, recvbuf, count, datatype, op, comm`.
-pub(super) fn allreduce(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[5])?;
+pub(super) fn allreduce(mpi: &mut Process, args: &args::Allreduce) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let (send, recv) = both(mpi, args)?;
-    let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    let reduction = reduction(mpi, &recv, args.datatype, args.op)?;
     reducing(mpi, &recv, &reduction, Share::All);
     mpi.start(comm, |plan| allreduce::plan(plan, (&send, &recv), &reduction))
 }
 
-/// Arguments as of allreduce.
-pub(super) fn scan(mpi: &mut Process, args: &[u64]) -> Begun {
+pub(super) fn scan(mpi: &mut Process, args: &args::Scan) -> Begun {
     scan_in(mpi, args, false)
 }
 
-/// Arguments as of allreduce.
-pub(super) fn exscan(mpi: &mut Process, args: &[u64]) -> Begun {
+pub(super) fn exscan(mpi: &mut Process, args: &args::Exscan) -> Begun {
     scan_in(mpi, args, true)
 }
 
-fn scan_in(mpi: &mut Process, args: &[u64], exclusive: bool) -> Begun {
-    let comm = mpi.comm_of(args[5])?;
+fn scan_in(mpi: &mut Process, args: &args::Scan, exclusive: bool) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let (send, recv) = both(mpi, args)?;
-    let reduction = reduction(mpi, &recv, args[3], args[4])?;
+    let reduction = reduction(mpi, &recv, args.datatype, args.op)?;
     reducing(mpi, &recv, &reduction, Share::Lower);
     mpi.start(comm, |plan| scan::plan(plan, (&send, &recv), &reduction, exclusive))
 }
 
-/// `sendbuf, recvbuf, recvcount, datatype, op, comm`.
-pub(super) fn reduce_scatter_block(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[5])?;
-    let counts = vec![count(args[2], "count")?; mpi.size(comm)? as usize];
-    shares(mpi, args, &counts, comm)
+pub(super) fn reduce_scatter_block(mpi: &mut Process, args: &args::ReduceScatterBlock) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let counts = vec![count(args.recvcount, "count")?; mpi.size(comm)? as usize];
+    let args::ReduceScatterBlock { sendbuf, recvbuf, datatype, op, .. } = *args;
+    shares(mpi, &Shares { sendbuf, recvbuf, datatype, op, comm }, &counts)
 }
 
-/// `sendbuf, recvbuf, recvcounts, datatype, op, comm`.
-pub(super) fn reduce_scatter<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[5])?;
+pub(super) fn reduce_scatter<const W: usize>(
+    mpi: &mut Process,
+    args: &args::ReduceScatter,
+) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let size = mpi.size(comm)?;
-    let counts = mpi.counts::<W>(args[2], size.into(), "the receive counts")?;
-    shares(mpi, args, &counts, comm)
+    let counts = mpi.counts::<W>(args.recvcounts, size.into(), "the receive counts")?;
+    let args::ReduceScatter { sendbuf, recvbuf, datatype, op, .. } = *args;
+    shares(mpi, &Shares { sendbuf, recvbuf, datatype, op, comm }, &counts)
 }
 
-fn shares(mpi: &mut Process, args: &[u64], counts: &[u64], comm: CommId) -> Begun {
+/// Arguments of both, but for the counts.
+struct Shares {
+    sendbuf: u64,
+    recvbuf: u64,
+    datatype: u64,
+    op: u64,
+    comm: CommId,
+}
+
+fn shares(mpi: &mut Process, args: &Shares, counts: &[u64]) -> Begun {
+    let Shares { sendbuf, recvbuf, datatype, op, comm } = *args;
     let own = counts[mpi.rank(comm)? as usize];
-    let va = if args[0] == IN_PLACE { args[1] } else { args[0] };
-    let send = mpi.items(va, total(counts, "the receive counts")?, args[3])?;
-    let recv = Items { va: args[1], count: own, ..send.clone() };
-    if args[0] != IN_PLACE {
+    let va = if sendbuf == IN_PLACE { recvbuf } else { sendbuf };
+    let send = mpi.items(va, total(counts, "the receive counts")? as i64, datatype)?;
+    let recv = Items { va: recvbuf, count: own, ..send.clone() };
+    if sendbuf != IN_PLACE {
         apart(&send, &recv)?;
     }
-    let reduction = reduction(mpi, &send, args[3], args[4])?;
+    let reduction = reduction(mpi, &send, datatype, op)?;
     reducing(mpi, &send, &reduction, Share::All);
     mpi.start(comm, |plan| reduce_scatter::plan(plan, (&send, &recv), counts, &reduction))
 }
 
-/// `buffer, count, datatype`, unless the buffer is MPI_IN_PLACE.
-fn unless_in_place(mpi: &Process, args: &[u64], may: bool) -> Result<Option<Items>> {
-    if may && args[0] == IN_PLACE {
+/// Items that a call names, unless their address is MPI_IN_PLACE, where it may be that.
+fn unless_in_place(
+    mpi: &Process,
+    may: bool,
+    va: u64,
+    number: i64,
+    datatype: u64,
+) -> Result<Option<Items>> {
+    if may && va == IN_PLACE {
         return Ok(None);
     }
-    mpi.items(args[0], args[1], args[2]).map(Some)
+    mpi.items(va, number, datatype).map(Some)
 }
 
-/// Parts of `buffer, counts, displacements, datatype`, of which there are `size`.
-fn parts<const W: usize>(mpi: &Process, args: &[u64], size: u32) -> Result<Parts> {
-    let counts = mpi.counts::<W>(args[1], size.into(), "the counts")?;
-    let places = mpi.numbers::<W>(args[2], size.into(), "the displacements")?;
-    let extent = mpi.datatype(args[3])?.extent;
-    let parts = counts.iter().zip(places).map(|(&count, place)| {
-        mpi.items(args[0].wrapping_add_signed(place.wrapping_mul(extent)), count, args[3])
-    });
-    parts.collect::<Result<_>>().map(Parts::Any)
+/// One of `size` parts for each member.
+fn parts<const W: usize>(mpi: &Process, parts: Vector, size: u32) -> Result<Parts> {
+    parts.items::<W>(mpi, size.into()).map(Parts::Any)
 }
 
-/// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm`; the receive arguments
-/// count at the root only.
-pub(super) fn gather(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[7])?;
-    let root = mpi.p2p.check_root(int(args[6]), comm)?;
+/// The same; the types are an array, too.
+fn each<const W: usize>(mpi: &Process, parts: Vector, size: u32) -> Result<Parts> {
+    parts.items_of_types::<W, W>(mpi, size.into()).map(Parts::Any)
+}
+
+/// The receive arguments count at the root only.
+pub(super) fn gather(mpi: &mut Process, args: &args::Gather) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let root = mpi.p2p.check_root(args.root, comm)?;
     let is_root = mpi.rank(comm)? == root;
-    let own = unless_in_place(mpi, args, is_root)?;
-    let all =
-        if is_root { Some(Parts::Equal(mpi.items(args[3], args[4], args[5])?)) } else { None };
+    let own = unless_in_place(mpi, is_root, args.sendbuf, args.sendcount, args.sendtype)?;
+    let all = if is_root {
+        Some(Parts::Equal(mpi.items(args.recvbuf, args.recvcount, args.recvtype)?))
+    } else {
+        None
+    };
     own_apart(own.as_ref(), all.as_ref(), root)?;
     gathering(mpi, own.as_ref(), all.as_ref());
     mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, true)))
 }
 
-/// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm`.
-pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[8])?;
-    let root = mpi.p2p.check_root(int(args[7]), comm)?;
+pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &args::Gatherv) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let root = mpi.p2p.check_root(args.root, comm)?;
     let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
-    let own = unless_in_place(mpi, args, is_root)?;
-    let all = if is_root { Some(parts::<W>(mpi, &args[3..], size)?) } else { None };
+    let own = unless_in_place(mpi, is_root, args.sendbuf, args.sendcount, args.sendtype)?;
+    let all = if is_root { Some(parts::<W>(mpi, args.received(), size)?) } else { None };
     own_apart(own.as_ref(), all.as_ref(), root)?;
     gathering(mpi, own.as_ref(), all.as_ref());
     mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, false)))
 }
 
-/// Arguments as of gather; the send arguments count at the root only.
-pub(super) fn scatter(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[7])?;
-    let root = mpi.p2p.check_root(int(args[6]), comm)?;
+/// The send arguments count at the root only.
+pub(super) fn scatter(mpi: &mut Process, args: &args::Scatter) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let root = mpi.p2p.check_root(args.root, comm)?;
     let is_root = mpi.rank(comm)? == root;
-    let all =
-        if is_root { Some(Parts::Equal(mpi.items(args[0], args[1], args[2])?)) } else { None };
-    let own = unless_in_place(mpi, &args[3..], is_root)?;
+    let all = if is_root {
+        Some(Parts::Equal(mpi.items(args.sendbuf, args.sendcount, args.sendtype)?))
+    } else {
+        None
+    };
+    let own = unless_in_place(mpi, is_root, args.recvbuf, args.recvcount, args.recvtype)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
     scattering(mpi, all.as_ref(), own.as_ref(), root);
     mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, true)))
 }
 
-/// `sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm`.
-pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[8])?;
-    let root = mpi.p2p.check_root(int(args[7]), comm)?;
+pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &args::Scatterv) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let root = mpi.p2p.check_root(args.root, comm)?;
     let (is_root, size) = (mpi.rank(comm)? == root, mpi.size(comm)?);
-    let all = if is_root { Some(parts::<W>(mpi, args, size)?) } else { None };
-    let own = unless_in_place(mpi, &args[4..], is_root)?;
+    let all = if is_root { Some(parts::<W>(mpi, args.sent(), size)?) } else { None };
+    let own = unless_in_place(mpi, is_root, args.recvbuf, args.recvcount, args.recvtype)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
     scattering(mpi, all.as_ref(), own.as_ref(), root);
     mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, false)))
 }
 
-/// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm`.
-pub(super) fn allgather(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[6])?;
-    let own = unless_in_place(mpi, args, true)?;
-    let all = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
+pub(super) fn allgather(mpi: &mut Process, args: &args::Allgather) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let own = unless_in_place(mpi, true, args.sendbuf, args.sendcount, args.sendtype)?;
+    let all = Parts::Equal(mpi.items(args.recvbuf, args.recvcount, args.recvtype)?);
     own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
     gathering(mpi, own.as_ref(), Some(&all));
     mpi.start(comm, |plan| allgather::plan(plan, own.as_ref(), &all))
 }
 
-/// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm`.
-pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[7])?;
+pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &args::Allgatherv) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let size = mpi.size(comm)?;
-    let own = unless_in_place(mpi, args, true)?;
-    let all = parts::<W>(mpi, &args[3..], size)?;
+    let own = unless_in_place(mpi, true, args.sendbuf, args.sendcount, args.sendtype)?;
+    let all = parts::<W>(mpi, args.received(), size)?;
     own_apart(own.as_ref(), Some(&all), mpi.rank(comm)?)?;
     gathering(mpi, own.as_ref(), Some(&all));
     mpi.start(comm, |plan| allgather::plan(plan, own.as_ref(), &all))
 }
 
-/// Arguments as of allgather.
-pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[6])?;
-    let out = unless_in_place(mpi, args, true)?.map(Parts::Equal);
-    let into = Parts::Equal(mpi.items(args[3], args[4], args[5])?);
+pub(super) fn alltoall(mpi: &mut Process, args: &args::Alltoall) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
+    let out = unless_in_place(mpi, true, args.sendbuf, args.sendcount, args.sendtype)?;
+    let out = out.map(Parts::Equal);
+    let into = Parts::Equal(mpi.items(args.recvbuf, args.recvcount, args.recvtype)?);
     parts_apart(out.as_ref(), &into, mpi.size(comm)?)?;
     exchanging(mpi, out.as_ref(), &into);
     mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }
 
-/// `sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm`.
-pub(super) fn alltoallv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[8])?;
+pub(super) fn alltoallv<const W: usize>(mpi: &mut Process, args: &args::Alltoallv) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let size = mpi.size(comm)?;
-    let out = match args[0] {
+    let out = match args.sendbuf {
         IN_PLACE => None,
-        _ => Some(parts::<W>(mpi, args, size)?),
+        _ => Some(parts::<W>(mpi, args.sent(), size)?),
     };
-    let into = parts::<W>(mpi, &args[4..], size)?;
+    let into = parts::<W>(mpi, args.received(), size)?;
     parts_apart(out.as_ref(), &into, size)?;
     exchanging(mpi, out.as_ref(), &into);
     mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))
 }
 
-/// `sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm`; the
-/// displacements are in bytes.
-pub(super) fn alltoallw<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[8])?;
+/// The displacements are in bytes.
+pub(super) fn alltoallw<const W: usize>(mpi: &mut Process, args: &args::Alltoallw) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let size = mpi.size(comm)?;
-    let parts = |mpi: &Process, args: &[u64]| -> Result<Parts> {
-        let counts = mpi.counts::<W>(args[1], size.into(), "the counts")?;
-        let places = mpi.numbers::<W>(args[2], size.into(), "the displacements")?;
-        let types = mpi.numbers::<8>(args[3], size.into(), "the datatypes")?;
-        let parts = counts.iter().zip(places).zip(types).map(|((&count, place), datatype)| {
-            // A type that is not used need not be one.
-            let datatype = if count == 0 { constant::BYTE } else { datatype as u64 };
-            mpi.items(args[0].wrapping_add_signed(place), count, datatype)
-        });
-        parts.collect::<Result<_>>().map(Parts::Any)
+    let out = match args.sendbuf {
+        IN_PLACE => None,
+        _ => Some(each::<W>(mpi, args.sent(), size)?),
     };
-    let out = if args[0] == IN_PLACE { None } else { Some(parts(mpi, args)?) };
-    let into = parts(mpi, &args[4..])?;
+    let into = each::<W>(mpi, args.received(), size)?;
     parts_apart(out.as_ref(), &into, size)?;
     exchanging(mpi, out.as_ref(), &into);
     mpi.start(comm, |plan| alltoall::plan(plan, out.as_ref(), &into))

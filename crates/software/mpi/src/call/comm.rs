@@ -1,24 +1,24 @@
 //! Communicators.
 
-use super::arguments::int;
 use super::handler::{Answer, Begun};
 use crate::collective::numbering;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use abi::mpi::args;
 use std::rc::Rc;
 
-pub(super) fn rank(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
+pub(super) fn rank(mpi: &mut Process, args: &args::CommRank) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
     let rank = mpi.rank(comm)?;
-    mpi.put_int(args[1], "the rank", rank as i32)
+    mpi.put_int(args.rank, "the rank", rank as i32)
 }
 
-pub(super) fn size(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
+pub(super) fn size(mpi: &mut Process, args: &args::CommSize) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
     let size = mpi.size(comm)?;
-    mpi.put_int(args[1], "the size", size as i32)
+    mpi.put_int(args.size, "the size", size as i32)
 }
 
 /// Copies a communicator with what the program has attached to it.
@@ -35,22 +35,21 @@ fn duplicate(mpi: &mut Process, handle: u64) -> Result<CommId> {
     Ok(new)
 }
 
-pub(super) fn dup(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.put_word(args[1], "the new communicator", constant::COMM_NULL)?;
-    let new = duplicate(mpi, args[0])?;
-    mpi.put_word(args[1], "the new communicator", new.handle())
+pub(super) fn dup(mpi: &mut Process, args: &args::CommDup) -> Answer {
+    mpi.put_word(args.newcomm, "the new communicator", constant::COMM_NULL)?;
+    let new = duplicate(mpi, args.comm)?;
+    mpi.put_word(args.newcomm, "the new communicator", new.handle())
 }
 
-/// `comm, info, newcomm`; no hint changes anything here.
-pub(super) fn dup_with_info(mpi: &mut Process, args: &[u64]) -> Answer {
-    dup(mpi, &[args[0], args[2]])
+/// No hint changes anything here.
+pub(super) fn dup_with_info(mpi: &mut Process, args: &args::CommDupWithInfo) -> Answer {
+    dup(mpi, &args::CommDup { comm: args.comm, newcomm: args.newcomm })
 }
 
-/// `comm, newcomm, request`. Everything except the number is there at once, as if MPI_Comm_dup were called
-/// now.
-pub(super) fn begin_idup(mpi: &mut Process, args: &[u64]) -> Begun {
-    mpi.put_word(args[1], "the new communicator", constant::COMM_NULL)?;
-    let comm = mpi.comm_of(args[0])?;
+/// Everything except the number is there at once, as if MPI_Comm_dup were called now.
+pub(super) fn begin_idup(mpi: &mut Process, args: &args::CommIdup) -> Begun {
+    mpi.put_word(args.newcomm, "the new communicator", constant::COMM_NULL)?;
+    let comm = mpi.comm_of(args.comm)?;
     mpi.p2p.remove_freed_comms()?;
     let old = mpi.comm(comm)?;
     let (rank, members) = (old.rank, old.members.clone());
@@ -65,13 +64,13 @@ pub(super) fn begin_idup(mpi: &mut Process, args: &[u64]) -> Begun {
         mpi.p2p.abandon(numbering);
         return Err(error);
     }
-    mpi.put_word(args[1], "the new communicator", new.handle())?;
+    mpi.put_word(args.newcomm, "the new communicator", new.handle())?;
     mpi.start(comm, |plan| numbering::plan(plan, Some(new)))
 }
 
-/// `comm, info, newcomm, request`; no hint changes anything here.
-pub(super) fn begin_idup_with_info(mpi: &mut Process, args: &[u64]) -> Begun {
-    begin_idup(mpi, &[args[0], args[2]])
+/// No hint changes anything here.
+pub(super) fn begin_idup_with_info(mpi: &mut Process, args: &args::CommIdupWithInfo) -> Begun {
+    begin_idup(mpi, &args::CommIdup { comm: args.comm, newcomm: args.newcomm })
 }
 
 /// The members of a group, which are all in a communicator.
@@ -85,33 +84,33 @@ fn members_of(mpi: &Process, comm: CommId, group: u64) -> Result<Rc<[u32]>> {
     Err(Error::new(constant::ERR_GROUP, text))
 }
 
-/// `comm, group, tag, newcomm`: only the members of the group take part.
-pub(super) fn create_group(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let members = members_of(mpi, comm, args[1])?;
+/// Only the members of the group take part.
+pub(super) fn create_group(mpi: &mut Process, args: &args::CommCreateGroup) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let members = members_of(mpi, comm, args.group)?;
     let me = mpi.world().rank;
     let Some(place) = members.iter().position(|&member| member == me) else {
-        return mpi.put_word(args[3], "the new communicator", constant::COMM_NULL);
+        return mpi.put_word(args.newcomm, "the new communicator", constant::COMM_NULL);
     };
-    let passing = mpi.p2p.comms.pass(comm, place as u32, members.clone(), int(args[2]))?;
+    let passing = mpi.p2p.comms.pass(comm, place as u32, members.clone(), args.tag)?;
     let new = mpi.make_comm(passing, Some((place as u32, members)));
     mpi.p2p.comms.end_passing(passing);
     let handle = new?.map_or(constant::COMM_NULL, CommId::handle);
-    mpi.put_word(args[3], "the new communicator", handle)
+    mpi.put_word(args.newcomm, "the new communicator", handle)
 }
 
 /// No rank was started by another program.
-pub(super) fn get_parent(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.put_word(args[0], "the parent", constant::COMM_NULL)
+pub(super) fn get_parent(mpi: &mut Process, args: &args::CommGetParent) -> Answer {
+    mpi.put_word(args.parent, "the parent", constant::COMM_NULL)
 }
 
-pub(super) fn split(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, color) = (mpi.comm_of(args[0])?, int(args[1]));
+pub(super) fn split(mpi: &mut Process, args: &args::CommSplit) -> Answer {
+    let (comm, color) = (mpi.comm_of(args.comm)?, args.color);
     if color < 0 && color != constant::UNDEFINED {
         let text = format!("color {color} is negative and not MPI_UNDEFINED");
         return Err(Error::new(constant::ERR_ARG, text));
     }
-    give(mpi, comm, color, int(args[2]), args[3])
+    give(mpi, comm, color, args.key, args.newcomm)
 }
 
 fn give(mpi: &mut Process, comm: CommId, color: i32, key: i32, va: u64) -> Answer {
@@ -119,15 +118,15 @@ fn give(mpi: &mut Process, comm: CommId, color: i32, key: i32, va: u64) -> Answe
     mpi.put_word(va, "the new communicator", new.map_or(constant::COMM_NULL, CommId::handle))
 }
 
-/// `comm, split_type, key, info, newcomm`. Ranks on one node share memory; nothing else is shared, and
-/// a request for it gives no communicator.
-pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let shares_memory = match int(args[1]) {
+/// Ranks on one node share memory; nothing else is shared, and a request for it gives no
+/// communicator.
+pub(super) fn split_type(mpi: &mut Process, args: &args::CommSplitType) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let shares_memory = match args.split_type {
         constant::COMM_TYPE_SHARED => true,
         constant::COMM_TYPE_HW_GUIDED | constant::COMM_TYPE_RESOURCE_GUIDED => {
-            args[3] != constant::INFO_NULL
-                && mpi.value(args[3], b"mpi_hw_resource_type")?.as_deref()
+            args.info != constant::INFO_NULL
+                && mpi.value(args.info, b"mpi_hw_resource_type")?.as_deref()
                     == Some(b"mpi_shared_memory")
         }
         constant::COMM_TYPE_HW_UNGUIDED | constant::UNDEFINED => false,
@@ -138,34 +137,33 @@ pub(super) fn split_type(mpi: &mut Process, args: &[u64]) -> Answer {
     };
     let node = mpi.p2p.transport.node_of(mpi.world().rank) as i32;
     let color = if shares_memory { node } else { constant::UNDEFINED };
-    give(mpi, comm, color, int(args[2]), args[4])
+    give(mpi, comm, color, args.key, args.newcomm)
 }
 
-/// `comm, group, newcomm`.
-pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let members = members_of(mpi, comm, args[1])?;
+pub(super) fn create(mpi: &mut Process, args: &args::CommCreate) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let members = members_of(mpi, comm, args.group)?;
     let me = mpi.world().rank;
     let place = members.iter().position(|&member| member == me);
     let new = mpi.make_comm(comm, place.map(|place| (place as u32, members)))?;
     let handle = new.map_or(constant::COMM_NULL, CommId::handle);
-    mpi.put_word(args[2], "the new communicator", handle)
+    mpi.put_word(args.newcomm, "the new communicator", handle)
 }
 
-pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.get_word(args[0], "the communicator")?;
+pub(super) fn free(mpi: &mut Process, args: &args::CommFree) -> Answer {
+    let handle = mpi.get_word(args.comm, "the communicator")?;
     let comm = mpi.comm_of(handle)?;
     if comm == Process::WORLD || comm == Process::SELF {
         let text = "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed";
         return Err(Error::new(constant::ERR_COMM, text));
     }
     mpi.delete_comm_attributes(comm)?;
-    mpi.put_word(args[0], "the communicator", constant::COMM_NULL)?;
+    mpi.put_word(args.comm, "the communicator", constant::COMM_NULL)?;
     mpi.objects.free_when_unused(&mut mpi.p2p, handle)
 }
 
-pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (one, other) = (mpi.comm_of(args[0])?, mpi.comm_of(args[1])?);
+pub(super) fn compare(mpi: &mut Process, args: &args::CommCompare) -> Answer {
+    let (one, other) = (mpi.comm_of(args.comm1)?, mpi.comm_of(args.comm2)?);
     let members = |comm| mpi.comm(comm).map(|comm| comm.members.to_vec());
     let (mut a, mut b) = (members(one)?, members(other)?);
     let same_order = a == b;
@@ -177,36 +175,36 @@ pub(super) fn compare(mpi: &mut Process, args: &[u64]) -> Answer {
         () if a == b => constant::SIMILAR,
         () => constant::UNEQUAL,
     };
-    mpi.put_int(args[2], "the result", result)
+    mpi.put_int(args.result, "the result", result)
 }
 
-pub(super) fn group(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
+pub(super) fn group(mpi: &mut Process, args: &args::CommGroup) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
     let members = mpi.comm(comm)?.members.clone();
     let handle = mpi.objects.groups.add(members);
-    mpi.put_word(args[1], "the group", handle)
+    mpi.put_word(args.group, "the group", handle)
 }
 
 /// There are no intercommunicators.
-pub(super) fn test_inter(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.comm_of(args[0])?;
-    mpi.put_int(args[1], "the flag", 0)
+pub(super) fn test_inter(mpi: &mut Process, args: &args::CommTestInter) -> Answer {
+    mpi.comm_of(args.comm)?;
+    mpi.put_int(args.flag, "the flag", 0)
 }
 
-pub(super) fn set_name(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let name = mpi.get_string(args[1], constant::MAX_OBJECT_NAME, "the name")?;
+pub(super) fn set_name(mpi: &mut Process, args: &args::CommSetName) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let name = mpi.get_string(args.comm_name, constant::MAX_OBJECT_NAME, "the name")?;
     let comm = mpi.p2p.comms.get_mut(comm)?;
     comm.name = String::from_utf8_lossy(&name).into();
     comm.given_name = Some(name.into());
     Ok(())
 }
 
-pub(super) fn get_name(mpi: &mut Process, args: &[u64]) -> Answer {
-    if args[0] == constant::COMM_NULL {
-        return mpi.put_string(args[1], args[2], "MPI_COMM_NULL");
+pub(super) fn get_name(mpi: &mut Process, args: &args::CommGetName) -> Answer {
+    if args.comm == constant::COMM_NULL {
+        return mpi.put_string(args.comm_name, args.resultlen, "MPI_COMM_NULL");
     }
-    let comm = mpi.comm_of(args[0])?;
+    let comm = mpi.comm_of(args.comm)?;
     let name = mpi.comm(comm)?.given_name.clone().unwrap_or_default();
-    mpi.put_string(args[1], args[2], name)
+    mpi.put_string(args.comm_name, args.resultlen, name)
 }

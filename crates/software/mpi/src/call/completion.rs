@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::waiting::Whose;
 use crate::request::{RequestId, Status};
+use abi::mpi::args;
 
 /// Handles of an array of requests, and the requests that are not null, by index.
 struct Array {
@@ -16,7 +17,7 @@ struct Array {
 }
 
 impl Array {
-    fn read(mpi: &Process, number: u64, va: u64) -> Result<Array> {
+    fn read(mpi: &Process, number: i32, va: u64) -> Result<Array> {
         let handles = mpi.numbers::<8>(va, count(number, "count")?, "the requests")?;
         let handles: Vec<u64> = handles.into_iter().map(|handle| handle as u64).collect();
         let mut live = Vec::with_capacity(handles.len());
@@ -85,24 +86,26 @@ fn end_one(
     result
 }
 
-pub(super) fn wait(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.get_word(args[0], "the request")?;
-    let Some(id) = mpi.request_of(handle)? else { return mpi.put_status(args[1], &Status::EMPTY) };
+pub(super) fn wait(mpi: &mut Process, args: &args::Wait) -> Answer {
+    let handle = mpi.get_word(args.request, "the request")?;
+    let Some(id) = mpi.request_of(handle)? else {
+        return mpi.put_status(args.status, &Status::EMPTY);
+    };
     mpi.wait_all(&[id], Whose::Earlier)?;
-    end_one(mpi, id, handle, args[0], args[1])
+    end_one(mpi, id, handle, args.request, args.status)
 }
 
-pub(super) fn test(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.get_word(args[0], "the request")?;
+pub(super) fn test(mpi: &mut Process, args: &args::Test) -> Answer {
+    let handle = mpi.get_word(args.request, "the request")?;
     mpi.progress();
     let Some(id) = mpi.request_of(handle)? else {
-        mpi.put_int(args[1], "the flag", 1)?;
-        return mpi.put_status(args[2], &Status::EMPTY);
+        mpi.put_int(args.flag, "the flag", 1)?;
+        return mpi.put_status(args.status, &Status::EMPTY);
     };
     let done = is_complete(mpi, id);
-    mpi.put_int(args[1], "the flag", i32::from(done))?;
+    mpi.put_int(args.flag, "the flag", i32::from(done))?;
     if done {
-        end_one(mpi, id, handle, args[0], args[2])
+        end_one(mpi, id, handle, args.request, args.status)
     } else {
         Ok(())
     }
@@ -142,19 +145,19 @@ fn end_all(mpi: &mut Process, mut array: Array, statuses_va: u64) -> Answer {
     answer
 }
 
-pub(super) fn waitall(mpi: &mut Process, args: &[u64]) -> Answer {
-    let array = Array::read(mpi, args[0], args[1])?;
+pub(super) fn waitall(mpi: &mut Process, args: &args::Waitall) -> Answer {
+    let array = Array::read(mpi, args.count, args.array_of_requests)?;
     mpi.wait_all(&array.ids(), Whose::Earlier)?;
-    end_all(mpi, array, args[2])
+    end_all(mpi, array, args.array_of_statuses)
 }
 
-pub(super) fn testall(mpi: &mut Process, args: &[u64]) -> Answer {
-    let array = Array::read(mpi, args[0], args[1])?;
+pub(super) fn testall(mpi: &mut Process, args: &args::Testall) -> Answer {
+    let array = Array::read(mpi, args.count, args.array_of_requests)?;
     mpi.progress();
     let done = array.live.iter().all(|&(_, id)| is_complete(mpi, id));
-    mpi.put_int(args[2], "the flag", i32::from(done))?;
+    mpi.put_int(args.flag, "the flag", i32::from(done))?;
     if done {
-        end_all(mpi, array, args[3])
+        end_all(mpi, array, args.array_of_statuses)
     } else {
         Ok(())
     }
@@ -170,59 +173,59 @@ fn end_any(mpi: &mut Process, array: &Array, index_va: u64, status_va: u64) -> R
     end_one(mpi, id, handle, handle_va, status_va).map(|()| true)
 }
 
-pub(super) fn waitany(mpi: &mut Process, args: &[u64]) -> Answer {
-    let array = Array::read(mpi, args[0], args[1])?;
+pub(super) fn waitany(mpi: &mut Process, args: &args::Waitany) -> Answer {
+    let array = Array::read(mpi, args.count, args.array_of_requests)?;
     if array.live.is_empty() {
-        mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
-        return mpi.put_status(args[3], &Status::EMPTY);
+        mpi.put_int(args.indx, "the index", constant::UNDEFINED)?;
+        return mpi.put_status(args.status, &Status::EMPTY);
     }
     mpi.wait_some(&array.ids())?;
-    end_any(mpi, &array, args[2], args[3]).map(|_| ())
+    end_any(mpi, &array, args.indx, args.status).map(|_| ())
 }
 
-pub(super) fn testany(mpi: &mut Process, args: &[u64]) -> Answer {
-    let array = Array::read(mpi, args[0], args[1])?;
+pub(super) fn testany(mpi: &mut Process, args: &args::Testany) -> Answer {
+    let array = Array::read(mpi, args.count, args.array_of_requests)?;
     mpi.progress();
     if array.live.is_empty() {
-        mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
-        mpi.put_int(args[3], "the flag", 1)?;
-        return mpi.put_status(args[4], &Status::EMPTY);
+        mpi.put_int(args.indx, "the index", constant::UNDEFINED)?;
+        mpi.put_int(args.flag, "the flag", 1)?;
+        return mpi.put_status(args.status, &Status::EMPTY);
     }
     let any = array.live.iter().any(|&(_, id)| is_complete(mpi, id));
-    mpi.put_int(args[3], "the flag", i32::from(any))?;
+    mpi.put_int(args.flag, "the flag", i32::from(any))?;
     if !any {
-        mpi.put_int(args[2], "the index", constant::UNDEFINED)?;
+        mpi.put_int(args.indx, "the index", constant::UNDEFINED)?;
     }
-    end_any(mpi, &array, args[2], args[4]).map(|_| ())
+    end_any(mpi, &array, args.indx, args.status).map(|_| ())
 }
 
 /// Takes every complete request: `waitsome` and `testsome`.
-fn take_some(mpi: &mut Process, mut array: Array, args: &[u64]) -> Answer {
+fn take_some(mpi: &mut Process, mut array: Array, args: &args::Waitsome) -> Answer {
     let live = std::mem::take(&mut array.live);
     let which: Vec<_> = live.into_iter().filter(|&(_, id)| is_complete(mpi, id)).collect();
     let (statuses, answer) = end_some(mpi, &mut array, &which);
     array.write(mpi)?;
-    mpi.put_int(args[2], "the number completed", which.len() as i32)?;
+    mpi.put_int(args.outcount, "the number completed", which.len() as i32)?;
     let indices: Vec<u8> = which.iter().flat_map(|w| (w.0 as i32).to_le_bytes()).collect();
-    mpi.write(args[3], &indices)?;
-    mpi.put_statuses(args[4], &statuses)?;
+    mpi.write(args.array_of_indices, &indices)?;
+    mpi.put_statuses(args.array_of_statuses, &statuses)?;
     answer
 }
 
-pub(super) fn waitsome(mpi: &mut Process, args: &[u64]) -> Answer {
-    let array = Array::read(mpi, args[0], args[1])?;
+pub(super) fn waitsome(mpi: &mut Process, args: &args::Waitsome) -> Answer {
+    let array = Array::read(mpi, args.incount, args.array_of_requests)?;
     if array.live.is_empty() {
-        return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
+        return mpi.put_int(args.outcount, "the number completed", constant::UNDEFINED);
     }
     mpi.wait_some(&array.ids())?;
     take_some(mpi, array, args)
 }
 
-pub(super) fn testsome(mpi: &mut Process, args: &[u64]) -> Answer {
-    let array = Array::read(mpi, args[0], args[1])?;
+pub(super) fn testsome(mpi: &mut Process, args: &args::Testsome) -> Answer {
+    let array = Array::read(mpi, args.incount, args.array_of_requests)?;
     mpi.progress();
     if array.live.is_empty() {
-        return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
+        return mpi.put_int(args.outcount, "the number completed", constant::UNDEFINED);
     }
     take_some(mpi, array, args)
 }
@@ -236,24 +239,23 @@ fn named(mpi: &mut Process, va: u64) -> Result<(u64, RequestId)> {
     Ok((handle, id))
 }
 
-pub(super) fn cancel(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (_, id) = named(mpi, args[0])?;
+pub(super) fn cancel(mpi: &mut Process, args: &args::Cancel) -> Answer {
+    let (_, id) = named(mpi, args.request)?;
     mpi.p2p.withdraw(id);
     Ok(())
 }
 
-pub(super) fn test_cancelled(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (_, cancelled) = mpi.get_status(args[0])?;
-    mpi.put_int(args[1], "the flag", i32::from(cancelled))
+pub(super) fn test_cancelled(mpi: &mut Process, args: &args::TestCancelled) -> Answer {
+    let (_, cancelled) = mpi.get_status(args.status)?;
+    mpi.put_int(args.flag, "the flag", i32::from(cancelled))
 }
 
-/// `status, flag`.
-pub(super) fn status_set_cancelled(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.set_status_cancelled(args[0], args[1] as i32 != 0)
+pub(super) fn status_set_cancelled(mpi: &mut Process, args: &args::StatusSetCancelled) -> Answer {
+    mpi.set_status_cancelled(args.status, args.flag != 0)
 }
 
-pub(super) fn request_free(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.get_word(args[0], "the request")?;
+pub(super) fn request_free(mpi: &mut Process, args: &args::RequestFree) -> Answer {
+    let handle = mpi.get_word(args.request, "the request")?;
     let active = mpi.request_of(handle)?;
     if !mpi.free_persistent(handle)? && active.is_none() {
         return Err(Error::new(constant::ERR_REQUEST, "the request is MPI_REQUEST_NULL"));
@@ -262,20 +264,20 @@ pub(super) fn request_free(mpi: &mut Process, args: &[u64]) -> Answer {
         mpi.side.handles.remove(handle);
         mpi.p2p.abandon(id);
     }
-    mpi.put_word(args[0], "the request", constant::REQUEST_NULL)
+    mpi.put_word(args.request, "the request", constant::REQUEST_NULL)
 }
 
-pub(super) fn request_get_status(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn request_get_status(mpi: &mut Process, args: &args::RequestGetStatus) -> Answer {
     mpi.progress();
-    let status = match mpi.request_of(args[0])? {
+    let status = match mpi.request_of(args.request)? {
         None => Some(Status::EMPTY),
         Some(id) => {
             let request = mpi.p2p.requests.get(id);
             request.is_complete().then_some(request.status)
         }
     };
-    mpi.put_int(args[1], "the flag", i32::from(status.is_some()))?;
-    status.map_or(Ok(()), |status| mpi.put_status(args[2], &status))
+    mpi.put_int(args.flag, "the flag", i32::from(status.is_some()))?;
+    status.map_or(Ok(()), |status| mpi.put_status(args.status, &status))
 }
 
 /// The status of a request that is complete; a null one is.
@@ -285,45 +287,51 @@ fn status_of(mpi: &Process, handle: u64) -> Result<Option<Status>> {
     Ok(request.is_complete().then_some(request.status))
 }
 
-/// `count, requests, flag, statuses`.
-pub(super) fn request_get_status_all(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn request_get_status_all(
+    mpi: &mut Process,
+    args: &args::RequestGetStatusAll,
+) -> Answer {
     mpi.progress();
-    let array = Array::read(mpi, args[0], args[1])?;
+    let array = Array::read(mpi, args.count, args.array_of_requests)?;
     let statuses = array.handles.iter().map(|&handle| status_of(mpi, handle));
     let statuses: Option<Vec<Status>> = statuses.collect::<Result<Vec<_>>>()?.into_iter().collect();
-    mpi.put_int(args[2], "the flag", i32::from(statuses.is_some()))?;
-    statuses.map_or(Ok(()), |statuses| mpi.put_statuses(args[3], &statuses))
+    mpi.put_int(args.flag, "the flag", i32::from(statuses.is_some()))?;
+    statuses.map_or(Ok(()), |statuses| mpi.put_statuses(args.array_of_statuses, &statuses))
 }
 
-/// `count, requests, index, flag, status`.
-pub(super) fn request_get_status_any(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn request_get_status_any(
+    mpi: &mut Process,
+    args: &args::RequestGetStatusAny,
+) -> Answer {
     mpi.progress();
-    let array = Array::read(mpi, args[0], args[1])?;
+    let array = Array::read(mpi, args.count, args.array_of_requests)?;
     let done = array.live.iter().find(|&&(_, id)| is_complete(mpi, id));
     let (index, flag, status) = match done {
         Some(&(index, id)) => (index as i32, true, mpi.p2p.requests.get(id).status),
         None => (constant::UNDEFINED, array.live.is_empty(), Status::EMPTY),
     };
-    mpi.put_int(args[2], "the index", index)?;
-    mpi.put_int(args[3], "the flag", i32::from(flag))?;
+    mpi.put_int(args.indx, "the index", index)?;
+    mpi.put_int(args.flag, "the flag", i32::from(flag))?;
     if flag {
-        mpi.put_status(args[4], &status)?;
+        mpi.put_status(args.status, &status)?;
     }
     Ok(())
 }
 
-/// `incount, requests, outcount, indices, statuses`.
-pub(super) fn request_get_status_some(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn request_get_status_some(
+    mpi: &mut Process,
+    args: &args::RequestGetStatusSome,
+) -> Answer {
     mpi.progress();
-    let array = Array::read(mpi, args[0], args[1])?;
+    let array = Array::read(mpi, args.incount, args.array_of_requests)?;
     if array.live.is_empty() {
-        return mpi.put_int(args[2], "the number completed", constant::UNDEFINED);
+        return mpi.put_int(args.outcount, "the number completed", constant::UNDEFINED);
     }
     let done: Vec<_> = array.live.iter().filter(|&&(_, id)| is_complete(mpi, id)).collect();
     let indices: Vec<i64> = done.iter().map(|live| live.0 as i64).collect();
     let statuses: Vec<Status> =
         done.iter().map(|live| mpi.p2p.requests.get(live.1).status).collect();
-    mpi.put_int(args[2], "the number completed", indices.len() as i32)?;
-    mpi.put_numbers::<4>(args[3], "the indices", &indices)?;
-    mpi.put_statuses(args[4], &statuses)
+    mpi.put_int(args.outcount, "the number completed", indices.len() as i32)?;
+    mpi.put_numbers::<4>(args.array_of_indices, "the indices", &indices)?;
+    mpi.put_statuses(args.array_of_statuses, &statuses)
 }

@@ -1,12 +1,13 @@
 //! Construction of datatypes as MPI_Type_get_contents reports it, and types by what they can hold.
 
-use super::arguments::{count, int};
+use super::arguments::count;
 use super::handler::Answer;
 use crate::constant;
 use crate::datatype::recipe::{Ingredient, Recipe};
 use crate::datatype::Type;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use abi::mpi::args;
 use std::rc::Rc;
 
 /// Numbers of integers, addresses, large counts and types; and the combiner.
@@ -24,30 +25,37 @@ fn envelope(mpi: &Process, handle: u64) -> Result<([i64; 4], i32)> {
     Ok((sizes.map(|size| size as i64), recipe.combiner))
 }
 
-/// `datatype, num_integers, num_addresses, num_datatypes, combiner`.
-pub(super) fn get_envelope(mpi: &mut Process, args: &[u64]) -> Answer {
-    let ([integers, addresses, large, types], combiner) = envelope(mpi, args[0])?;
+pub(super) fn get_envelope(mpi: &mut Process, args: &args::TypeGetEnvelope) -> Answer {
+    let ([integers, addresses, large, types], combiner) = envelope(mpi, args.datatype)?;
     if large > 0 {
         let text = "the datatype was made with large counts: MPI_Type_get_envelope_c tells them";
         return Err(Error::new(constant::ERR_TYPE, text));
     }
-    for (&va, number) in args[1..4].iter().zip([integers, addresses, types]) {
+    for (va, number) in [
+        (args.num_integers, integers),
+        (args.num_addresses, addresses),
+        (args.num_datatypes, types),
+    ] {
         mpi.put_int(va, "a number", number as i32)?;
     }
-    mpi.put_int(args[4], "the combiner", combiner)
+    mpi.put_int(args.combiner, "the combiner", combiner)
 }
 
-/// `datatype, num_integers, num_addresses, num_large_counts, num_datatypes, combiner`.
-pub(super) fn get_envelope_c(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (sizes, combiner) = envelope(mpi, args[0])?;
-    for (&va, number) in args[1..5].iter().zip(sizes) {
+pub(super) fn get_envelope_c(mpi: &mut Process, args: &args::TypeGetEnvelopeC) -> Answer {
+    let ([integers, addresses, large, types], combiner) = envelope(mpi, args.datatype)?;
+    for (va, number) in [
+        (args.num_integers, integers),
+        (args.num_addresses, addresses),
+        (args.num_large_counts, large),
+        (args.num_datatypes, types),
+    ] {
         mpi.put_word(va, "a number", number as u64)?;
     }
-    mpi.put_int(args[5], "the combiner", combiner)
+    mpi.put_int(args.combiner, "the combiner", combiner)
 }
 
 /// The recipe, and an error if there is less room than it needs.
-fn recipe(mpi: &Process, handle: u64, room: [u64; 4]) -> Result<Rc<Recipe>> {
+fn recipe(mpi: &Process, handle: u64, room: [i64; 4]) -> Result<Rc<Recipe>> {
     let datatype = mpi.objects.types.any(handle)?;
     let Some(recipe) = datatype.recipe.clone() else {
         let text = format!("{} is predefined: it was not made of others", datatype.name);
@@ -75,21 +83,27 @@ fn put_types(mpi: &mut Process, recipe: &Recipe, va: u64) -> Answer {
     mpi.put_numbers::<8>(va, "the datatypes", &handles)
 }
 
-/// `datatype, max_integers, max_addresses, max_datatypes, integers, addresses, datatypes`.
-pub(super) fn get_contents(mpi: &mut Process, args: &[u64]) -> Answer {
-    let recipe = recipe(mpi, args[0], [args[1], args[2], 0, args[3]])?;
-    mpi.put_numbers::<4>(args[4], "the integers", &recipe.plain())?;
-    mpi.put_numbers::<8>(args[5], "the addresses", recipe.plain_addresses())?;
-    put_types(mpi, &recipe, args[6])
+pub(super) fn get_contents(mpi: &mut Process, args: &args::TypeGetContents) -> Answer {
+    let recipe = recipe(
+        mpi,
+        args.datatype,
+        [args.max_integers, args.max_addresses, 0, args.max_datatypes].map(i64::from),
+    )?;
+    mpi.put_numbers::<4>(args.array_of_integers, "the integers", &recipe.plain())?;
+    mpi.put_numbers::<8>(args.array_of_addresses, "the addresses", recipe.plain_addresses())?;
+    put_types(mpi, &recipe, args.array_of_datatypes)
 }
 
-/// `datatype, max_integers, max_addresses, max_large_counts, max_datatypes`, and the arrays.
-pub(super) fn get_contents_c(mpi: &mut Process, args: &[u64]) -> Answer {
-    let recipe = recipe(mpi, args[0], [args[1], args[2], args[3], args[4]])?;
-    mpi.put_numbers::<4>(args[5], "the integers", &recipe.plain())?;
-    mpi.put_numbers::<8>(args[6], "the addresses", recipe.plain_addresses())?;
-    mpi.put_numbers::<8>(args[7], "the large counts", &recipe.large_counts())?;
-    put_types(mpi, &recipe, args[8])
+pub(super) fn get_contents_c(mpi: &mut Process, args: &args::TypeGetContentsC) -> Answer {
+    let recipe = recipe(
+        mpi,
+        args.datatype,
+        [args.max_integers, args.max_addresses, args.max_large_counts, args.max_datatypes],
+    )?;
+    mpi.put_numbers::<4>(args.array_of_integers, "the integers", &recipe.plain())?;
+    mpi.put_numbers::<8>(args.array_of_addresses, "the addresses", recipe.plain_addresses())?;
+    mpi.put_numbers::<8>(args.array_of_large_counts, "the large counts", &recipe.large_counts())?;
+    put_types(mpi, &recipe, args.array_of_datatypes)
 }
 
 /// Decimal digits and decimal exponents of the floating-point types of Fortran, smallest first.
@@ -130,32 +144,28 @@ fn real(precision: i32, range: i32) -> Option<(u64, u64)> {
     good.next().filter(|_| !none).map(|&(_, _, real, complex)| (real, complex))
 }
 
-/// `p, r, newtype`.
-pub(super) fn f90_real(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (precision, range) = (int(args[0]), int(args[1]));
+pub(super) fn f90_real(mpi: &mut Process, args: &args::TypeCreateF90Real) -> Answer {
+    let (precision, range) = (args.p, args.r);
     let found = real(precision, range).map(|found| found.0);
-    chosen(mpi, found, (constant::COMBINER_F90_REAL, precision, range), args[2])
+    chosen(mpi, found, (constant::COMBINER_F90_REAL, precision, range), args.newtype)
 }
 
-/// `p, r, newtype`.
-pub(super) fn f90_complex(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (precision, range) = (int(args[0]), int(args[1]));
+pub(super) fn f90_complex(mpi: &mut Process, args: &args::TypeCreateF90Complex) -> Answer {
+    let (precision, range) = (args.p, args.r);
     let found = real(precision, range).map(|found| found.1);
-    chosen(mpi, found, (constant::COMBINER_F90_COMPLEX, precision, range), args[2])
+    chosen(mpi, found, (constant::COMBINER_F90_COMPLEX, precision, range), args.newtype)
 }
 
-/// `r, newtype`.
-pub(super) fn f90_integer(mpi: &mut Process, args: &[u64]) -> Answer {
-    let range = int(args[0]);
+pub(super) fn f90_integer(mpi: &mut Process, args: &args::TypeCreateF90Integer) -> Answer {
+    let range = args.r;
     let found = INTEGERS.iter().find(|&&(digits, _)| range <= digits).map(|found| found.1);
-    chosen(mpi, found, (constant::COMBINER_F90_INTEGER, 0, range), args[1])
+    chosen(mpi, found, (constant::COMBINER_F90_INTEGER, 0, range), args.newtype)
 }
 
-/// `value_type, index_type, pair_type`: none of the pairs has other indices than integers of C or
-/// numbers of its own kind.
-pub(super) fn get_value_index(mpi: &mut Process, args: &[u64]) -> Answer {
+/// None of the pairs has other indices than integers of C or numbers of its own kind.
+pub(super) fn get_value_index(mpi: &mut Process, args: &args::TypeGetValueIndex) -> Answer {
     use constant as c;
-    let pair = match (args[0], args[1]) {
+    let pair = match (args.value_type, args.index_type) {
         (c::FLOAT, c::INT) => c::FLOAT_INT,
         (c::DOUBLE, c::INT) => c::DOUBLE_INT,
         (c::LONG, c::INT) => c::LONG_INT,
@@ -171,5 +181,5 @@ pub(super) fn get_value_index(mpi: &mut Process, args: &[u64]) -> Answer {
             c::DATATYPE_NULL
         }
     };
-    mpi.put_word(args[2], "the pair's type", pair)
+    mpi.put_word(args.pair_type, "the pair's type", pair)
 }

@@ -1,7 +1,7 @@
 //! Constructors of datatypes that take arrays. `W` is the width of the numbers in them: 4 bytes
 //! (`int`), 8 in the functions for large counts; offsets in bytes are always of 8.
 
-use super::arguments::{count, int};
+use super::arguments::count;
 use super::datatype::add;
 use super::handler::Answer;
 use crate::constant;
@@ -10,6 +10,7 @@ use crate::datatype::recipe::Recipe;
 use crate::datatype::{too_large, Type};
 use crate::error::{Error, Result};
 use crate::process::Process;
+use abi::mpi::args;
 
 /// Offsets in items become offsets in bytes.
 fn scaled(places: Vec<i64>, of: &Type) -> Result<Vec<i64>> {
@@ -31,57 +32,66 @@ fn zip(places: Vec<i64>, lengths: Vec<u64>) -> Vec<(i64, u64)> {
     places.into_iter().zip(lengths).collect()
 }
 
-/// `count, blocklengths, displacements, oldtype, newtype`.
-pub(super) fn indexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
-    let number = count(args[0], "count")?;
-    let of = mpi.objects.types.any(args[3])?;
-    let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
-    let places = mpi.numbers::<W>(args[2], number, "the displacements")?;
+pub(super) fn indexed<const W: usize>(mpi: &mut Process, args: &args::TypeIndexed) -> Answer {
+    let number = count(args.count, "count")?;
+    let of = mpi.objects.types.any(args.oldtype)?;
+    let lengths = mpi.counts::<W>(args.array_of_blocklengths, number, "the block lengths")?;
+    let places = mpi.numbers::<W>(args.array_of_displacements, number, "the displacements")?;
     let recipe = lengths_in(constant::COMBINER_INDEXED, &lengths).counts(places.clone()).width(W);
     let new = of.indexed(&zip(scaled(places, &of)?, lengths));
-    add(mpi, new, recipe, &args[3..4], args[4])
+    add(mpi, new, recipe, &[args.oldtype], args.newtype)
 }
 
-/// The same; the displacements are in bytes.
-pub(super) fn hindexed<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
-    let number = count(args[0], "count")?;
-    let of = mpi.objects.types.any(args[3])?;
-    let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
-    let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
+/// The displacements are in bytes.
+pub(super) fn hindexed<const W: usize>(
+    mpi: &mut Process,
+    args: &args::TypeCreateHindexed,
+) -> Answer {
+    let number = count(args.count, "count")?;
+    let of = mpi.objects.types.any(args.oldtype)?;
+    let lengths = mpi.counts::<W>(args.array_of_blocklengths, number, "the block lengths")?;
+    let places = mpi.numbers::<8>(args.array_of_displacements, number, "the displacements")?;
     let recipe = lengths_in(constant::COMBINER_HINDEXED, &lengths);
     let recipe = recipe.addresses(places.clone()).width(W);
-    add(mpi, of.indexed(&zip(places, lengths)), recipe, &args[3..4], args[4])
+    add(mpi, of.indexed(&zip(places, lengths)), recipe, &[args.oldtype], args.newtype)
 }
 
-/// `count, blocklength, displacements, oldtype, newtype`.
-pub(super) fn indexed_block<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (number, length) = (count(args[0], "count")?, count(args[1], "block length")?);
-    let of = mpi.objects.types.any(args[3])?;
-    let places = mpi.numbers::<W>(args[2], number, "the displacements")?;
+pub(super) fn indexed_block<const W: usize>(
+    mpi: &mut Process,
+    args: &args::TypeCreateIndexedBlock,
+) -> Answer {
+    let (number, length) = (count(args.count, "count")?, count(args.blocklength, "block length")?);
+    let of = mpi.objects.types.any(args.oldtype)?;
+    let places = mpi.numbers::<W>(args.array_of_displacements, number, "the displacements")?;
     let recipe = Recipe::new(constant::COMBINER_INDEXED_BLOCK);
     let recipe = recipe.counts([number as i64, length as i64]).counts(places.clone()).width(W);
     let lengths = vec![length; places.len()];
     let new = of.indexed(&zip(scaled(places, &of)?, lengths));
-    add(mpi, new, recipe, &args[3..4], args[4])
+    add(mpi, new, recipe, &[args.oldtype], args.newtype)
 }
 
-/// The same; the displacements are in bytes.
-pub(super) fn hindexed_block<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (number, length) = (count(args[0], "count")?, count(args[1], "block length")?);
-    let of = mpi.objects.types.any(args[3])?;
-    let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
+/// The displacements are in bytes.
+pub(super) fn hindexed_block<const W: usize>(
+    mpi: &mut Process,
+    args: &args::TypeCreateHindexedBlock,
+) -> Answer {
+    let (number, length) = (count(args.count, "count")?, count(args.blocklength, "block length")?);
+    let of = mpi.objects.types.any(args.oldtype)?;
+    let places = mpi.numbers::<8>(args.array_of_displacements, number, "the displacements")?;
     let recipe = Recipe::new(constant::COMBINER_HINDEXED_BLOCK);
     let recipe = recipe.counts([number as i64, length as i64]).addresses(places.clone()).width(W);
     let lengths = vec![length; places.len()];
-    add(mpi, of.indexed(&zip(places, lengths)), recipe, &args[3..4], args[4])
+    add(mpi, of.indexed(&zip(places, lengths)), recipe, &[args.oldtype], args.newtype)
 }
 
-/// `count, blocklengths, displacements, types, newtype`.
-pub(super) fn structure<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
-    let number = count(args[0], "count")?;
-    let lengths = mpi.counts::<W>(args[1], number, "the block lengths")?;
-    let places = mpi.numbers::<8>(args[2], number, "the displacements")?;
-    let handles = mpi.numbers::<8>(args[3], number, "the datatypes")?;
+pub(super) fn structure<const W: usize>(
+    mpi: &mut Process,
+    args: &args::TypeCreateStruct,
+) -> Answer {
+    let number = count(args.count, "count")?;
+    let lengths = mpi.counts::<W>(args.array_of_blocklengths, number, "the block lengths")?;
+    let places = mpi.numbers::<8>(args.array_of_displacements, number, "the displacements")?;
+    let handles = mpi.numbers::<8>(args.array_of_types, number, "the datatypes")?;
     let handles: Vec<u64> = handles.into_iter().map(|handle| handle as u64).collect();
     let recipe = lengths_in(constant::COMBINER_STRUCT, &lengths);
     let recipe = recipe.addresses(places.clone()).width(W);
@@ -90,20 +100,22 @@ pub(super) fn structure<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answ
     let blocks: Vec<Block<'_>> = (lengths.into_iter().zip(places).zip(&types))
         .map(|((count, offset), of)| Block::new(offset, count, of))
         .collect();
-    add(mpi, Type::structure(&blocks), recipe, &handles, args[4])
+    add(mpi, Type::structure(&blocks), recipe, &handles, args.newtype)
 }
 
-/// `ndims, sizes, subsizes, starts, order, oldtype, newtype`.
-pub(super) fn subarray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
-    let number = count(args[0], "the number of dimensions")?;
-    let mut whole = mpi.counts::<W>(args[1], number, "the sizes")?;
-    let mut part = mpi.counts::<W>(args[2], number, "the subsizes")?;
-    let mut start = mpi.counts::<W>(args[3], number, "the starts")?;
+pub(super) fn subarray<const W: usize>(
+    mpi: &mut Process,
+    args: &args::TypeCreateSubarray,
+) -> Answer {
+    let number = count(args.ndims, "the number of dimensions")?;
+    let mut whole = mpi.counts::<W>(args.array_of_sizes, number, "the sizes")?;
+    let mut part = mpi.counts::<W>(args.array_of_subsizes, number, "the subsizes")?;
+    let mut start = mpi.counts::<W>(args.array_of_starts, number, "the starts")?;
     check_shape(&whole, &part, &start)?;
     let numbers = [&whole, &part, &start].into_iter().flatten().map(|&number| number as i64);
     let recipe = Recipe::new(constant::COMBINER_SUBARRAY).integers([number as i64]);
-    let recipe = recipe.counts(numbers).integers([int(args[4]).into()]).width(W);
-    match int(args[4]) {
+    let recipe = recipe.counts(numbers).integers([args.order.into()]).width(W);
+    match args.order {
         constant::ORDER_C => {}
         constant::ORDER_FORTRAN => {
             [&mut whole, &mut part, &mut start].into_iter().for_each(|list| list.reverse());
@@ -113,8 +125,8 @@ pub(super) fn subarray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answe
             return Err(Error::new(constant::ERR_ARG, text));
         }
     }
-    let of = mpi.objects.types.any(args[5])?;
-    add(mpi, of.subarray(&whole, &part, &start), recipe, &args[5..6], args[6])
+    let of = mpi.objects.types.any(args.oldtype)?;
+    add(mpi, of.subarray(&whole, &part, &start), recipe, &[args.oldtype], args.newtype)
 }
 
 /// Distribution of a dimension's items over processes: kind, argument, processes.
@@ -152,16 +164,15 @@ fn share(whole: u64, (kind, argument, processes): Spread, at: u64) -> Result<Sha
     Ok(Share { first, block, blocks, step, rest })
 }
 
-/// `size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype`; processes are in
-/// their grid with the last dimension varying fastest.
-pub(super) fn darray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer {
+/// Processes are in their grid with the last dimension varying fastest.
+pub(super) fn darray<const W: usize>(mpi: &mut Process, args: &args::TypeCreateDarray) -> Answer {
     let wrong = |text: String| Error::new(constant::ERR_ARG, text);
-    let number = count(args[2], "the number of dimensions")?;
-    let sizes = mpi.counts::<W>(args[3], number, "the sizes")?;
-    let kinds = mpi.numbers::<4>(args[4], number, "the distributions")?;
-    let arguments = mpi.numbers::<4>(args[5], number, "the distribution arguments")?;
-    let processes = mpi.counts::<4>(args[6], number, "the sizes of the grid")?;
-    let (all, mut rank) = (count(args[0], "size")?, count(args[1], "rank")?);
+    let number = count(args.ndims, "the number of dimensions")?;
+    let sizes = mpi.counts::<W>(args.array_of_gsizes, number, "the sizes")?;
+    let kinds = mpi.numbers::<4>(args.array_of_distribs, number, "the distributions")?;
+    let arguments = mpi.numbers::<4>(args.array_of_dargs, number, "the distribution arguments")?;
+    let processes = mpi.counts::<4>(args.array_of_psizes, number, "the sizes of the grid")?;
+    let (all, mut rank) = (count(args.size, "size")?, count(args.rank, "rank")?);
     let places = processes.iter().try_fold(1, |product: u64, &n| product.checked_mul(n));
     if rank >= all || places != Some(all) {
         let text = format!("rank {rank} of {all} has no place in a grid of {processes:?}");
@@ -173,19 +184,19 @@ pub(super) fn darray<const W: usize>(mpi: &mut Process, args: &[u64]) -> Answer 
         dimensions.push((sizes[d], share(sizes[d], spread, rank % processes[d])?));
         rank /= processes[d];
     }
-    match int(args[7]) {
+    match args.order {
         constant::ORDER_C => {}
         constant::ORDER_FORTRAN => dimensions.reverse(),
         order => return Err(wrong(format!("order {order} is neither MPI_ORDER_C nor of Fortran"))),
     }
-    let of = mpi.objects.types.any(args[8])?;
+    let of = mpi.objects.types.any(args.oldtype)?;
     let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
     let recipe = Recipe::new(constant::COMBINER_DARRAY)
-        .integers(args[..3].iter().map(|&arg| int(arg).into()))
+        .integers([args.size, args.rank, args.ndims].map(i64::from))
         .counts(signed(&sizes))
         .integers(kinds)
         .integers(arguments)
         .integers(signed(&processes))
-        .integers([int(args[7]).into()]);
-    add(mpi, of.distributed(&dimensions), recipe.width(W), &args[8..9], args[9])
+        .integers([args.order.into()]);
+    add(mpi, of.distributed(&dimensions), recipe.width(W), &[args.oldtype], args.newtype)
 }

@@ -1,13 +1,17 @@
 //! Beginning and end, versions, error codes.
 
-use super::arguments::int;
 use super::handler::Answer;
 use crate::constant;
 use crate::error::Error;
 use crate::process::Process;
 use crate::side::Phase;
+use abi::mpi::args;
 
-pub(super) fn init(mpi: &mut Process, _: &[u64]) -> Answer {
+pub(super) fn init(mpi: &mut Process, _: &args::Init) -> Answer {
+    start(mpi)
+}
+
+fn start(mpi: &mut Process) -> Answer {
     if mpi.side.phase != Phase::Before {
         return Err(Error::new(constant::ERR_OTHER, "MPI was initialized before"));
     }
@@ -16,84 +20,88 @@ pub(super) fn init(mpi: &mut Process, _: &[u64]) -> Answer {
     Ok(())
 }
 
-pub(super) fn init_thread(mpi: &mut Process, args: &[u64]) -> Answer {
-    init(mpi, args)?;
+pub(super) fn init_thread(mpi: &mut Process, args: &args::InitThread) -> Answer {
+    start(mpi)?;
     // A call holds the library until it returns, so threads must take turns.
-    mpi.side.thread_level = int(args[2]).min(constant::THREAD_SERIALIZED);
-    mpi.put_int(args[3], "the level provided", mpi.side.thread_level)
+    mpi.side.thread_level = args.required.min(constant::THREAD_SERIALIZED);
+    mpi.put_int(args.provided, "the level provided", mpi.side.thread_level)
 }
 
-pub(super) fn query_thread(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the level provided", mpi.side.thread_level)
+pub(super) fn query_thread(mpi: &mut Process, args: &args::QueryThread) -> Answer {
+    mpi.put_int(args.provided, "the level provided", mpi.side.thread_level)
 }
 
-pub(super) fn initialized(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the flag", i32::from(mpi.side.phase != Phase::Before))
+pub(super) fn initialized(mpi: &mut Process, args: &args::Initialized) -> Answer {
+    mpi.put_int(args.flag, "the flag", i32::from(mpi.side.phase != Phase::Before))
 }
 
-pub(super) fn finalized(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the flag", i32::from(mpi.side.phase == Phase::After))
+pub(super) fn finalized(mpi: &mut Process, args: &args::Finalized) -> Answer {
+    mpi.put_int(args.flag, "the flag", i32::from(mpi.side.phase == Phase::After))
 }
 
-pub(super) fn finalize(mpi: &mut Process, _: &[u64]) -> Answer {
+pub(super) fn finalize(mpi: &mut Process, _: &args::Finalize) -> Answer {
     mpi.delete_comm_attributes(Process::SELF)?;
     mpi.shut_down()?;
     mpi.side.phase = Phase::After;
     Ok(())
 }
 
-pub(super) fn get_processor_name(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn get_processor_name(mpi: &mut Process, args: &args::GetProcessorName) -> Answer {
     let name = mpi.p2p.transport.node_name(mpi.world().rank);
-    mpi.put_string(args[0], args[1], name)
+    mpi.put_string(args.name, args.resultlen, name)
 }
 
-pub(super) fn get_version(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the version", constant::VERSION)?;
-    mpi.put_int(args[1], "the subversion", constant::SUBVERSION)
+pub(super) fn get_version(mpi: &mut Process, args: &args::GetVersion) -> Answer {
+    mpi.put_int(args.version, "the version", constant::VERSION)?;
+    mpi.put_int(args.subversion, "the subversion", constant::SUBVERSION)
 }
 
-pub(super) fn get_library_version(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn get_library_version(mpi: &mut Process, args: &args::GetLibraryVersion) -> Answer {
     let (version, subversion) = (constant::VERSION, constant::SUBVERSION);
-    mpi.put_string(args[0], args[1], format!("Sunstar (MPI {version}.{subversion} ABI)"))
+    mpi.put_string(
+        args.version,
+        args.resultlen,
+        format!("Sunstar (MPI {version}.{subversion} ABI)"),
+    )
 }
 
 /// The program's library knows its threads, and answers itself.
-pub(super) fn is_thread_main(mpi: &mut Process, args: &[u64]) -> Answer {
-    mpi.put_int(args[0], "the flag", 1)
+pub(super) fn is_thread_main(mpi: &mut Process, args: &args::IsThreadMain) -> Answer {
+    mpi.put_int(args.flag, "the flag", 1)
 }
 
 /// The program's library does this itself, and asks only when it has failed.
-pub(super) fn alloc_mem(_: &mut Process, args: &[u64]) -> Answer {
-    if args[2] == 0 {
+pub(super) fn alloc_mem(_: &mut Process, args: &args::AllocMem) -> Answer {
+    if args.baseptr == 0 {
         let text = "the address of the memory is a null pointer";
         return Err(Error::new(constant::ERR_ARG, text));
     }
-    let text = format!("there is no memory for {} bytes", args[0] as i64);
+    let text = format!("there is no memory for {} bytes", args.size);
     Err(Error::new(constant::ERR_NO_MEM, text))
 }
 
 /// No level means anything here.
-pub(super) fn pcontrol(_: &mut Process, _: &[u64]) -> Answer {
+pub(super) fn pcontrol(_: &mut Process, _: &args::Pcontrol) -> Answer {
     Ok(())
 }
 
 /// Every error code of the standard is its own class.
-pub(super) fn error_class(mpi: &mut Process, args: &[u64]) -> Answer {
-    let code = int(args[0]);
+pub(super) fn error_class(mpi: &mut Process, args: &args::ErrorClass) -> Answer {
+    let code = args.errorcode;
     let class = match mpi.side.errhandlers.class(code) {
         Some(class) => class,
         None => describe(code).map(|_| code)?,
     };
-    mpi.put_int(args[1], "the class", class)
+    mpi.put_int(args.errorclass, "the class", class)
 }
 
-pub(super) fn error_string(mpi: &mut Process, args: &[u64]) -> Answer {
-    let code = int(args[0]);
+pub(super) fn error_string(mpi: &mut Process, args: &args::ErrorString) -> Answer {
+    let code = args.errorcode;
     let text = match mpi.side.errhandlers.text(code) {
         Some(text) => text,
         None => describe(code)?.as_bytes(),
     };
-    mpi.put_string(args[1], args[2], text)
+    mpi.put_string(args.string, args.resultlen, text)
 }
 
 /// Name and meaning of an error class, by class from 0.

@@ -1,6 +1,5 @@
 //! Functions of error handlers, and of error classes of the program's own.
 
-use super::arguments::int;
 use super::handler::Answer;
 use crate::callback::Callback;
 use crate::comm::{CommId, OnError};
@@ -9,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::side::errhandlers::Kept;
 use crate::slots::ERRHANDLERS;
+use abi::mpi::args;
 
 impl Process {
     /// Runs an error handler of the program. If the program ends in it, the call notices.
@@ -20,13 +20,13 @@ impl Process {
 }
 
 /// `errorcode`, a code of the program's own that is no class.
-pub(super) fn remove_error_code(mpi: &mut Process, args: &[u64]) -> Answer {
-    remove(mpi, int(args[0]), false)
+pub(super) fn remove_error_code(mpi: &mut Process, args: &args::RemoveErrorCode) -> Answer {
+    remove(mpi, args.errorcode, false)
 }
 
 /// `errorclass`, a class of the program's own.
-pub(super) fn remove_error_class(mpi: &mut Process, args: &[u64]) -> Answer {
-    remove(mpi, int(args[0]), true)
+pub(super) fn remove_error_class(mpi: &mut Process, args: &args::RemoveErrorClass) -> Answer {
+    remove(mpi, args.errorclass, true)
 }
 
 fn remove(mpi: &mut Process, code: i32, is_class: bool) -> Answer {
@@ -47,8 +47,8 @@ fn unknown(what: &str, code: i32) -> Error {
 }
 
 /// `errorcode`: its string becomes empty.
-pub(super) fn remove_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
-    let code = int(args[0]);
+pub(super) fn remove_error_string(mpi: &mut Process, args: &args::RemoveErrorString) -> Answer {
+    let code = args.errorcode;
     let text = mpi.side.errhandlers.text_mut(code);
     text.ok_or_else(|| unknown("code", code))?.clear();
     Ok(())
@@ -68,42 +68,40 @@ fn on_error(mpi: &Process, handle: u64) -> Result<OnError> {
     }
 }
 
-/// `function, errhandler`.
-pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn create(mpi: &mut Process, args: &args::CommCreateErrhandler) -> Answer {
     let functions = &mut mpi.side.errhandlers.functions;
-    functions.push(args[0]);
+    functions.push(args.comm_errhandler_fn);
     let handle = ERRHANDLERS + functions.len() as u64 - 1;
-    mpi.put_word(args[1], "the error handler", handle)
+    mpi.put_word(args.errhandler, "the error handler", handle)
 }
 
-pub(super) fn free(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.get_word(args[0], "the error handler")?;
+pub(super) fn free(mpi: &mut Process, args: &args::ErrhandlerFree) -> Answer {
+    let handle = mpi.get_word(args.errhandler, "the error handler")?;
     on_error(mpi, handle)?;
-    mpi.put_word(args[0], "the error handler", constant::ERRHANDLER_NULL)
+    mpi.put_word(args.errhandler, "the error handler", constant::ERRHANDLER_NULL)
 }
 
-pub(super) fn set(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let on_error = on_error(mpi, args[1])?;
+pub(super) fn set(mpi: &mut Process, args: &args::CommSetErrhandler) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let on_error = on_error(mpi, args.errhandler)?;
     mpi.p2p.comms.get_mut(comm)?.on_error = on_error;
     Ok(())
 }
 
-pub(super) fn get(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
+pub(super) fn get(mpi: &mut Process, args: &args::CommGetErrhandler) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
     let handle = match mpi.on_error(comm)? {
         OnError::Fatal => constant::ERRORS_ARE_FATAL,
         OnError::Abort => constant::ERRORS_ABORT,
         OnError::Return => constant::ERRORS_RETURN,
         OnError::Call(handle) => handle,
     };
-    mpi.put_word(args[1], "the error handler", handle)
+    mpi.put_word(args.errhandler, "the error handler", handle)
 }
 
-/// `comm, errorcode`.
-pub(super) fn call(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let code = int(args[1]);
+pub(super) fn call(mpi: &mut Process, args: &args::CommCallErrhandler) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let code = args.errorcode;
     match mpi.on_error(comm)? {
         OnError::Return => Ok(()),
         OnError::Call(handle) => {
@@ -116,21 +114,19 @@ pub(super) fn call(mpi: &mut Process, args: &[u64]) -> Answer {
     }
 }
 
-pub(super) fn add_error_class(mpi: &mut Process, args: &[u64]) -> Answer {
+pub(super) fn add_error_class(mpi: &mut Process, args: &args::AddErrorClass) -> Answer {
     let class = mpi.side.errhandlers.add(None);
-    mpi.put_int(args[0], "the error class", class)
+    mpi.put_int(args.errorclass, "the error class", class)
 }
 
-/// `class, code`.
-pub(super) fn add_error_code(mpi: &mut Process, args: &[u64]) -> Answer {
-    let code = mpi.side.errhandlers.add(Some(int(args[0])));
-    mpi.put_int(args[1], "the error code", code)
+pub(super) fn add_error_code(mpi: &mut Process, args: &args::AddErrorCode) -> Answer {
+    let code = mpi.side.errhandlers.add(Some(args.errorclass));
+    mpi.put_int(args.errorcode, "the error code", code)
 }
 
-/// `code, string`.
-pub(super) fn add_error_string(mpi: &mut Process, args: &[u64]) -> Answer {
-    let text = mpi.get_string(args[1], constant::MAX_ERROR_STRING, "the string")?;
-    let code = int(args[0]);
+pub(super) fn add_error_string(mpi: &mut Process, args: &args::AddErrorString) -> Answer {
+    let text = mpi.get_string(args.string, constant::MAX_ERROR_STRING, "the string")?;
+    let code = args.errorcode;
     let place = mpi.side.errhandlers.text_mut(code);
     *place.ok_or_else(|| unknown("code", code))? = text;
     Ok(())

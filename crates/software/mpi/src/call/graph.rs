@@ -1,6 +1,6 @@
 //! Ranks in a graph.
 
-use super::arguments::{count, int, total};
+use super::arguments::{count, total};
 use super::handler::Answer;
 use crate::collective::allgather;
 use crate::collective::parts::Parts;
@@ -10,6 +10,7 @@ use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::waiting::Whose;
+use abi::mpi::args;
 use std::rc::Rc;
 
 impl Comm {
@@ -35,11 +36,11 @@ fn whole(mpi: &mut Process, handle: u64) -> Result<(Rc<Graph>, u32)> {
     }
 }
 
-/// `nnodes, index, edges` as the neighbours of each node.
-fn listed(mpi: &Process, args: &[u64]) -> Result<Vec<Vec<i32>>> {
-    let nodes = count(args[0], "the number of nodes")?;
-    let ends = mpi.counts::<4>(args[1], nodes, "the index")?;
-    let edges = mpi.numbers::<4>(args[2], ends.last().copied().unwrap_or(0), "the edges")?;
+/// Arrays with the edges of all nodes, as the neighbours of each.
+fn listed(mpi: &Process, nodes: i32, ends: u64, edges: u64) -> Result<Vec<Vec<i32>>> {
+    let nodes = count(nodes, "the number of nodes")?;
+    let ends = mpi.counts::<4>(ends, nodes, "the index")?;
+    let edges = mpi.numbers::<4>(edges, ends.last().copied().unwrap_or(0), "the edges")?;
     if let Some(edge) = edges.iter().find(|&&edge| edge < 0 || edge >= nodes as i64) {
         let text = format!("the edge to {edge} leads to no node of {nodes}");
         return Err(Error::new(constant::ERR_ARG, text));
@@ -56,10 +57,10 @@ fn listed(mpi: &Process, args: &[u64]) -> Result<Vec<Vec<i32>>> {
     Ok(all)
 }
 
-/// `comm, nnodes, index, edges, reorder, newcomm`; ranks stay in their order.
-pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let all = listed(mpi, &args[1..])?;
+/// Ranks stay in their order.
+pub(super) fn create(mpi: &mut Process, args: &args::GraphCreate) -> Answer {
+    let comm = mpi.comm_of(args.comm_old)?;
+    let all = listed(mpi, args.nnodes, args.indx, args.edges)?;
     let (rank, members) = (mpi.comm(comm)?.rank, mpi.comm(comm)?.members.clone());
     if all.len() > members.len() {
         let text = format!("a graph of {} ranks needs more than {}", all.len(), members.len());
@@ -71,26 +72,24 @@ pub(super) fn create(mpi: &mut Process, args: &[u64]) -> Answer {
         mpi.p2p.comms.get_mut(new)?.graph = Some(Rc::new(Graph::Whole(all)));
     }
     let handle = new.map_or(constant::COMM_NULL, CommId::handle);
-    mpi.put_word(args[5], "the new communicator", handle)
+    mpi.put_word(args.comm_graph, "the new communicator", handle)
 }
 
-/// `comm, nnodes, nedges`.
-pub(super) fn dims_get(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (graph, _) = whole(mpi, args[0])?;
+pub(super) fn dims_get(mpi: &mut Process, args: &args::GraphdimsGet) -> Answer {
+    let (graph, _) = whole(mpi, args.comm)?;
     let Graph::Whole(all) = &*graph else { unreachable!("looked at before") };
-    mpi.put_int(args[1], "the number of nodes", all.len() as i32)?;
-    mpi.put_int(args[2], "the number of edges", all.iter().map(Vec::len).sum::<usize>() as i32)
+    mpi.put_int(args.nnodes, "the number of nodes", all.len() as i32)?;
+    mpi.put_int(args.nedges, "the number of edges", all.iter().map(Vec::len).sum::<usize>() as i32)
 }
 
-fn put_ranks(mpi: &Process, va: u64, what: &str, room: u64, ranks: &[i32]) -> Answer {
+fn put_ranks(mpi: &Process, va: u64, what: &str, room: i32, ranks: &[i32]) -> Answer {
     let room = count(room, "the room")? as usize;
     let list: Vec<i64> = ranks.iter().take(room).map(|&rank| rank.into()).collect();
     mpi.put_numbers::<4>(va, what, &list)
 }
 
-/// `comm, maxindex, maxedges, index, edges`.
-pub(super) fn get(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (graph, _) = whole(mpi, args[0])?;
+pub(super) fn get(mpi: &mut Process, args: &args::GraphGet) -> Answer {
+    let (graph, _) = whole(mpi, args.comm)?;
     let Graph::Whole(all) = &*graph else { unreachable!("looked at before") };
     let mut end = 0;
     let ends: Vec<i32> = all
@@ -100,44 +99,40 @@ pub(super) fn get(mpi: &mut Process, args: &[u64]) -> Answer {
             end
         })
         .collect();
-    put_ranks(mpi, args[3], "the index", args[1], &ends)?;
-    put_ranks(mpi, args[4], "the edges", args[2], &all.concat())
+    put_ranks(mpi, args.indx, "the index", args.maxindex, &ends)?;
+    put_ranks(mpi, args.edges, "the edges", args.maxedges, &all.concat())
 }
 
-fn neighbours_of(mpi: &mut Process, args: &[u64]) -> Result<Vec<i32>> {
-    let (graph, _) = whole(mpi, args[0])?;
-    let rank = u32::try_from(int(args[1])).ok();
+fn neighbours_of(mpi: &mut Process, comm: u64, rank: i32) -> Result<Vec<i32>> {
+    let (graph, _) = whole(mpi, comm)?;
     let Graph::Whole(all) = &*graph else { unreachable!("looked at before") };
-    let found = rank.and_then(|rank| all.get(rank as usize));
+    let found = u32::try_from(rank).ok().and_then(|rank| all.get(rank as usize));
     found.cloned().ok_or_else(|| {
-        let text = format!("rank {} is none of the {} of the graph", int(args[1]), all.len());
+        let text = format!("rank {rank} is none of the {} of the graph", all.len());
         Error::new(constant::ERR_RANK, text)
     })
 }
 
-/// `comm, rank, nneighbors`.
-pub(super) fn neighbors_count(mpi: &mut Process, args: &[u64]) -> Answer {
-    let number = neighbours_of(mpi, args)?.len();
-    mpi.put_int(args[2], "the number of neighbours", number as i32)
+pub(super) fn neighbors_count(mpi: &mut Process, args: &args::GraphNeighborsCount) -> Answer {
+    let number = neighbours_of(mpi, args.comm, args.rank)?.len();
+    mpi.put_int(args.nneighbors, "the number of neighbours", number as i32)
 }
 
-/// `comm, rank, maxneighbors, neighbors`.
-pub(super) fn neighbors(mpi: &mut Process, args: &[u64]) -> Answer {
-    let list = neighbours_of(mpi, args)?;
-    put_ranks(mpi, args[3], "the neighbours", args[2], &list)
+pub(super) fn neighbors(mpi: &mut Process, args: &args::GraphNeighbors) -> Answer {
+    let list = neighbours_of(mpi, args.comm, args.rank)?;
+    put_ranks(mpi, args.neighbors, "the neighbours", args.maxneighbors, &list)
 }
 
-/// `comm, nnodes, index, edges, newrank`.
-pub(super) fn map(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let nodes = listed(mpi, &args[1..])?.len();
+pub(super) fn map(mpi: &mut Process, args: &args::GraphMap) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let nodes = listed(mpi, args.nnodes, args.indx, args.edges)?.len();
     let rank = mpi.comm(comm)?.rank;
     let inside = (rank as usize) < nodes;
-    mpi.put_int(args[4], "the rank", if inside { rank as i32 } else { constant::UNDEFINED })
+    mpi.put_int(args.newrank, "the rank", if inside { rank as i32 } else { constant::UNDEFINED })
 }
 
 /// Ranks and weights; weights may be one of the two constants.
-fn edges(mpi: &Process, number: u64, ranks: u64, weights: u64) -> Result<Edges> {
+fn edges(mpi: &Process, number: i64, ranks: u64, weights: u64) -> Result<Edges> {
     let number = count(number, "the number of edges")?;
     let ranks = mpi.numbers::<4>(ranks, number, "the edges")?;
     let weights = match weights {
@@ -162,16 +157,14 @@ fn make(mpi: &mut Process, comm: CommId, graph: Graph, va: u64) -> Answer {
     mpi.put_word(va, "the new communicator", new.handle())
 }
 
-/// `comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
-/// newcomm`.
-pub(super) fn create_adjacent(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let sources = edges(mpi, args[1], args[2], args[3])?;
-    let destinations = edges(mpi, args[4], args[5], args[6])?;
+pub(super) fn create_adjacent(mpi: &mut Process, args: &args::DistGraphCreateAdjacent) -> Answer {
+    let comm = mpi.comm_of(args.comm_old)?;
+    let sources = edges(mpi, args.indegree.into(), args.sources, args.sourceweights)?;
+    let destinations = edges(mpi, args.outdegree.into(), args.destinations, args.destweights)?;
     check(mpi, comm, &sources)?;
     check(mpi, comm, &destinations)?;
-    let weighted = args[3] != constant::UNWEIGHTED;
-    make(mpi, comm, Graph::Own { sources, destinations, weighted }, args[9])
+    let weighted = args.sourceweights != constant::UNWEIGHTED;
+    make(mpi, comm, Graph::Own { sources, destinations, weighted }, args.comm_dist_graph)
 }
 
 /// Words that every rank contributes, by rank.
@@ -204,14 +197,13 @@ fn gathered(mpi: &mut Process, comm: CommId, own: &[i64]) -> Result<Vec<i64>> {
     words
 }
 
-/// `comm, n, sources, degrees, destinations, weights, info, reorder, newcomm`: any rank may name any
-/// edges.
-pub(super) fn create_distributed(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let number = count(args[1], "the number of sources")?;
-    let from = mpi.numbers::<4>(args[2], number, "the sources")?;
-    let degrees = mpi.counts::<4>(args[3], number, "the degrees")?;
-    let to = edges(mpi, total(&degrees, "the degrees")?, args[4], args[5])?;
+/// Any rank may name any edges.
+pub(super) fn create_distributed(mpi: &mut Process, args: &args::DistGraphCreate) -> Answer {
+    let comm = mpi.comm_of(args.comm_old)?;
+    let number = count(args.n, "the number of sources")?;
+    let from = mpi.numbers::<4>(args.sources, number, "the sources")?;
+    let degrees = mpi.counts::<4>(args.degrees, number, "the degrees")?;
+    let to = edges(mpi, total(&degrees, "the degrees")? as i64, args.destinations, args.weights)?;
     let from: Edges = from.into_iter().map(|rank| (rank as i32, 0)).collect();
     check(mpi, comm, &from)?;
     check(mpi, comm, &to)?;
@@ -222,7 +214,7 @@ pub(super) fn create_distributed(mpi: &mut Process, args: &[u64]) -> Answer {
             own.extend([source, destination, weight].map(i64::from));
         }
     }
-    let weighted = args[5] != constant::UNWEIGHTED;
+    let weighted = args.weights != constant::UNWEIGHTED;
     let all = gathered(mpi, comm, &own)?;
     let rank = mpi.rank(comm)? as i64;
     let (mut sources, mut destinations) = (Edges::new(), Edges::new());
@@ -234,7 +226,7 @@ pub(super) fn create_distributed(mpi: &mut Process, args: &[u64]) -> Answer {
             destinations.push((edge[1] as i32, edge[2] as i32));
         }
     }
-    make(mpi, comm, Graph::Own { sources, destinations, weighted }, args[8])
+    make(mpi, comm, Graph::Own { sources, destinations, weighted }, args.comm_dist_graph)
 }
 
 /// This rank's edges.
@@ -251,27 +243,38 @@ fn own(mpi: &mut Process, handle: u64) -> Result<(Edges, Edges, bool)> {
     }
 }
 
-/// `comm, indegree, outdegree, weighted`.
-pub(super) fn dist_neighbors_count(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (sources, destinations, weighted) = own(mpi, args[0])?;
-    mpi.put_int(args[1], "the number of sources", sources.len() as i32)?;
-    mpi.put_int(args[2], "the number of destinations", destinations.len() as i32)?;
-    mpi.put_int(args[3], "the flag", i32::from(weighted))
+pub(super) fn dist_neighbors_count(
+    mpi: &mut Process,
+    args: &args::DistGraphNeighborsCount,
+) -> Answer {
+    let (sources, destinations, weighted) = own(mpi, args.comm)?;
+    mpi.put_int(args.indegree, "the number of sources", sources.len() as i32)?;
+    mpi.put_int(args.outdegree, "the number of destinations", destinations.len() as i32)?;
+    mpi.put_int(args.weighted, "the flag", i32::from(weighted))
 }
 
-fn put_edges(mpi: &Process, args: &[u64], edges: &Edges, weighted: bool) -> Answer {
+/// Places of the program for edges: ranks, and weights, which may be one of the two constants.
+struct EdgesAt {
+    room: i32,
+    ranks: u64,
+    weights: u64,
+}
+
+fn put_edges(mpi: &Process, at: &EdgesAt, edges: &Edges, weighted: bool) -> Answer {
     let (ranks, weights): (Vec<i32>, Vec<i32>) = edges.iter().copied().unzip();
-    put_ranks(mpi, args[1], "the neighbours", args[0], &ranks)?;
-    match args[2] {
+    put_ranks(mpi, at.ranks, "the neighbours", at.room, &ranks)?;
+    match at.weights {
         constant::UNWEIGHTED | constant::WEIGHTS_EMPTY => Ok(()),
         _ if !weighted => Ok(()),
-        va => put_ranks(mpi, va, "the weights", args[0], &weights),
+        va => put_ranks(mpi, va, "the weights", at.room, &weights),
     }
 }
 
-/// `comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights`.
-pub(super) fn dist_neighbors(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (sources, destinations, weighted) = own(mpi, args[0])?;
-    put_edges(mpi, &args[1..4], &sources, weighted)?;
-    put_edges(mpi, &args[4..7], &destinations, weighted)
+pub(super) fn dist_neighbors(mpi: &mut Process, args: &args::DistGraphNeighbors) -> Answer {
+    let (sources, destinations, weighted) = own(mpi, args.comm)?;
+    let args::DistGraphNeighbors { maxindegree, maxoutdegree, .. } = *args;
+    let at = EdgesAt { room: maxindegree, ranks: args.sources, weights: args.sourceweights };
+    put_edges(mpi, &at, &sources, weighted)?;
+    let at = EdgesAt { room: maxoutdegree, ranks: args.destinations, weights: args.destweights };
+    put_edges(mpi, &at, &destinations, weighted)
 }

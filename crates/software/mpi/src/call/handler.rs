@@ -1,17 +1,21 @@
-//! Handlers of functions: raw arguments in, an answer out.
+//! Handlers of functions: arguments in, an answer out.
 
 use crate::error::Result;
 use crate::process::Process;
 use crate::request::RequestId;
-use crate::side::persistent::Begin;
+use abi::mpi::Function;
 
 /// Result of a call: success, or an error for the error handler.
 pub(crate) type Answer = Result<()>;
 /// Result of a call that begins an operation.
 pub(crate) type Begun = Result<RequestId>;
 
-/// Does one function, or begins it.
+/// Does one function. The table reads the words of a call as the arguments that it takes.
 pub(crate) type Direct = fn(&mut Process, &[u64]) -> Answer;
+/// Begins an operation.
+pub(crate) type Begin = fn(&mut Process, &[u64]) -> Begun;
+/// Makes a persistent request.
+pub(crate) type Keep = fn(&mut Process, Function, &[u64]) -> Answer;
 
 /// Kind of handler of a function.
 #[derive(Clone, Copy)]
@@ -22,8 +26,11 @@ pub(crate) enum Handler {
     Blocking(Begin),
     /// This begins it; the last argument is its request's handle.
     Starting(Begin),
-    /// This begins it whenever it is started; the last argument is its request's handle.
-    Persistent(Begin),
-    /// The same, of a collective operation.
-    PersistentCollective(Begin),
+    /// This keeps it, to be begun whenever it is started; the last argument is its request's handle.
+    Persistent(Keep),
+}
+
+/// The handle of the request that a call makes: its last word, whatever the function.
+pub(crate) fn request_of(words: &[u64]) -> u64 {
+    words.last().copied().expect("the function has an argument for its request")
 }

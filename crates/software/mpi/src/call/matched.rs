@@ -1,6 +1,5 @@
 //! Probes that take a message out of the queue, and the receives of it.
 
-use super::arguments::int;
 use super::handler::{Answer, Begun};
 use crate::constant;
 use crate::error::{Error, Result};
@@ -8,6 +7,7 @@ use crate::process::Process;
 use crate::request::point_to_point::Envelope;
 use crate::request::{Direction, Status};
 use crate::transport::message::Found;
+use abi::mpi::args;
 
 impl Process {
     /// Takes the message that a probe has found.
@@ -19,24 +19,22 @@ impl Process {
     }
 }
 
-/// `source, tag, comm, message, status`.
-pub(super) fn mprobe(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[2])?;
-    let from = mpi.p2p.receive_envelope(int(args[0]), int(args[1]), comm)?;
+pub(super) fn mprobe(mpi: &mut Process, args: &args::Mprobe) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let from = mpi.p2p.receive_envelope(args.source, args.tag, comm)?;
     let (handle, status) = if from.peer == constant::PROC_NULL {
         (constant::MESSAGE_NO_PROC, Status::PROC_NULL)
     } else {
         let status = mpi.look_until_found(from)?;
         (mpi.take_message(from, &status)?, status)
     };
-    mpi.put_word(args[3], "the message", handle)?;
-    mpi.put_status(args[4], &status)
+    mpi.put_word(args.message, "the message", handle)?;
+    mpi.put_status(args.status, &status)
 }
 
-/// `source, tag, comm, flag, message, status`.
-pub(super) fn improbe(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[2])?;
-    let from = mpi.p2p.receive_envelope(int(args[0]), int(args[1]), comm)?;
+pub(super) fn improbe(mpi: &mut Process, args: &args::Improbe) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let from = mpi.p2p.receive_envelope(args.source, args.tag, comm)?;
     let (handle, status) = if from.peer == constant::PROC_NULL {
         (constant::MESSAGE_NO_PROC, Some(Status::PROC_NULL))
     } else {
@@ -45,18 +43,18 @@ pub(super) fn improbe(mpi: &mut Process, args: &[u64]) -> Answer {
             None => (constant::MESSAGE_NULL, None),
         }
     };
-    mpi.put_int(args[3], "the flag", i32::from(status.is_some()))?;
+    mpi.put_int(args.flag, "the flag", i32::from(status.is_some()))?;
     let Some(status) = status else { return Ok(()) };
-    mpi.put_word(args[4], "the message", handle)?;
-    mpi.put_status(args[5], &status)
+    mpi.put_word(args.message, "the message", handle)?;
+    mpi.put_status(args.status, &status)
 }
 
-/// `buf, count, datatype, message`; the message's handle becomes null.
-pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
-    let handle = mpi.get_word(args[3], "the message")?;
-    let items = mpi.room(args[0], args[1], args[2])?;
+/// The message's handle becomes null.
+pub(super) fn begin(mpi: &mut Process, args: &args::Imrecv) -> Begun {
+    let handle = mpi.get_word(args.message, "the message")?;
+    let items = mpi.room(args.buf, args.count, args.datatype)?;
     if handle == constant::MESSAGE_NO_PROC {
-        mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
+        mpi.put_word(args.message, "the message", constant::MESSAGE_NULL)?;
         return Ok(mpi.p2p.nothing(Direction::Receive, Process::SELF));
     }
     let (comm, message, found) =
@@ -67,13 +65,13 @@ pub(super) fn begin(mpi: &mut Process, args: &[u64]) -> Begun {
     mpi.side.blame = comm;
     // A message that cannot be received now stays for another call.
     items.check(&mpi.p2p.local)?;
-    mpi.put_word(args[3], "the message", constant::MESSAGE_NULL)?;
+    mpi.put_word(args.message, "the message", constant::MESSAGE_NULL)?;
     mpi.side.messages.table.remove(&handle);
     mpi.p2p.receive_matched(comm, (message, found), &items)
 }
 
-/// `buf, count, datatype, message, status`.
-pub(super) fn mrecv(mpi: &mut Process, args: &[u64]) -> Answer {
-    let id = begin(mpi, args)?;
-    super::point_to_point::end_receive(mpi, id, args[4])
+pub(super) fn mrecv(mpi: &mut Process, args: &args::Mrecv) -> Answer {
+    let args::Mrecv { buf, count, datatype, message, .. } = *args;
+    let id = begin(mpi, &args::Imrecv { buf, count, datatype, message })?;
+    super::point_to_point::end_receive(mpi, id, args.status)
 }

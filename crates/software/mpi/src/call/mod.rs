@@ -1,4 +1,4 @@
-//! MPI as C programs call it: raw arguments in, error codes out.
+//! MPI as C programs call it: words of arguments in, error codes out.
 //!
 //! Integers come sign-extended in 64 bits, so a function and its large-count twin (`MPI_Send`,
 //! `MPI_Send_c`) look the same here. Pointers are addresses in the program's memory. The last
@@ -29,6 +29,7 @@ mod persistent;
 mod point_to_point;
 mod table;
 mod topology;
+mod vector;
 
 use crate::callback::Ran;
 use crate::comm::OnError;
@@ -38,8 +39,9 @@ use crate::local::{Local, World};
 use crate::process::{Process, Settings};
 use crate::request::waiting::{Waiting, Whose};
 use crate::transport::Transport;
+use abi::mpi::args::{self, Arguments};
 use abi::mpi::Function;
-use handler::{Answer, Handler};
+use handler::{request_of, Answer, Handler};
 use host::{Cpu, SpaceId};
 use table::{handler, may_reduce};
 
@@ -105,7 +107,7 @@ impl Process {
     /// library runs.
     pub fn call(&mut self, function: Function, args: &[u64]) -> Outcome {
         if function == Function::Abort {
-            return Outcome::Abort(args[1] as i32);
+            return Outcome::Abort(args::Abort::read(args).errorcode);
         }
         let handler = handler(function);
         if handler.is_none() && !function.is_local() {
@@ -155,13 +157,10 @@ impl Process {
             }
             Handler::Starting(begin) => {
                 let id = begin(self, args)?;
-                self.side.handles.insert(args[args.len() - 1], id);
+                self.side.handles.insert(request_of(args), id);
                 Ok(())
             }
-            Handler::Persistent(begin) => self.make_persistent(begin, args, None),
-            Handler::PersistentCollective(begin) => {
-                self.make_persistent(begin, args, Some(function))
-            }
+            Handler::Persistent(keep) => keep(self, function, args),
         }
     }
 

@@ -2,11 +2,13 @@
 //! is the width of the numbers in the arrays: 4 bytes (`int`), 8 in the functions for large counts.
 
 use super::handler::Begun;
+use super::vector::{Receives, Sends};
 use crate::comm::CommId;
-use crate::constant::{self, PROC_NULL};
+use crate::constant::PROC_NULL;
 use crate::datatype::items::Items;
 use crate::error::Result;
 use crate::process::Process;
+use abi::mpi::args;
 
 /// Ranks that send to this rank, and ranks that it sends to; MPI_PROC_NULL at the edges of a grid.
 pub(super) struct Neighbours {
@@ -54,77 +56,60 @@ fn exchange(
     })
 }
 
-/// Equal parts, one behind the other, of `buffer, count, datatype`.
-fn equal(mpi: &Process, args: &[u64], parts: usize) -> Result<Vec<Items>> {
-    let first = mpi.items(args[0], args[1], args[2])?;
-    Ok((0..parts as u64).map(|i| first.part(i.wrapping_mul(first.count), first.count)).collect())
+/// Equal parts, one behind the other, of which these items are the first.
+fn equal(first: &Items, parts: usize) -> Vec<Items> {
+    (0..parts as u64).map(|i| first.part(i.wrapping_mul(first.count), first.count)).collect()
 }
 
-/// The parts of `buffer, counts, displacements, datatype`.
-fn vector<const W: usize>(mpi: &Process, args: &[u64], parts: usize) -> Result<Vec<Items>> {
-    let counts = mpi.counts::<W>(args[1], parts as u64, "the counts")?;
-    let places = mpi.numbers::<W>(args[2], parts as u64, "the displacements")?;
-    let extent = mpi.datatype(args[3])?.extent;
-    let parts = counts.iter().zip(places).map(|(&count, place)| {
-        mpi.items(args[0].wrapping_add_signed(place.wrapping_mul(extent)), count, args[3])
-    });
-    parts.collect()
-}
-
-/// The parts of `buffer, counts, displacements, datatypes`; the displacements are in bytes, and
-/// addresses.
-fn each<const W: usize>(mpi: &Process, args: &[u64], parts: usize) -> Result<Vec<Items>> {
-    let counts = mpi.counts::<W>(args[1], parts as u64, "the counts")?;
-    let places = mpi.numbers::<8>(args[2], parts as u64, "the displacements")?;
-    let types = mpi.numbers::<8>(args[3], parts as u64, "the datatypes")?;
-    let parts = counts.iter().zip(places).zip(types).map(|((&count, place), datatype)| {
-        let datatype = if count == 0 { constant::BYTE } else { datatype as u64 };
-        mpi.items(args[0].wrapping_add_signed(place), count, datatype)
-    });
-    parts.collect()
-}
-
-/// `sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm`.
-pub(super) fn allgather(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[6])?;
+pub(super) fn allgather(mpi: &mut Process, args: &args::NeighborAllgather) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let to = neighbours(mpi, comm)?;
-    let out = vec![mpi.items(args[0], args[1], args[2])?; to.destinations.len()];
-    let into = equal(mpi, &args[3..], to.sources.len())?;
+    let out = vec![mpi.items(args.sendbuf, args.sendcount, args.sendtype)?; to.destinations.len()];
+    let first = mpi.items(args.recvbuf, args.recvcount, args.recvtype)?;
+    let into = equal(&first, to.sources.len());
     exchange(mpi, comm, &to, &out, &into)
 }
 
-/// `sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm`.
-pub(super) fn allgatherv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[7])?;
+pub(super) fn allgatherv<const W: usize>(
+    mpi: &mut Process,
+    args: &args::NeighborAllgatherv,
+) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let to = neighbours(mpi, comm)?;
-    let out = vec![mpi.items(args[0], args[1], args[2])?; to.destinations.len()];
-    let into = vector::<W>(mpi, &args[3..], to.sources.len())?;
+    let out = vec![mpi.items(args.sendbuf, args.sendcount, args.sendtype)?; to.destinations.len()];
+    let into = args.received().items::<W>(mpi, to.sources.len() as u64)?;
     exchange(mpi, comm, &to, &out, &into)
 }
 
-/// Arguments as of allgather.
-pub(super) fn alltoall(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[6])?;
+pub(super) fn alltoall(mpi: &mut Process, args: &args::NeighborAlltoall) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let to = neighbours(mpi, comm)?;
-    let out = equal(mpi, args, to.destinations.len())?;
-    let into = equal(mpi, &args[3..], to.sources.len())?;
+    let first = mpi.items(args.sendbuf, args.sendcount, args.sendtype)?;
+    let out = equal(&first, to.destinations.len());
+    let first = mpi.items(args.recvbuf, args.recvcount, args.recvtype)?;
+    let into = equal(&first, to.sources.len());
     exchange(mpi, comm, &to, &out, &into)
 }
 
-/// `sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm`.
-pub(super) fn alltoallv<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[8])?;
+pub(super) fn alltoallv<const W: usize>(
+    mpi: &mut Process,
+    args: &args::NeighborAlltoallv,
+) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let to = neighbours(mpi, comm)?;
-    let out = vector::<W>(mpi, args, to.destinations.len())?;
-    let into = vector::<W>(mpi, &args[4..], to.sources.len())?;
+    let out = args.sent().items::<W>(mpi, to.destinations.len() as u64)?;
+    let into = args.received().items::<W>(mpi, to.sources.len() as u64)?;
     exchange(mpi, comm, &to, &out, &into)
 }
 
-/// The same; the types are arrays, too.
-pub(super) fn alltoallw<const W: usize>(mpi: &mut Process, args: &[u64]) -> Begun {
-    let comm = mpi.comm_of(args[8])?;
+/// The types are in arrays, too; the displacements are in bytes.
+pub(super) fn alltoallw<const W: usize>(
+    mpi: &mut Process,
+    args: &args::NeighborAlltoallw,
+) -> Begun {
+    let comm = mpi.comm_of(args.comm)?;
     let to = neighbours(mpi, comm)?;
-    let out = each::<W>(mpi, args, to.destinations.len())?;
-    let into = each::<W>(mpi, &args[4..], to.sources.len())?;
+    let out = args.sent().items_of_types::<W, 8>(mpi, to.destinations.len() as u64)?;
+    let into = args.received().items_of_types::<W, 8>(mpi, to.sources.len() as u64)?;
     exchange(mpi, comm, &to, &out, &into)
 }

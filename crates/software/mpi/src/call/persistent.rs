@@ -2,89 +2,169 @@
 //! handle here, an active one has the request of the operation under way.
 
 use super::arguments::count;
-use super::handler::Answer;
+use super::handler::{request_of, Answer, Begun};
 use super::neighbor::neighbours;
 use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::scratch::Buffer;
-use crate::side::persistent::{Begin, Persistent};
+use crate::side::persistent::Persistent;
+use abi::mpi::args::{self, Arguments};
 use abi::mpi::Function;
+use std::rc::Rc;
 
-/// The arguments before this one say what is sent, where a function has arrays for both.
-const SEND_ARGUMENTS: usize = 4;
+/// An array among arguments.
+pub(super) struct Array<'a> {
+    /// Its address.
+    va: &'a mut u64,
+    entries: Entries,
+    side: Side,
+}
 
-/// The arguments that are arrays: which, and the bytes of an item.
-fn arrays(function: Function) -> &'static [(usize, usize)] {
-    use Function::*;
-    match function {
-        GathervInit | AllgathervInit | NeighborAllgathervInit => &[(4, 4), (5, 4)],
-        GathervInitC | AllgathervInitC | NeighborAllgathervInitC => &[(4, 8), (5, 8)],
-        ScattervInit => &[(1, 4), (2, 4)],
-        ScattervInitC => &[(1, 8), (2, 8)],
-        AlltoallvInit | NeighborAlltoallvInit => &[(1, 4), (2, 4), (5, 4), (6, 4)],
-        AlltoallvInitC | NeighborAlltoallvInitC => &[(1, 8), (2, 8), (5, 8), (6, 8)],
-        AlltoallwInit => &[(1, 4), (2, 4), (3, 8), (5, 4), (6, 4), (7, 8)],
-        NeighborAlltoallwInit => &[(1, 4), (2, 8), (3, 8), (5, 4), (6, 8), (7, 8)],
-        AlltoallwInitC | NeighborAlltoallwInitC => {
-            &[(1, 8), (2, 8), (3, 8), (5, 8), (6, 8), (7, 8)]
+/// Entries of an array.
+#[derive(Clone, Copy)]
+enum Entries {
+    Counts,
+    Places,
+    Handles,
+}
+
+/// Ranks that an array has entries for, in a neighbourhood: all ranks elsewhere.
+#[derive(Clone, Copy)]
+enum Side {
+    Send,
+    Receive,
+}
+
+impl Entries {
+    /// Bytes of an entry.
+    fn width(self, function: Function) -> usize {
+        let wide = match self {
+            Entries::Handles => true,
+            // Of the type MPI_Aint.
+            Entries::Places if function == Function::NeighborAlltoallwInit => true,
+            Entries::Counts | Entries::Places => function.name().ends_with("_c"),
+        };
+        if wide {
+            8
+        } else {
+            4
         }
-        ReduceScatterInit => &[(2, 4)],
-        ReduceScatterInitC => &[(2, 8)],
-        _ => &[],
     }
 }
 
-impl Process {
-    /// Makes a persistent request; the last argument is its handle. A collective one's third last is
-    /// its communicator.
-    pub(crate) fn make_persistent(
-        &mut self,
-        begin: Begin,
-        args: &[u64],
-        collective: Option<Function>,
-    ) -> Answer {
-        let (mut args, mut tag, mut copies) = (args.to_vec(), None, Vec::new());
-        let mut kept = args.clone();
-        if let Some(function) = collective {
-            let comm = self.comm_of(args[args.len() - 3])?;
-            tag = Some(self.p2p.comms.next_collective(comm));
-            for array in arrays(function) {
-                let Some((copy, words)) = self.copy_array(function, comm, array, &args)? else {
-                    continue;
-                };
-                args[array.0] = copy.va;
-                copies.push(copy);
-                kept.extend(words);
+/// Arguments of a collective operation.
+pub(super) trait Collective: Arguments + 'static {
+    /// Handle of the communicator.
+    fn comm(&self) -> u64;
+    /// The arrays.
+    fn arrays(&mut self) -> Vec<Array<'_>>;
+}
+
+macro_rules! collective {
+    ($($args:ident: [$($array:ident $entries:ident $side:ident),*];)*) => {$(
+        impl Collective for args::$args {
+            fn comm(&self) -> u64 {
+                self.comm
+            }
+            fn arrays(&mut self) -> Vec<Array<'_>> {
+                vec![$(
+                    Array {
+                        va: &mut self.$array,
+                        entries: Entries::$entries,
+                        side: Side::$side,
+                    }
+                ),*]
             }
         }
+    )*};
+}
+
+// Each structure is that of all functions with the same arguments.
+collective! {
+    Barrier: [];
+    Bcast: [];
+    Reduce: [];
+    Scan: [];
+    Gather: [];
+    Alltoall: [];
+    ReduceScatterBlock: [];
+    ReduceScatter: [recvcounts Counts Receive];
+    Gatherv: [recvcounts Counts Receive, displs Places Receive];
+    Allgatherv: [recvcounts Counts Receive, displs Places Receive];
+    Scatterv: [sendcounts Counts Send, displs Places Send];
+    Alltoallv: [
+        sendcounts Counts Send, sdispls Places Send,
+        recvcounts Counts Receive, rdispls Places Receive
+    ];
+    Alltoallw: [
+        sendcounts Counts Send, sdispls Places Send, sendtypes Handles Send,
+        recvcounts Counts Receive, rdispls Places Receive, recvtypes Handles Receive
+    ];
+}
+
+/// Makes a persistent request; the last word is its handle.
+pub(super) fn make<A: Arguments + 'static>(
+    mpi: &mut Process,
+    words: &[u64],
+    begin: fn(&mut Process, &A) -> Begun,
+) -> Answer {
+    let args = A::read(words);
+    let begin = Rc::new(move |mpi: &mut Process| begin(mpi, &args));
+    let (kept, copies) = (words.to_vec(), Vec::new());
+    mpi.keep(request_of(words), Persistent { begin, tag: None, kept, copies });
+    Ok(())
+}
+
+/// The same for a collective operation.
+pub(super) fn make_collective<A: Collective>(
+    mpi: &mut Process,
+    function: Function,
+    words: &[u64],
+    begin: fn(&mut Process, &A) -> Begun,
+) -> Answer {
+    let mut args = A::read(words);
+    let comm = mpi.comm_of(args.comm())?;
+    let tag = Some(mpi.p2p.comms.next_collective(comm));
+    let (mut kept, mut copies) = (words.to_vec(), Vec::new());
+    for array in args.arrays() {
+        let Some((copy, entries)) = mpi.copy_array(function, comm, &array)? else { continue };
+        *array.va = copy.va;
+        copies.push(copy);
+        kept.extend(entries);
+    }
+    let begin = Rc::new(move |mpi: &mut Process| begin(mpi, &args));
+    mpi.keep(request_of(words), Persistent { begin, tag, kept, copies });
+    Ok(())
+}
+
+impl Process {
+    fn keep(&mut self, handle: u64, mut request: Persistent) {
         // An address or a number that looks like an object keeps that a little longer: no harm.
-        kept.retain(|&handle| self.objects.is_freeable(&self.p2p, handle));
-        for &handle in &kept {
+        request.kept.retain(|&handle| self.objects.is_freeable(&self.p2p, handle));
+        for &handle in &request.kept {
             self.objects.uses.hold(handle);
         }
-        let request = Persistent { begin, args, tag, kept, copies };
-        self.side.persistent.table.insert(request.args[request.args.len() - 1], request);
-        Ok(())
+        self.side.persistent.table.insert(handle, request);
     }
 
-    /// A copy of an array of an argument, and its items if they are handles. None if it cannot be read:
-    /// it need not be there on a rank on which it has no meaning.
+    /// A copy of an array of an argument, and its entries if they may be handles. None if it cannot be
+    /// read: it need not be there on a rank on which it has no meaning.
     fn copy_array(
         &mut self,
         function: Function,
         comm: CommId,
-        &(index, width): &(usize, usize),
-        args: &[u64],
+        array: &Array<'_>,
     ) -> Result<Option<(Buffer, Vec<u64>)>> {
-        let length = match function.name().contains("eighbor") {
-            true if index < SEND_ARGUMENTS => neighbours(self, comm)?.destinations.len(),
-            true => neighbours(self, comm)?.sources.len(),
-            false => self.size(comm)? as usize,
+        let width = array.entries.width(function);
+        let length = match (function.name().contains("eighbor"), array.side) {
+            (true, Side::Send) => neighbours(self, comm)?.destinations.len(),
+            (true, Side::Receive) => neighbours(self, comm)?.sources.len(),
+            (false, _) => self.size(comm)? as usize,
         };
         let mut bytes = vec![0; length * width];
-        if self.read(args[index], &mut bytes).is_err() {
+        if self.read(*array.va, &mut bytes).is_err() {
             return Ok(None);
         }
         let copy = self.p2p.local.take_buffer(bytes.len() as u64);
@@ -107,26 +187,27 @@ impl Process {
 
 fn start_one(mpi: &mut Process, handle: u64) -> Result<()> {
     let wrong = |text: String| Err(Error::new(constant::ERR_REQUEST, text));
-    let Some(request) = mpi.side.persistent.table.get(&handle).cloned() else {
+    let Some(request) = mpi.side.persistent.table.get(&handle) else {
         return wrong(format!("{handle:#x} is no persistent request"));
     };
     if mpi.side.handles.get(handle).is_some() {
         return wrong("the request was started before and is not complete".into());
     }
+    let begin = request.begin.clone();
     mpi.collectives.tag = request.tag;
-    let begun = (request.begin)(mpi, &request.args);
+    let begun = begin(mpi);
     mpi.collectives.tag = None;
     mpi.side.handles.insert(handle, begun?);
     Ok(())
 }
 
-pub(super) fn start(mpi: &mut Process, args: &[u64]) -> Answer {
-    let handle = mpi.get_word(args[0], "the request")?;
+pub(super) fn start(mpi: &mut Process, args: &args::Start) -> Answer {
+    let handle = mpi.get_word(args.request, "the request")?;
     start_one(mpi, handle)
 }
 
-pub(super) fn startall(mpi: &mut Process, args: &[u64]) -> Answer {
-    let number = count(args[0], "count")?;
-    let handles = mpi.numbers::<8>(args[1], number, "the requests")?;
+pub(super) fn startall(mpi: &mut Process, args: &args::Startall) -> Answer {
+    let number = count(args.count, "count")?;
+    let handles = mpi.numbers::<8>(args.array_of_requests, number, "the requests")?;
     handles.into_iter().try_for_each(|handle| start_one(mpi, handle as u64))
 }

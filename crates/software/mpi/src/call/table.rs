@@ -1,12 +1,68 @@
 //! Table of the handlers of all functions.
 
 use super::handler::{Direct, Handler};
+use super::persistent::{make, make_collective};
 use super::{
     attribute, buffered, collective, comm, completion, contents, datatype, datatype_arrays,
     environment, errhandler, exchange, graph, group, info, matched, neighbor, op, packing,
     persistent, point_to_point, topology,
 };
+use abi::mpi::args::{self, Arguments};
 use abi::mpi::Function;
+
+/// Handlers that do all of a function. Each gets the arguments of its function: a handler with others does not
+/// compile here.
+macro_rules! direct {
+    ($function:expr; $($($name:ident)|+ => $run:expr,)*) => {
+        match $function {
+            $($(
+                Function::$name => Some(|mpi, words| $run(mpi, &args::$name::read(words))),
+            )+)*
+            _ => None,
+        }
+    };
+}
+
+/// A handler that begins an operation.
+macro_rules! begin {
+    ($name:ident, $begin:expr) => {
+        |mpi, words| $begin(mpi, &args::$name::read(words))
+    };
+}
+
+/// Handlers of nonblocking functions and of functions that make a persistent request.
+macro_rules! begun {
+    ($function:expr; $($begin:expr => $($starting:ident)|+ $(, $($persistent:ident)|+)?;)*) => {
+        match $function {
+            $(
+                $(Function::$starting => Some(Handler::Starting(begin!($starting, $begin))),)+
+                $($(Function::$persistent => Some(Handler::Persistent(|mpi, _, words| {
+                    make::<args::$persistent>(mpi, words, $begin)
+                })),)+)?
+            )*
+            _ => None,
+        }
+    };
+}
+
+/// A collective in its three forms.
+macro_rules! forms {
+    (
+        $function:expr;
+        $($begin:expr => $($blocking:ident)|+, $($starting:ident)|+, $($persistent:ident)|+,)*
+    ) => {
+        match $function {
+            $(
+                $(Function::$blocking => Some(Handler::Blocking(begin!($blocking, $begin))),)+
+                $(Function::$starting => Some(Handler::Starting(begin!($starting, $begin))),)+
+                $(Function::$persistent => Some(Handler::Persistent(|mpi, function, words| {
+                    make_collective::<args::$persistent>(mpi, function, words, $begin)
+                })),)+
+            )*
+            _ => None,
+        }
+    };
+}
 
 /// Handler of a function; `None` if it has none.
 pub(crate) fn handler(function: Function) -> Option<Handler> {
@@ -40,8 +96,7 @@ fn direct(function: Function) -> Option<Direct> {
 }
 
 fn environment(function: Function) -> Option<Direct> {
-    use Function::*;
-    Some(match function {
+    direct! { function;
         Init => environment::init,
         InitThread => environment::init_thread,
         QueryThread => environment::query_thread,
@@ -67,13 +122,11 @@ fn environment(function: Function) -> Option<Direct> {
         CommSetErrhandler => errhandler::set,
         CommGetErrhandler => errhandler::get,
         CommCallErrhandler => errhandler::call,
-        _ => return None,
-    })
+    }
 }
 
 fn messages(function: Function) -> Option<Direct> {
-    use Function::*;
-    Some(match function {
+    direct! { function;
         Send | SendC | Rsend | RsendC => point_to_point::send,
         Ssend | SsendC => point_to_point::ssend,
         Bsend | BsendC => buffered::bsend,
@@ -112,13 +165,11 @@ fn messages(function: Function) -> Option<Direct> {
         RequestGetStatusSome => completion::request_get_status_some,
         Start => persistent::start,
         Startall => persistent::startall,
-        _ => return None,
-    })
+    }
 }
 
 fn infos(function: Function) -> Option<Direct> {
-    use Function::*;
-    Some(match function {
+    direct! { function;
         InfoCreate => info::create,
         InfoCreateEnv => info::create_env,
         InfoDelete => info::delete,
@@ -132,13 +183,11 @@ fn infos(function: Function) -> Option<Direct> {
         InfoSet => info::set,
         CommGetInfo => info::comm_get,
         CommSetInfo => info::comm_set,
-        _ => return None,
-    })
+    }
 }
 
 fn communicators(function: Function) -> Option<Direct> {
-    use Function::*;
-    Some(match function {
+    direct! { function;
         CommDup => comm::dup,
         CommDupWithInfo => comm::dup_with_info,
         CommSplit => comm::split,
@@ -151,13 +200,11 @@ fn communicators(function: Function) -> Option<Direct> {
         GraphCreate => graph::create,
         DistGraphCreate => graph::create_distributed,
         DistGraphCreateAdjacent => graph::create_adjacent,
-        _ => return None,
-    })
+    }
 }
 
 fn local_of_communicators(function: Function) -> Option<Direct> {
-    use Function::*;
-    Some(match function {
+    direct! { function;
         CommRank => comm::rank,
         CommSize => comm::size,
         CommGetParent => comm::get_parent,
@@ -209,13 +256,11 @@ fn local_of_communicators(function: Function) -> Option<Direct> {
         OpFree => op::free,
         OpCommutative => op::commutative,
         ReduceLocal | ReduceLocalC => op::reduce_local,
-        _ => return None,
-    })
+    }
 }
 
 fn datatypes(function: Function) -> Option<Direct> {
-    use Function::*;
-    Some(match function {
+    direct! { function;
         TypeSize => datatype::size,
         TypeSizeC | TypeSizeX => datatype::size_c,
         TypeGetExtent | TypeGetExtentC | TypeGetExtentX => datatype::get_extent,
@@ -263,112 +308,88 @@ fn datatypes(function: Function) -> Option<Direct> {
         PackSize => packing::pack_size::<4>,
         PackSizeC => packing::pack_size::<8>,
         StatusSetElements | StatusSetElementsC | StatusSetElementsX => packing::set_elements,
-        _ => return None,
-    })
+    }
 }
 
 fn point_to_point_begun(function: Function) -> Option<Handler> {
-    use Function::*;
-    use Handler::{Persistent, Starting};
-    Some(match function {
-        Isend | IsendC | Irsend | IrsendC => Starting(point_to_point::begin_send),
-        Issend | IssendC => Starting(point_to_point::begin_ssend),
-        Ibsend | IbsendC => Starting(buffered::begin),
-        Irecv | IrecvC => Starting(point_to_point::begin_receive),
-        Imrecv | ImrecvC => Starting(matched::begin),
-        SendInit | SendInitC | RsendInit | RsendInitC => Persistent(point_to_point::begin_send),
-        SsendInit | SsendInitC => Persistent(point_to_point::begin_ssend),
-        BsendInit | BsendInitC => Persistent(buffered::begin),
-        RecvInit | RecvInitC => Persistent(point_to_point::begin_receive),
-        Isendrecv | IsendrecvC => Starting(exchange::begin_sendrecv),
-        IsendrecvReplace | IsendrecvReplaceC => Starting(exchange::begin_sendrecv_replace),
-        CommIdup => Starting(comm::begin_idup),
-        CommIdupWithInfo => Starting(comm::begin_idup_with_info),
-        _ => return None,
-    })
-}
-
-/// A collective in its three forms.
-macro_rules! forms {
-    ($function:expr; $($begin:expr => $blocking:pat, $starting:pat, $persistent:pat,)*) => {
-        match $function {
-            $(
-                $blocking => Some(Handler::Blocking($begin)),
-                $starting => Some(Handler::Starting($begin)),
-                $persistent => Some(Handler::PersistentCollective($begin)),
-            )*
-            _ => None,
-        }
-    };
+    begun! { function;
+        point_to_point::begin_send => Isend | IsendC | Irsend | IrsendC,
+            SendInit | SendInitC | RsendInit | RsendInitC;
+        point_to_point::begin_ssend => Issend | IssendC, SsendInit | SsendInitC;
+        buffered::begin => Ibsend | IbsendC, BsendInit | BsendInitC;
+        point_to_point::begin_receive => Irecv | IrecvC, RecvInit | RecvInitC;
+        matched::begin => Imrecv | ImrecvC;
+        exchange::begin_sendrecv => Isendrecv | IsendrecvC;
+        exchange::begin_sendrecv_replace => IsendrecvReplace | IsendrecvReplaceC;
+        comm::begin_idup => CommIdup;
+        comm::begin_idup_with_info => CommIdupWithInfo;
+    }
 }
 
 fn collective_begun(function: Function) -> Option<Handler> {
-    use Function as F;
     forms! { function;
-        collective::barrier => F::Barrier, F::Ibarrier, F::BarrierInit,
-        collective::bcast => F::Bcast | F::BcastC, F::Ibcast | F::IbcastC,
-            F::BcastInit | F::BcastInitC,
-        collective::reduce => F::Reduce | F::ReduceC, F::Ireduce | F::IreduceC,
-            F::ReduceInit | F::ReduceInitC,
-        collective::allreduce => F::Allreduce | F::AllreduceC, F::Iallreduce | F::IallreduceC,
-            F::AllreduceInit | F::AllreduceInitC,
-        collective::gather => F::Gather | F::GatherC, F::Igather | F::IgatherC,
-            F::GatherInit | F::GatherInitC,
-        collective::scatter => F::Scatter | F::ScatterC, F::Iscatter | F::IscatterC,
-            F::ScatterInit | F::ScatterInitC,
-        collective::allgather => F::Allgather | F::AllgatherC, F::Iallgather | F::IallgatherC,
-            F::AllgatherInit | F::AllgatherInitC,
-        collective::alltoall => F::Alltoall | F::AlltoallC, F::Ialltoall | F::IalltoallC,
-            F::AlltoallInit | F::AlltoallInitC,
-        collective::reduce_scatter_block => F::ReduceScatterBlock | F::ReduceScatterBlockC,
-            F::IreduceScatterBlock | F::IreduceScatterBlockC,
-            F::ReduceScatterBlockInit | F::ReduceScatterBlockInitC,
-        collective::scan => F::Scan | F::ScanC, F::Iscan | F::IscanC, F::ScanInit | F::ScanInitC,
-        collective::exscan => F::Exscan | F::ExscanC, F::Iexscan | F::IexscanC,
-            F::ExscanInit | F::ExscanInitC,
+        collective::barrier => Barrier, Ibarrier, BarrierInit,
+        collective::bcast => Bcast | BcastC, Ibcast | IbcastC,
+            BcastInit | BcastInitC,
+        collective::reduce => Reduce | ReduceC, Ireduce | IreduceC,
+            ReduceInit | ReduceInitC,
+        collective::allreduce => Allreduce | AllreduceC, Iallreduce | IallreduceC,
+            AllreduceInit | AllreduceInitC,
+        collective::gather => Gather | GatherC, Igather | IgatherC,
+            GatherInit | GatherInitC,
+        collective::scatter => Scatter | ScatterC, Iscatter | IscatterC,
+            ScatterInit | ScatterInitC,
+        collective::allgather => Allgather | AllgatherC, Iallgather | IallgatherC,
+            AllgatherInit | AllgatherInitC,
+        collective::alltoall => Alltoall | AlltoallC, Ialltoall | IalltoallC,
+            AlltoallInit | AlltoallInitC,
+        collective::reduce_scatter_block => ReduceScatterBlock | ReduceScatterBlockC,
+            IreduceScatterBlock | IreduceScatterBlockC,
+            ReduceScatterBlockInit | ReduceScatterBlockInitC,
+        collective::scan => Scan | ScanC, Iscan | IscanC, ScanInit | ScanInitC,
+        collective::exscan => Exscan | ExscanC, Iexscan | IexscanC,
+            ExscanInit | ExscanInitC,
     }
 }
 
 fn collective_with_arrays_begun(function: Function) -> Option<Handler> {
-    use Function as F;
     forms! { function;
-        collective::gatherv::<4> => F::Gatherv, F::Igatherv, F::GathervInit,
-        collective::gatherv::<8> => F::GathervC, F::IgathervC, F::GathervInitC,
-        collective::scatterv::<4> => F::Scatterv, F::Iscatterv, F::ScattervInit,
-        collective::scatterv::<8> => F::ScattervC, F::IscattervC, F::ScattervInitC,
-        collective::allgatherv::<4> => F::Allgatherv, F::Iallgatherv, F::AllgathervInit,
-        collective::allgatherv::<8> => F::AllgathervC, F::IallgathervC, F::AllgathervInitC,
-        collective::alltoallv::<4> => F::Alltoallv, F::Ialltoallv, F::AlltoallvInit,
-        collective::alltoallv::<8> => F::AlltoallvC, F::IalltoallvC, F::AlltoallvInitC,
-        collective::alltoallw::<4> => F::Alltoallw, F::Ialltoallw, F::AlltoallwInit,
-        collective::alltoallw::<8> => F::AlltoallwC, F::IalltoallwC, F::AlltoallwInitC,
-        collective::reduce_scatter::<4> => F::ReduceScatter, F::IreduceScatter,
-            F::ReduceScatterInit,
-        collective::reduce_scatter::<8> => F::ReduceScatterC, F::IreduceScatterC,
-            F::ReduceScatterInitC,
+        collective::gatherv::<4> => Gatherv, Igatherv, GathervInit,
+        collective::gatherv::<8> => GathervC, IgathervC, GathervInitC,
+        collective::scatterv::<4> => Scatterv, Iscatterv, ScattervInit,
+        collective::scatterv::<8> => ScattervC, IscattervC, ScattervInitC,
+        collective::allgatherv::<4> => Allgatherv, Iallgatherv, AllgathervInit,
+        collective::allgatherv::<8> => AllgathervC, IallgathervC, AllgathervInitC,
+        collective::alltoallv::<4> => Alltoallv, Ialltoallv, AlltoallvInit,
+        collective::alltoallv::<8> => AlltoallvC, IalltoallvC, AlltoallvInitC,
+        collective::alltoallw::<4> => Alltoallw, Ialltoallw, AlltoallwInit,
+        collective::alltoallw::<8> => AlltoallwC, IalltoallwC, AlltoallwInitC,
+        collective::reduce_scatter::<4> => ReduceScatter, IreduceScatter,
+            ReduceScatterInit,
+        collective::reduce_scatter::<8> => ReduceScatterC, IreduceScatterC,
+            ReduceScatterInitC,
     }
 }
 
 fn neighbor_begun(function: Function) -> Option<Handler> {
-    use Function as F;
     forms! { function;
-        neighbor::allgather => F::NeighborAllgather | F::NeighborAllgatherC,
-            F::IneighborAllgather | F::IneighborAllgatherC,
-            F::NeighborAllgatherInit | F::NeighborAllgatherInitC,
-        neighbor::alltoall => F::NeighborAlltoall | F::NeighborAlltoallC,
-            F::IneighborAlltoall | F::IneighborAlltoallC,
-            F::NeighborAlltoallInit | F::NeighborAlltoallInitC,
-        neighbor::allgatherv::<4> => F::NeighborAllgatherv, F::IneighborAllgatherv,
-            F::NeighborAllgathervInit,
-        neighbor::allgatherv::<8> => F::NeighborAllgathervC, F::IneighborAllgathervC,
-            F::NeighborAllgathervInitC,
-        neighbor::alltoallv::<4> => F::NeighborAlltoallv, F::IneighborAlltoallv,
-            F::NeighborAlltoallvInit,
-        neighbor::alltoallv::<8> => F::NeighborAlltoallvC, F::IneighborAlltoallvC,
-            F::NeighborAlltoallvInitC,
-        neighbor::alltoallw::<4> => F::NeighborAlltoallw, F::IneighborAlltoallw,
-            F::NeighborAlltoallwInit,
-        neighbor::alltoallw::<8> => F::NeighborAlltoallwC, F::IneighborAlltoallwC,
-            F::NeighborAlltoallwInitC,
+        neighbor::allgather => NeighborAllgather | NeighborAllgatherC,
+            IneighborAllgather | IneighborAllgatherC,
+            NeighborAllgatherInit | NeighborAllgatherInitC,
+        neighbor::alltoall => NeighborAlltoall | NeighborAlltoallC,
+            IneighborAlltoall | IneighborAlltoallC,
+            NeighborAlltoallInit | NeighborAlltoallInitC,
+        neighbor::allgatherv::<4> => NeighborAllgatherv, IneighborAllgatherv,
+            NeighborAllgathervInit,
+        neighbor::allgatherv::<8> => NeighborAllgathervC, IneighborAllgathervC,
+            NeighborAllgathervInitC,
+        neighbor::alltoallv::<4> => NeighborAlltoallv, IneighborAlltoallv,
+            NeighborAlltoallvInit,
+        neighbor::alltoallv::<8> => NeighborAlltoallvC, IneighborAlltoallvC,
+            NeighborAlltoallvInitC,
+        neighbor::alltoallw::<4> => NeighborAlltoallw, IneighborAlltoallw,
+            NeighborAlltoallwInit,
+        neighbor::alltoallw::<8> => NeighborAlltoallwC, IneighborAlltoallwC,
+            NeighborAlltoallwInitC,
     }
 }

@@ -1,6 +1,6 @@
 //! Ranks in a grid.
 
-use super::arguments::{count, int};
+use super::arguments::count;
 use super::handler::Answer;
 use crate::comm::graph::Graph;
 use crate::comm::topology::{balance, Cartesian};
@@ -8,6 +8,7 @@ use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::process::Process;
+use abi::mpi::args;
 use std::rc::Rc;
 
 fn wrong(class: i32, text: impl Into<String>) -> Error {
@@ -24,11 +25,11 @@ fn grid(mpi: &mut Process, handle: u64) -> Result<(CommId, Rc<Cartesian>)> {
     Ok((id, grid))
 }
 
-/// A grid of `ndims, dims, periods`.
-fn shape(mpi: &Process, args: &[u64]) -> Result<Cartesian> {
-    let number = count(args[0], "the number of dimensions")?;
-    let lengths = mpi.numbers::<4>(args[1], number, "the dimensions")?;
-    let rings = mpi.numbers::<4>(args[2], number, "the periods")?;
+/// A grid of so many dimensions, whose lengths and rings are in arrays.
+fn shape(mpi: &Process, number: i32, lengths: u64, rings: u64) -> Result<Cartesian> {
+    let number = count(number, "the number of dimensions")?;
+    let lengths = mpi.numbers::<4>(lengths, number, "the dimensions")?;
+    let rings = mpi.numbers::<4>(rings, number, "the periods")?;
     let mut dimensions = Vec::new();
     for (length, ring) in lengths.into_iter().zip(rings) {
         let known = u32::try_from(length).ok().filter(|&length| length > 0);
@@ -38,10 +39,10 @@ fn shape(mpi: &Process, args: &[u64]) -> Result<Cartesian> {
     Ok(Cartesian { dimensions })
 }
 
-/// `comm, ndims, dims, periods, reorder, newcomm`; ranks stay in their order.
-pub(super) fn cart_create(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let grid = shape(mpi, &args[1..])?;
+/// Ranks stay in their order.
+pub(super) fn cart_create(mpi: &mut Process, args: &args::CartCreate) -> Answer {
+    let comm = mpi.comm_of(args.comm_old)?;
+    let grid = shape(mpi, args.ndims, args.dims, args.periods)?;
     let (rank, members) = (mpi.comm(comm)?.rank, mpi.comm(comm)?.members.clone());
     let here = members.len() as u64;
     let size = grid.size().filter(|&size| size <= here).ok_or_else(|| {
@@ -54,22 +55,21 @@ pub(super) fn cart_create(mpi: &mut Process, args: &[u64]) -> Answer {
         mpi.p2p.comms.get_mut(new)?.cartesian = Some(Rc::new(grid));
     }
     let handle = new.map_or(constant::COMM_NULL, CommId::handle);
-    mpi.put_word(args[5], "the new communicator", handle)
+    mpi.put_word(args.comm_cart, "the new communicator", handle)
 }
 
-/// `comm, coords, rank`.
-pub(super) fn cart_rank(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (_, grid) = grid(mpi, args[0])?;
+pub(super) fn cart_rank(mpi: &mut Process, args: &args::CartRank) -> Answer {
+    let (_, grid) = grid(mpi, args.comm)?;
     let number = grid.dimensions.len() as u64;
-    let coordinates = mpi.numbers::<4>(args[1], number, "the coordinates")?;
+    let coordinates = mpi.numbers::<4>(args.coords, number, "the coordinates")?;
     let coordinates: Vec<i32> = coordinates.into_iter().map(|at| at as i32).collect();
     let rank = grid.rank(&coordinates).ok_or_else(|| {
         wrong(constant::ERR_ARG, format!("the coordinates {coordinates:?} lie outside of the grid"))
     })?;
-    mpi.put_int(args[2], "the rank", rank as i32)
+    mpi.put_int(args.rank, "the rank", rank as i32)
 }
 
-fn put_ints(mpi: &Process, (va, room): (u64, u64), what: &str, list: &[i32]) -> Answer {
+fn put_ints(mpi: &Process, va: u64, room: i32, what: &str, list: &[i32]) -> Answer {
     let room = count(room, "the number of dimensions")? as usize;
     if room < list.len() {
         let text = format!("there is room for {room} of {} dimensions", list.len());
@@ -79,37 +79,35 @@ fn put_ints(mpi: &Process, (va, room): (u64, u64), what: &str, list: &[i32]) -> 
     mpi.put_numbers::<4>(va, what, &list)
 }
 
-/// `comm, rank, maxdims, coords`.
-pub(super) fn cart_coords(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, grid) = grid(mpi, args[0])?;
+pub(super) fn cart_coords(mpi: &mut Process, args: &args::CartCoords) -> Answer {
+    let (comm, grid) = grid(mpi, args.comm)?;
     let members = mpi.comm(comm)?;
-    let rank = int(args[1]);
+    let rank = args.rank;
     if !members.has(rank) {
         return Err(members.not_a_rank(constant::ERR_RANK, "rank", rank));
     }
-    put_ints(mpi, (args[3], args[2]), "the coordinates", &grid.coordinates(rank as u32))
+    put_ints(mpi, args.coords, args.maxdims, "the coordinates", &grid.coordinates(rank as u32))
 }
 
-/// `comm, direction, disp, source, dest`.
-pub(super) fn cart_shift(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, grid) = grid(mpi, args[0])?;
-    let (rank, distance) = (mpi.comm(comm)?.rank, int(args[2]));
-    let direction = usize::try_from(int(args[1])).ok().filter(|&d| d < grid.dimensions.len());
+pub(super) fn cart_shift(mpi: &mut Process, args: &args::CartShift) -> Answer {
+    let (comm, grid) = grid(mpi, args.comm)?;
+    let (rank, distance) = (mpi.comm(comm)?.rank, args.disp);
+    let direction = usize::try_from(args.direction).ok().filter(|&d| d < grid.dimensions.len());
     let direction = direction.ok_or_else(|| {
-        let text = format!("direction {} is none of {}", int(args[1]), grid.dimensions.len());
+        let text = format!("direction {} is none of {}", args.direction, grid.dimensions.len());
         wrong(constant::ERR_ARG, text)
     })?;
     let source = grid.neighbour(rank, direction, distance.wrapping_neg());
-    mpi.put_int(args[3], "the source", source)?;
-    mpi.put_int(args[4], "the destination", grid.neighbour(rank, direction, distance))
+    mpi.put_int(args.rank_source, "the source", source)?;
+    mpi.put_int(args.rank_dest, "the destination", grid.neighbour(rank, direction, distance))
 }
 
-/// `comm, remain_dims, newcomm`: ranks that differ in the dimensions that remain only.
-pub(super) fn cart_sub(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, grid) = grid(mpi, args[0])?;
+/// Ranks that differ in the dimensions that remain only.
+pub(super) fn cart_sub(mpi: &mut Process, args: &args::CartSub) -> Answer {
+    let (comm, grid) = grid(mpi, args.comm)?;
     let rank = mpi.comm(comm)?.rank;
     let number = grid.dimensions.len() as u64;
-    let remain = mpi.numbers::<4>(args[1], number, "the dimensions")?;
+    let remain = mpi.numbers::<4>(args.remain_dims, number, "the dimensions")?;
     let coordinates = grid.coordinates(rank);
     let part = |stays: bool| -> (Cartesian, i32) {
         let chosen: Vec<usize> = (0..remain.len()).filter(|&d| (remain[d] != 0) == stays).collect();
@@ -122,38 +120,34 @@ pub(super) fn cart_sub(mpi: &mut Process, args: &[u64]) -> Answer {
     let ((kept, key), (_, color)) = (part(true), part(false));
     let new = mpi.split(comm, color, key)?.expect("every rank has a color");
     mpi.p2p.comms.get_mut(new)?.cartesian = Some(Rc::new(kept));
-    mpi.put_word(args[2], "the new communicator", new.handle())
+    mpi.put_word(args.newcomm, "the new communicator", new.handle())
 }
 
-/// `comm, maxdims, dims, periods, coords`.
-pub(super) fn cart_get(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (comm, grid) = grid(mpi, args[0])?;
+pub(super) fn cart_get(mpi: &mut Process, args: &args::CartGet) -> Answer {
+    let (comm, grid) = grid(mpi, args.comm)?;
     let coordinates = grid.coordinates(mpi.comm(comm)?.rank);
     let lengths: Vec<i32> = grid.dimensions.iter().map(|d| d.0 as i32).collect();
     let rings: Vec<i32> = grid.dimensions.iter().map(|d| i32::from(d.1)).collect();
-    put_ints(mpi, (args[2], args[1]), "the dimensions", &lengths)?;
-    put_ints(mpi, (args[3], args[1]), "the periods", &rings)?;
-    put_ints(mpi, (args[4], args[1]), "the coordinates", &coordinates)
+    put_ints(mpi, args.dims, args.maxdims, "the dimensions", &lengths)?;
+    put_ints(mpi, args.periods, args.maxdims, "the periods", &rings)?;
+    put_ints(mpi, args.coords, args.maxdims, "the coordinates", &coordinates)
 }
 
-/// `comm, ndims, dims, periods, newrank`.
-pub(super) fn cart_map(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
-    let size = shape(mpi, &args[1..])?.size();
+pub(super) fn cart_map(mpi: &mut Process, args: &args::CartMap) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
+    let size = shape(mpi, args.ndims, args.dims, args.periods)?.size();
     let rank = mpi.comm(comm)?.rank;
     let inside = size.is_none_or(|size| u64::from(rank) < size);
-    mpi.put_int(args[4], "the rank", if inside { rank as i32 } else { constant::UNDEFINED })
+    mpi.put_int(args.newrank, "the rank", if inside { rank as i32 } else { constant::UNDEFINED })
 }
 
-/// `comm, ndims`.
-pub(super) fn cartdim_get(mpi: &mut Process, args: &[u64]) -> Answer {
-    let (_, grid) = grid(mpi, args[0])?;
-    mpi.put_int(args[1], "the number of dimensions", grid.dimensions.len() as i32)
+pub(super) fn cartdim_get(mpi: &mut Process, args: &args::CartdimGet) -> Answer {
+    let (_, grid) = grid(mpi, args.comm)?;
+    mpi.put_int(args.ndims, "the number of dimensions", grid.dimensions.len() as i32)
 }
 
-/// `comm, status`.
-pub(super) fn topo_test(mpi: &mut Process, args: &[u64]) -> Answer {
-    let comm = mpi.comm_of(args[0])?;
+pub(super) fn topo_test(mpi: &mut Process, args: &args::TopoTest) -> Answer {
+    let comm = mpi.comm_of(args.comm)?;
     let members = mpi.comm(comm)?;
     let kind = match members.graph.as_deref() {
         _ if members.cartesian.is_some() => constant::CART,
@@ -161,14 +155,14 @@ pub(super) fn topo_test(mpi: &mut Process, args: &[u64]) -> Answer {
         Some(Graph::Own { .. }) => constant::DIST_GRAPH,
         None => constant::UNDEFINED,
     };
-    mpi.put_int(args[1], "the topology", kind)
+    mpi.put_int(args.status, "the topology", kind)
 }
 
-/// `nnodes, ndims, dims`; dimensions that are 0 are chosen.
-pub(super) fn dims_create(mpi: &mut Process, args: &[u64]) -> Answer {
-    let nodes = int(args[0]);
-    let number = count(args[1], "the number of dimensions")?;
-    let mut lengths = mpi.numbers::<4>(args[2], number, "the dimensions")?;
+/// Dimensions that are 0 are chosen.
+pub(super) fn dims_create(mpi: &mut Process, args: &args::DimsCreate) -> Answer {
+    let nodes = args.nnodes;
+    let number = count(args.ndims, "the number of dimensions")?;
+    let mut lengths = mpi.numbers::<4>(args.dims, number, "the dimensions")?;
     let free = lengths.iter().filter(|&&length| length == 0).count();
     // Ranks left for the free ones; `None` if the others do not fit.
     let mut fixed = lengths.iter().filter(|&&length| length != 0);
@@ -184,5 +178,5 @@ pub(super) fn dims_create(mpi: &mut Process, args: &[u64]) -> Answer {
     for length in lengths.iter_mut().filter(|length| **length == 0) {
         *length = i64::from(chosen.next().expect("a factor for each free dimension"));
     }
-    mpi.put_numbers::<4>(args[2], "the dimensions", &lengths)
+    mpi.put_numbers::<4>(args.dims, "the dimensions", &lengths)
 }

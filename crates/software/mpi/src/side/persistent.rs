@@ -5,15 +5,15 @@ use crate::process::Process;
 use crate::request::RequestId;
 use crate::scratch::Buffer;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// Begins an operation.
-pub(crate) type Begin = fn(&mut Process, &[u64]) -> Result<RequestId>;
+/// Begins an operation with the arguments that were kept.
+pub(crate) type Begin = Rc<dyn Fn(&mut Process) -> Result<RequestId>>;
 
 /// An operation that can be started.
 #[derive(Clone)]
 pub(crate) struct Persistent {
     pub begin: Begin,
-    pub args: Vec<u64>,
     /// A collective operation's place in the order of those of its communicator: that of the call
     /// which made the request, whenever it is started.
     pub tag: Option<i32>,

@@ -3,6 +3,7 @@
 use super::fortran::{Fortran, Procedure};
 use crate::LayoutError;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Table;
 
@@ -20,6 +21,8 @@ pub struct Mpi {
     pub fortran: Fortran,
     /// Procedures of Fortran.
     pub procedures: Vec<Procedure>,
+    /// Names in Rust of arguments that have another one in the standard.
+    pub fields: BTreeMap<String, String>,
     /// Text of the channel's definition and of Portals' functions and types, for the fingerprint only.
     channel: String,
 }
@@ -53,6 +56,8 @@ pub struct Function {
 pub struct Argument {
     /// Name.
     pub name: String,
+    /// Its declaration in C.
+    pub declaration: String,
     /// True for pointers and handles, false for integers.
     pub is_pointer: bool,
 }
@@ -100,6 +105,7 @@ struct FunctionsFile {
     carried: Vec<String>,
     local: Vec<String>,
     any_time: Vec<String>,
+    fields: BTreeMap<String, String>,
     returns: Table,
     functions: Table,
 }
@@ -127,7 +133,8 @@ impl Mpi {
         let functions: Vec<Function> = functions.collect();
         let fortran: Fortran = read(&folder.join("fortran.toml"))?;
         let procedures = fortran.procedures(&functions, &constants)?;
-        Ok(Mpi { functions, constants, fortran, procedures, channel })
+        let fields = file.fields;
+        Ok(Mpi { functions, constants, fortran, procedures, fields, channel })
     }
 
     /// Most arguments of any function.
@@ -144,6 +151,13 @@ impl Mpi {
         names
             .flat_map(str::bytes)
             .fold(0x811C_9DC5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    }
+}
+
+impl Function {
+    /// True if it makes a persistent request.
+    pub fn is_persistent(&self) -> bool {
+        self.makes_request && (self.name.ends_with("_init") || self.name.ends_with("_init_c"))
     }
 }
 
@@ -202,7 +216,7 @@ fn argument(constants: &Constants, parameter: &str) -> Argument {
     let (kind, name) = plain.split_at(start);
     let is_handle = constants.handle.contains_key(kind.trim());
     let is_pointer = is_handle || kind.contains('*') || parameter.contains('[');
-    Argument { name: name.into(), is_pointer }
+    Argument { name: name.into(), declaration: parameter.into(), is_pointer }
 }
 
 fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, LayoutError> {
