@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arguments;
 #[rustfmt::skip]
 pub mod forth;
 mod message;

@@ -5,6 +5,8 @@
 
 mod calls;
 mod memory;
+mod moves;
+mod words;
 
 use abi::portals::{code, Function};
 use host::{Cpu, SpaceId};
@@ -102,9 +104,9 @@ impl Bridge {
     }
 
     /// The interface that a handle names.
-    fn ni(&self, handle: u64) -> Result<Rc<Ni>, i32> {
+    fn ni(&self, handle: u32) -> Result<Rc<Ni>, i32> {
         let ni = self.open(code::NI_INVALID)?;
-        match handle as u32 {
+        match handle {
             NI_HANDLE => Ok(ni),
             _ => Err(code::NI_INVALID),
         }

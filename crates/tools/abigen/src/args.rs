@@ -17,7 +17,7 @@ pub struct Call {
 pub struct Field {
     /// Name.
     pub name: String,
-    /// Declaration in C.
+    /// Description.
     pub doc: String,
     /// Kind of its word.
     pub kind: Kind,
@@ -30,6 +30,10 @@ pub enum Kind {
     Int,
     /// An integer of 64 bits with a sign.
     Long,
+    /// 32 bits without a sign.
+    Unsigned,
+    /// 64 bits without a sign, or several fields in them.
+    Word,
     /// A handle of 64 bits.
     Handle,
     /// An address.
@@ -41,12 +45,13 @@ impl Kind {
         match self {
             Kind::Int => "i32",
             Kind::Long => "i64",
-            Kind::Handle | Kind::Address => "u64",
+            Kind::Unsigned => "u32",
+            Kind::Word | Kind::Handle | Kind::Address => "u64",
         }
     }
 
-    /// The kind that says whether two functions have the same argument: a function for large counts has a wider
-    /// integer.
+    /// The kind that says whether two functions have the same argument: a function for large counts has a
+    /// wider integer.
     fn without_width(self) -> Kind {
         if self == Kind::Int {
             Kind::Long
@@ -68,7 +73,7 @@ impl Call {
 /// A module with a structure for each list of arguments. Functions with the same list share it: it has the
 /// shortest of their names, and the others are names of it, too.
 pub fn module(prologue: &str, calls: &[Call]) -> String {
-    let mut out = String::from(prologue);
+    let mut out = format!("{prologue}\nuse crate::arguments::{{first, Arguments}};\n");
     let mut groups: Vec<Vec<&Call>> = Vec::new();
     for call in calls {
         match groups.iter_mut().find(|group| group[0].has_fields_of(call)) {
@@ -90,7 +95,7 @@ fn structure(out: &mut String, group: &[&Call]) {
     let fields: Vec<Field> =
         group[0].fields.iter().enumerate().map(|(i, f)| widest(f, i, group)).collect();
     for Field { name, doc, kind } in &fields {
-        let _ = writeln!(out, "    /// `{doc}`");
+        let _ = writeln!(out, "    /// {doc}");
         let _ = writeln!(out, "    pub {name}: {},", kind.rust());
     }
     *out += "}\n";
@@ -115,43 +120,4 @@ fn widest(field: &Field, index: usize, group: &[&Call]) -> Field {
     let kinds = group.iter().map(|call| call.fields[index].kind);
     let wide = kinds.into_iter().any(|kind| kind == Kind::Long);
     Field { kind: if wide { Kind::Long } else { field.kind }, ..field.clone() }
-}
-
-/// The part of a module that does not depend on its calls.
-pub const TRAIT: &str = "
-/// Arguments that are read from the words of a call.
-pub trait Arguments: Copy {
-    /// The arguments in the first words; words behind them are others' (a request's handle).
-    fn read(words: &[u64]) -> Self;
-}
-
-fn first<const N: usize>(words: &[u64]) -> &[u64; N] {
-    words.first_chunk().expect(\"a call has a word for each argument\")
-}
-";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn call(variant: &str, fields: &[(&str, Kind)]) -> Call {
-        let fields =
-            fields.iter().map(|&(name, kind)| Field { name: name.into(), doc: name.into(), kind });
-        Call { variant: variant.into(), function: variant.into(), fields: fields.collect() }
-    }
-
-    #[test]
-    fn functions_with_the_same_arguments_share_a_structure_as_wide_as_any_needs() {
-        let calls = [
-            call("Bsend", &[("buf", Kind::Address), ("count", Kind::Int)]),
-            call("Free", &[("buf", Kind::Handle), ("count", Kind::Int)]),
-            call("Send", &[("buf", Kind::Address), ("count", Kind::Long)]),
-        ];
-        let text = module("", &calls);
-        assert!(text.contains("pub struct Send {\n    /// `buf`\n    pub buf: u64,"), "{text}");
-        assert!(text.contains("pub type Bsend = Send;"), "{text}");
-        assert!(text.contains("Send { buf, count: count as i64 }"), "{text}");
-        // A handle is no address.
-        assert!(text.contains("Free { buf, count: count as i32 }"), "{text}");
-    }
 }

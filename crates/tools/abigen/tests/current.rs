@@ -114,3 +114,23 @@ fn accessors_in_c_find_their_fields() {
         ),
     );
 }
+
+#[test]
+fn functions_with_the_same_arguments_share_a_structure_as_wide_as_any_needs() {
+    let outputs = abigen::generate(&root()).unwrap();
+    let args = outputs.iter().find(|output| output.path.ends_with("mpi/args.rs")).unwrap();
+    // MPI_Send_c has a wider count, and MPI_Isend a request behind the others.
+    for line in [
+        "        let [buf, count, datatype, dest, tag, comm] = *first(words);",
+        "    pub count: i64,",
+        "    pub dest: i32,",
+        "pub type SendC = Send;",
+        "pub type Isend = Send;",
+        "pub type SsendInit = Send;",
+        // An address is no handle.
+        "pub struct CommFree {",
+        "pub struct Barrier {",
+    ] {
+        assert!(args.text.lines().any(|there| there == line), "{line}");
+    }
+}

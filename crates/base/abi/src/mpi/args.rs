@@ -5,15 +5,7 @@
 //! collective operation has one structure in all its forms. An integer that is wider in a function for large
 //! counts (`MPI_Send_c`) is wide in all.
 
-/// Arguments that are read from the words of a call.
-pub trait Arguments: Copy {
-    /// The arguments in the first words; words behind them are others' (a request's handle).
-    fn read(words: &[u64]) -> Self;
-}
-
-fn first<const N: usize>(words: &[u64]) -> &[u64; N] {
-    words.first_chunk().expect("a call has a word for each argument")
-}
+use crate::arguments::{first, Arguments};
 
 /// Arguments of `MPI_Abi_get_fortran_booleans`.
 #[derive(Clone, Copy, Debug)]

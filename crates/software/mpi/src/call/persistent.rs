@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::scratch::Buffer;
 use crate::side::persistent::Persistent;
-use abi::mpi::args::{self, Arguments};
+use abi::arguments::Arguments;
+use abi::mpi::args;
 use abi::mpi::Function;
 use std::rc::Rc;
 

@@ -7,11 +7,12 @@ use super::{
     environment, errhandler, exchange, graph, group, info, matched, neighbor, op, packing,
     persistent, point_to_point, topology,
 };
-use abi::mpi::args::{self, Arguments};
+use abi::arguments::Arguments;
+use abi::mpi::args;
 use abi::mpi::Function;
 
-/// Handlers that do all of a function. Each gets the arguments of its function: a handler with others does not
-/// compile here.
+/// Handlers that do all of a function. Each gets the arguments of its function: one that takes others does
+/// not compile here.
 macro_rules! direct {
     ($function:expr; $($($name:ident)|+ => $run:expr,)*) => {
         match $function {

@@ -1,135 +1,131 @@
-//! Every function. Arguments are as in `abi/portals/functions.toml`; those written by hand in the library
-//! have others, as `libportals/calls.c` says.
+//! Every function. Arguments are as in `abi/portals/functions.toml`, with the words that the library adds to
+//! those of functions written by hand (`abi/portals/words.toml`).
 
 use super::memory::{queue, word};
+use super::words::{eq, id, md, me, place, when_used_up};
 use super::{number, Answer, Bridge, Handler, NI_HANDLE};
-use abi::portals::{ack, any, code, handle, interface, position, register, unlink, Function};
+use abi::arguments::Arguments;
+use abi::portals::args;
+use abi::portals::{any, code, handle, interface, register, Function};
 use des::Duration;
-use portals::{
-    AccessEntry, AckRequest, Atomic, Criteria, EqHandle, MdHandle, MeHandle, Next, Ni, Polled,
-    Position, ProcessId, Region, StatusRegister, Target, Unlink,
-};
+use portals::{AccessEntry, Criteria, EqHandle, Next, Ni, Polled, ProcessId, StatusRegister};
 use std::rc::Rc;
 
 /// More queues than any interface has: such a PtlEQPoll is a mistake.
 const POLLED_MAX: i32 = 1 << 16;
 
-fn id(arg: u64) -> ProcessId {
-    ProcessId { nid: arg as u32, pid: (arg >> 32) as u32 }
-}
-fn md(arg: u64) -> MdHandle {
-    MdHandle::from_raw(arg as u32)
-}
-fn me(arg: u64) -> MeHandle {
-    MeHandle::from_raw(arg as u32)
-}
-fn eq(arg: u64) -> EqHandle {
-    EqHandle::from_raw(arg as u32)
+/// Criteria among arguments.
+macro_rules! criteria {
+    ($args:ident) => {
+        Criteria {
+            match_id: id($args.match_id),
+            match_bits: $args.match_bits,
+            ignore_bits: $args.ignore_bits,
+        }
+    };
 }
 
-fn when_used_up(arg: u64) -> Unlink {
-    match arg as u32 {
-        unlink::RETAIN => Unlink::Retain,
-        _ => Unlink::Unlink,
-    }
+/// Does a function with the arguments that its words are.
+macro_rules! dispatch {
+    ($bridge:ident, $function:expr, $words:expr; $($name:ident => $method:ident,)*) => {
+        match $function {
+            $(Function::$name => $bridge.$method(&args::$name::read($words)),)*
+        }
+    };
 }
 
-fn place(arg: u64) -> Position {
-    match arg as u32 {
-        position::INS_BEFORE => Position::Before,
-        _ => Position::After,
-    }
+/// True for a function that asks nothing of the network interface: the library charges for none of these.
+fn is_charged_here(function: Function) -> bool {
+    use Function::*;
+    matches!(
+        function,
+        Init | NiFini
+            | NiStatus
+            | NiDist
+            | NiHandle
+            | NiEqDump
+            | GetUid
+            | GetId
+            | GetJid
+            | GetRank
+            | GetRankId
+            | GetNidMap
+            | GetPidMap
+    )
 }
 
-fn wanted(arg: u64) -> AckRequest {
-    match arg as u32 {
-        ack::ACK_REQ => AckRequest::Ack,
-        _ => AckRequest::NoAck,
-    }
-}
-
-/// Match id, match bits, ignore bits.
-fn criteria(args: &[u64]) -> Criteria {
-    Criteria { match_id: id(args[0]), match_bits: args[1], ignore_bits: args[2] }
-}
-
-/// Target, portal, access control entry, match bits, offset.
-fn target(args: &[u64]) -> Target {
-    Target {
-        id: id(args[0]),
-        pt_index: args[1] as u32,
-        ac_index: args[2] as u32,
-        match_bits: args[3],
-        offset: args[4],
-    }
-}
-
-fn region(offset: u64, length: u64) -> Region {
-    Region { offset, length }
+/// Addresses for what is told of an event that is taken.
+struct Taken {
+    event: u64,
+    /// Of the index of its queue.
+    which: Option<u64>,
+    /// Of the function that shall see it, if there is one.
+    handler: u64,
 }
 
 impl Bridge {
-    pub(super) fn dispatch(&self, function: Function, a: &[u64]) -> Answer {
-        use Function as F;
-        match function {
-            F::Init => self.init(a),
-            F::Fini => {
-                self.close();
-                Ok(())
-            }
-            F::NiInit => self.ni_init(a),
-            F::NiFini | F::NiStatus | F::NiDist | F::NiHandle | F::NiEqDump => {
-                self.kernel.charge_call(&self.cpu);
-                self.of_interface(function, a)
-            }
-            F::GetUid | F::GetId | F::GetJid => {
-                self.kernel.charge_call(&self.cpu);
-                self.of_process(function, a)
-            }
-            F::GetRank | F::GetRankId | F::GetNidMap | F::GetPidMap => {
-                self.kernel.charge_call(&self.cpu);
-                self.of_run(function, a)
-            }
-            F::MeAttach | F::MeAttachAny | F::MeInsert | F::MeUnlink | F::MeMdPost => {
-                self.of_entry(function, a)
-            }
-            F::MdAttach | F::MdBind | F::MdUnlink | F::MdUpdate => self.of_descriptor(function, a),
-            F::EqAlloc => self.eq_alloc(a),
-            F::EqFree => {
-                let ni = self.open(code::EQ_INVALID)?;
-                ni.eq_free(eq(a[0])).map_err(number)?;
-                self.state.borrow_mut().handlers.retain(|handler| handler.queue != a[0] as u32);
-                Ok(())
-            }
-            F::EqGet => self.take(&[eq(a[0])], Some(Duration::ZERO), function, a[1], None, a[2]),
-            F::EqWait | F::EqWaitTimeout => {
-                self.take(&[eq(a[0])], None, function, a[1], None, a[2])
-            }
-            F::EqPoll => self.eq_poll(a),
-            F::AcEntry => {
-                let match_id = id(a[2]);
-                let (uid, jid, pt_index) = (a[3] as u32, a[4] as u32, a[5] as u32);
-                let entry = AccessEntry { match_id, uid, jid, pt_index };
-                self.ni(a[0])?.ac_entry(a[1] as u32, entry).map_err(number)
-            }
-            F::Put | F::PutRegion | F::Get | F::GetRegion | F::GetPut | F::CGetPut | F::GetAdd => {
-                self.movement(function, a)
-            }
+    pub(super) fn dispatch(&self, function: Function, words: &[u64]) -> Answer {
+        if is_charged_here(function) {
+            self.kernel.charge_call(&self.cpu);
+        }
+        dispatch! { self, function, words;
+            Init => init,
+            Fini => fini,
+            NiInit => ni_init,
+            NiFini => ni_fini,
+            NiStatus => ni_status,
+            NiDist => ni_dist,
+            NiHandle => ni_handle,
+            NiEqDump => ni_eq_dump,
+            GetUid => get_uid,
+            GetId => get_id,
+            GetJid => get_jid,
+            GetRank => get_rank,
+            GetRankId => get_rank_id,
+            GetNidMap => get_nid_map,
+            GetPidMap => get_pid_map,
+            MeAttach => me_attach,
+            MeAttachAny => me_attach_any,
+            MeInsert => me_insert,
+            MeMdPost => me_md_post,
+            MeUnlink => me_unlink,
+            MdAttach => md_attach,
+            MdBind => md_bind,
+            MdUpdate => md_update,
+            MdUnlink => md_unlink,
+            EqAlloc => eq_alloc,
+            EqFree => eq_free,
+            EqGet => eq_get,
+            EqWait => eq_wait,
+            EqWaitTimeout => eq_wait_timeout,
+            EqPoll => eq_poll,
+            AcEntry => ac_entry,
+            Put => put,
+            PutRegion => put_region,
+            Get => get,
+            GetRegion => get_region,
+            GetPut => get_put,
+            CGetPut => compare_get_put,
+            GetAdd => get_add,
         }
     }
 
-    fn init(&self, a: &[u64]) -> Answer {
-        self.kernel.charge_call(&self.cpu);
-        self.write_word(a[0], 1)?;
+    fn init(&self, args: &args::Init) -> Answer {
+        self.write_word(args.max_interfaces, 1)?;
         self.state.borrow_mut().initialized = true;
         Ok(())
     }
 
-    fn ni_init(&self, a: &[u64]) -> Answer {
+    fn fini(&self, _: &args::Fini) -> Answer {
+        self.close();
+        Ok(())
+    }
+
+    fn ni_init(&self, args: &args::NiInit) -> Answer {
         self.is_initialized()?;
-        self.writable(&[a[4]])?;
+        self.writable(&[args.ni_handle])?;
         const KBRIDGE: u32 = interface::IFACE_SS | interface::BRIDGE_KERN;
-        let in_kernel = match a[0] as u32 {
+        let in_kernel = match args.interface {
             interface::IFACE_DEFAULT | interface::IFACE_SS => None,
             named if named == interface::IFACE_SS | interface::BRIDGE_QK => None,
             named if named == interface::IFACE_SS | interface::BRIDGE_UK => None,
@@ -144,7 +140,7 @@ impl Bridge {
             }
             None => {
                 let chosen = self.party.map[self.party.rank as usize].pid;
-                let pid = if a[1] as u32 == any::PID_ANY { chosen } else { a[1] as u32 };
+                let pid = if args.pid == any::PID_ANY { chosen } else { args.pid };
                 let ni = match in_kernel {
                     Some(space) => Ni::init_in_kernel(&self.cpu, &self.kernel, pid, space),
                     None => Ni::init(&self.cpu, &self.kernel, pid, self.space),
@@ -154,207 +150,243 @@ impl Bridge {
                 ni
             }
         };
-        if a[3] != 0 {
-            self.write_limits(a[3], ni.limits())?;
+        if args.actual != 0 {
+            self.write_limits(args.actual, ni.limits())?;
         }
-        self.write_word(a[4], NI_HANDLE)
+        self.write_word(args.ni_handle, NI_HANDLE)
     }
 
-    fn of_interface(&self, function: Function, a: &[u64]) -> Answer {
-        match function {
-            Function::NiFini => {
-                self.ni(a[0])?;
-                self.close();
-                self.state.borrow_mut().initialized = true;
-                Ok(())
-            }
-            Function::NiStatus => {
-                let ni = self.ni(a[0])?;
-                let counter = match a[1] as u32 {
-                    register::SR_DROP_COUNT => StatusRegister::DropCount,
-                    register::SR_DROP_LENGTH => StatusRegister::DropLength,
-                    register::SR_RECV_COUNT => StatusRegister::RecvCount,
-                    register::SR_RECV_LENGTH => StatusRegister::RecvLength,
-                    register::SR_SEND_COUNT => StatusRegister::SendCount,
-                    register::SR_SEND_LENGTH => StatusRegister::SendLength,
-                    _ => return Err(code::SR_INDEX_INVALID),
-                };
-                self.write(a[2], &ni.ni_status(counter).to_le_bytes())
-            }
-            Function::NiDist => {
-                let (ni, process) = (self.ni(a[0])?, id(a[1]));
-                if process.nid > u32::from(u16::MAX) {
-                    return Err(code::PROCESS_INVALID);
-                }
-                self.write(a[2], &u64::from(ni.ni_dist(process)).to_le_bytes())
-            }
-            Function::NiEqDump => {
-                let queue = self.ni(a[0])?.eq_dump(a[1] as usize).ok_or(code::EQ_EMPTY)?;
-                let words = [u64::from(queue.0.raw()), queue.1, queue.2];
-                self.write(a[2], &words.map(u64::to_le_bytes).concat())
-            }
-            _ => {
-                let ni = self.open(code::HANDLE_INVALID)?;
-                match a[0] as u32 {
-                    NI_HANDLE => {}
-                    raw if ni.owns(raw) => {}
-                    _ => return Err(code::HANDLE_INVALID),
-                }
-                self.write_word(a[1], NI_HANDLE)
-            }
-        }
+    fn ni_fini(&self, args: &args::NiFini) -> Answer {
+        self.ni(args.ni_handle)?;
+        self.close();
+        self.state.borrow_mut().initialized = true;
+        Ok(())
     }
 
-    fn of_process(&self, function: Function, a: &[u64]) -> Answer {
-        let identity = self.ni(a[0])?.identity();
-        match function {
-            Function::GetUid => self.write_word(a[1], identity.uid),
-            Function::GetJid => self.write_word(a[1], identity.jid),
-            _ => self.write_id(a[1], identity.id),
-        }
-    }
-
-    /// Rank, number of processes, and who they are.
-    fn of_run(&self, function: Function, a: &[u64]) -> Answer {
-        self.ni(a[0])?;
-        let map = &self.party.map;
-        let listed = |part: fn(&ProcessId) -> u32| {
-            if a[2] as usize != map.len() {
-                return Err(code::FAIL);
-            }
-            let bytes: Vec<u8> = map.iter().flat_map(|id| part(id).to_le_bytes()).collect();
-            self.write(a[1], &bytes)
+    fn ni_status(&self, args: &args::NiStatus) -> Answer {
+        let ni = self.ni(args.ni_handle)?;
+        let counter = match args.register_index {
+            register::SR_DROP_COUNT => StatusRegister::DropCount,
+            register::SR_DROP_LENGTH => StatusRegister::DropLength,
+            register::SR_RECV_COUNT => StatusRegister::RecvCount,
+            register::SR_RECV_LENGTH => StatusRegister::RecvLength,
+            register::SR_SEND_COUNT => StatusRegister::SendCount,
+            register::SR_SEND_LENGTH => StatusRegister::SendLength,
+            _ => return Err(code::SR_INDEX_INVALID),
         };
-        match function {
-            Function::GetRank => {
-                self.write_word(a[1], self.party.rank)?;
-                self.write_word(a[2], map.len() as u32)
-            }
-            Function::GetNidMap => listed(|id| id.nid),
-            Function::GetPidMap => listed(|id| id.pid),
-            _ => {
-                let process = map.get(a[1] as usize).ok_or(code::PROCESS_INVALID)?;
-                self.write_id(a[2], *process)
-            }
-        }
+        self.write(args.status, &ni.ni_status(counter).to_le_bytes())
     }
 
-    fn of_entry(&self, function: Function, a: &[u64]) -> Answer {
-        match function {
-            Function::MeAttach => {
-                let ni = self.ni(a[0])?;
-                self.writable(&[a[7]])?;
-                let (pt, unlink, position) = (a[1] as u32, when_used_up(a[5]), place(a[6]));
-                let me = ni.me_attach(pt, criteria(&a[2..]), unlink, position).map_err(number)?;
-                self.write_word(a[7], me.raw())
-            }
-            Function::MeAttachAny => {
-                let ni = self.ni(a[0])?;
-                self.writable(&[a[1], a[6]])?;
-                let made = ni.me_attach_any(criteria(&a[2..]), when_used_up(a[5]));
-                let (pt, me) = made.map_err(number)?;
-                self.write_word(a[1], pt)?;
-                self.write_word(a[6], me.raw())
-            }
-            Function::MeInsert => {
-                let ni = self.open(code::ME_INVALID)?;
-                self.writable(&[a[6]])?;
-                let (unlink, position) = (when_used_up(a[4]), place(a[5]));
-                let made = ni.me_insert(me(a[0]), criteria(&a[1..]), unlink, position);
-                self.write_word(a[6], made.map_err(number)?.raw())
-            }
-            Function::MeMdPost => {
-                let ni = self.ni(a[0])?;
-                self.writable(&[a[9], a[10]])?;
-                let described = self.read_md(a[7])?;
-                let (unlink, position) = (when_used_up(a[5]), place(a[6]));
-                let (base, criteria) = (me(a[1]), criteria(&a[2..]));
-                let (unlink_md, test) = (when_used_up(a[8]), eq(a[11]));
-                let made =
-                    ni.me_md_post(base, criteria, unlink, position, described, unlink_md, test);
-                let (me, md) = made.map_err(number)?;
-                self.write_word(a[9], me.raw())?;
-                self.write_word(a[10], md.raw())
-            }
-            _ => self.open(code::ME_INVALID)?.me_unlink(me(a[0])).map_err(number),
+    fn ni_dist(&self, args: &args::NiDist) -> Answer {
+        let (ni, process) = (self.ni(args.ni_handle)?, id(args.process));
+        if process.nid > u32::from(u16::MAX) {
+            return Err(code::PROCESS_INVALID);
         }
+        self.write(args.distance, &u64::from(ni.ni_dist(process)).to_le_bytes())
     }
 
-    fn of_descriptor(&self, function: Function, a: &[u64]) -> Answer {
-        match function {
-            Function::MdAttach => {
-                let ni = self.open(code::ME_INVALID)?;
-                self.writable(&[a[3]])?;
-                let made = ni.md_attach(me(a[0]), self.read_md(a[1])?, when_used_up(a[2]));
-                self.write_word(a[3], made.map_err(number)?.raw())
-            }
-            Function::MdBind => {
-                let ni = self.ni(a[0])?;
-                self.writable(&[a[3]])?;
-                let made = ni.md_bind(self.read_md(a[1])?, when_used_up(a[2]));
-                self.write_word(a[3], made.map_err(number)?.raw())
-            }
-            Function::MdUpdate => {
-                let ni = self.open(code::MD_INVALID)?;
-                let new = if a[2] == 0 { None } else { Some(self.read_md(a[2])?) };
-                if a[1] != 0 {
-                    self.writable(&[a[1]])?;
-                }
-                let old = ni.md_update(md(a[0]), new, queue(a[3] as u32)).map_err(number)?;
-                if a[1] != 0 {
-                    self.write_md(a[1], &old)?;
-                }
-                Ok(())
-            }
-            _ => self.open(code::MD_INVALID)?.md_unlink(md(a[0])).map_err(number),
-        }
+    fn ni_eq_dump(&self, args: &args::NiEqDump) -> Answer {
+        let ni = self.ni(args.ni_handle)?;
+        let queue = ni.eq_dump(args.index as usize).ok_or(code::EQ_EMPTY)?;
+        let words = [u64::from(queue.0.raw()), queue.1, queue.2];
+        self.write(args.queue, &words.map(u64::to_le_bytes).concat())
     }
 
-    fn eq_alloc(&self, a: &[u64]) -> Answer {
-        let ni = self.ni(a[0])?;
-        self.writable(&[a[3]])?;
-        if a[1] == 0 {
-            return self.write_word(a[3], handle::EQ_NONE);
+    fn ni_handle(&self, args: &args::NiHandle) -> Answer {
+        let ni = self.open(code::HANDLE_INVALID)?;
+        match args.handle {
+            NI_HANDLE => {}
+            raw if ni.owns(raw) => {}
+            _ => return Err(code::HANDLE_INVALID),
         }
-        let count = u32::try_from(a[1]).map_err(|_| code::NO_SPACE)?;
+        self.write_word(args.ni_handle, NI_HANDLE)
+    }
+
+    fn get_uid(&self, args: &args::GetUid) -> Answer {
+        let identity = self.ni(args.ni_handle)?.identity();
+        self.write_word(args.uid, identity.uid)
+    }
+
+    fn get_jid(&self, args: &args::GetJid) -> Answer {
+        let identity = self.ni(args.ni_handle)?.identity();
+        self.write_word(args.jid, identity.jid)
+    }
+
+    fn get_id(&self, args: &args::GetId) -> Answer {
+        let identity = self.ni(args.ni_handle)?.identity();
+        self.write_id(args.id, identity.id)
+    }
+
+    fn get_rank(&self, args: &args::GetRank) -> Answer {
+        self.ni(args.ni_handle)?;
+        self.write_word(args.rank, self.party.rank)?;
+        self.write_word(args.group_size, self.party.map.len() as u32)
+    }
+
+    fn get_rank_id(&self, args: &args::GetRankId) -> Answer {
+        self.ni(args.ni_handle)?;
+        let process = self.party.map.get(args.rank as usize).ok_or(code::PROCESS_INVALID)?;
+        self.write_id(args.id, *process)
+    }
+
+    fn get_nid_map(&self, args: &args::GetNidMap) -> Answer {
+        self.get_map(args, |id| id.nid)
+    }
+
+    fn get_pid_map(&self, args: &args::GetPidMap) -> Answer {
+        self.get_map(args, |id| id.pid)
+    }
+
+    /// A part of the ids of all processes.
+    fn get_map(&self, args: &args::GetNidMap, part: fn(&ProcessId) -> u32) -> Answer {
+        self.ni(args.ni_handle)?;
+        let map = &self.party.map;
+        if args.group_size as usize != map.len() {
+            return Err(code::FAIL);
+        }
+        let bytes: Vec<u8> = map.iter().flat_map(|id| part(id).to_le_bytes()).collect();
+        self.write(args.map, &bytes)
+    }
+
+    fn me_attach(&self, args: &args::MeAttach) -> Answer {
+        let ni = self.ni(args.ni_handle)?;
+        self.writable(&[args.me_handle])?;
+        let (unlink, position) = (when_used_up(args.unlink), place(args.position));
+        let made = ni.me_attach(args.pt_index, criteria!(args), unlink, position);
+        self.write_word(args.me_handle, made.map_err(number)?.raw())
+    }
+
+    fn me_attach_any(&self, args: &args::MeAttachAny) -> Answer {
+        let ni = self.ni(args.ni_handle)?;
+        self.writable(&[args.pt_index, args.me_handle])?;
+        let made = ni.me_attach_any(criteria!(args), when_used_up(args.unlink));
+        let (pt, me) = made.map_err(number)?;
+        self.write_word(args.pt_index, pt)?;
+        self.write_word(args.me_handle, me.raw())
+    }
+
+    fn me_insert(&self, args: &args::MeInsert) -> Answer {
+        let ni = self.open(code::ME_INVALID)?;
+        self.writable(&[args.me_handle])?;
+        let (unlink, position) = (when_used_up(args.unlink), place(args.position));
+        let made = ni.me_insert(me(args.base), criteria!(args), unlink, position);
+        self.write_word(args.me_handle, made.map_err(number)?.raw())
+    }
+
+    fn me_md_post(&self, args: &args::MeMdPost) -> Answer {
+        let ni = self.ni(args.ni_handle)?;
+        self.writable(&[args.me_handle, args.md_handle])?;
+        let described = self.read_md(args.md)?;
+        let (unlink, position) = (when_used_up(args.unlink), place(args.position));
+        let (base, criteria) = (me(args.base), criteria!(args));
+        let (unlink_md, test) = (when_used_up(args.unlink_op), eq(args.eq_handle));
+        let made = ni.me_md_post(base, criteria, unlink, position, described, unlink_md, test);
+        let (me, md) = made.map_err(number)?;
+        self.write_word(args.me_handle, me.raw())?;
+        self.write_word(args.md_handle, md.raw())
+    }
+
+    fn me_unlink(&self, args: &args::MeUnlink) -> Answer {
+        self.open(code::ME_INVALID)?.me_unlink(me(args.me_handle)).map_err(number)
+    }
+
+    fn md_attach(&self, args: &args::MdAttach) -> Answer {
+        let ni = self.open(code::ME_INVALID)?;
+        self.writable(&[args.md_handle])?;
+        let (entry, unlink) = (me(args.me_handle), when_used_up(args.unlink_op));
+        let made = ni.md_attach(entry, self.read_md(args.md)?, unlink);
+        self.write_word(args.md_handle, made.map_err(number)?.raw())
+    }
+
+    fn md_bind(&self, args: &args::MdBind) -> Answer {
+        let ni = self.ni(args.ni_handle)?;
+        self.writable(&[args.md_handle])?;
+        let made = ni.md_bind(self.read_md(args.md)?, when_used_up(args.unlink_op));
+        self.write_word(args.md_handle, made.map_err(number)?.raw())
+    }
+
+    fn md_update(&self, args: &args::MdUpdate) -> Answer {
+        let ni = self.open(code::MD_INVALID)?;
+        let new = if args.new_md == 0 { None } else { Some(self.read_md(args.new_md)?) };
+        if args.old_md != 0 {
+            self.writable(&[args.old_md])?;
+        }
+        let old = ni.md_update(md(args.md_handle), new, queue(args.eq_handle)).map_err(number)?;
+        if args.old_md != 0 {
+            self.write_md(args.old_md, &old)?;
+        }
+        Ok(())
+    }
+
+    fn md_unlink(&self, args: &args::MdUnlink) -> Answer {
+        self.open(code::MD_INVALID)?.md_unlink(md(args.md_handle)).map_err(number)
+    }
+
+    fn eq_alloc(&self, args: &args::EqAlloc) -> Answer {
+        let ni = self.ni(args.ni_handle)?;
+        self.writable(&[args.eq_handle])?;
+        if args.count == 0 {
+            return self.write_word(args.eq_handle, handle::EQ_NONE);
+        }
+        let count = u32::try_from(args.count).map_err(|_| code::NO_SPACE)?;
         let eq = ni.eq_alloc(count).map_err(number)?.raw();
-        if a[2] != 0 {
-            self.state.borrow_mut().handlers.push(Handler { queue: eq, function: a[2] });
+        if args.eq_handler != 0 {
+            self.state.borrow_mut().handlers.push(Handler { queue: eq, function: args.eq_handler });
         }
-        self.write_word(a[3], eq)
+        self.write_word(args.eq_handle, eq)
     }
 
-    fn eq_poll(&self, a: &[u64]) -> Answer {
+    fn eq_free(&self, args: &args::EqFree) -> Answer {
+        let ni = self.open(code::EQ_INVALID)?;
+        ni.eq_free(eq(args.eq_handle)).map_err(number)?;
+        self.state.borrow_mut().handlers.retain(|handler| handler.queue != args.eq_handle);
+        Ok(())
+    }
+
+    fn eq_get(&self, args: &args::EqGet) -> Answer {
+        let taken = Taken { event: args.event, which: None, handler: args.handler };
+        self.take(&[eq(args.eq_handle)], Some(Duration::ZERO), Function::EqGet, &taken)
+    }
+
+    fn eq_wait(&self, args: &args::EqWait) -> Answer {
+        let taken = Taken { event: args.event, which: None, handler: args.handler };
+        self.take(&[eq(args.eq_handle)], None, Function::EqWait, &taken)
+    }
+
+    fn eq_wait_timeout(&self, args: &args::EqWaitTimeout) -> Answer {
+        let taken = Taken { event: args.event_out, which: None, handler: args.handler };
+        self.take(&[eq(args.eq_handle)], None, Function::EqWaitTimeout, &taken)
+    }
+
+    fn eq_poll(&self, args: &args::EqPoll) -> Answer {
         self.is_initialized()?;
-        let size = a[1] as i32;
-        if size <= 0 || size > POLLED_MAX {
+        if args.size <= 0 || args.size > POLLED_MAX {
             return Err(code::EQ_INVALID);
         }
-        let mut bytes = vec![0; size as usize * 4];
-        self.read(a[0], &mut bytes)?;
-        let queues = (0..size as usize).map(|index| EqHandle::from_raw(word(&bytes, index * 4)));
-        let limit = match a[2] as u32 {
+        let size = args.size as usize;
+        let mut bytes = vec![0; size * 4];
+        self.read(args.eq_handles, &mut bytes)?;
+        let queues = (0..size).map(|index| EqHandle::from_raw(word(&bytes, index * 4)));
+        let limit = match args.timeout {
             abi::portals::time::TIME_FOREVER => None,
             milliseconds => Some(Duration::from_us(u64::from(milliseconds) * 1000)),
         };
         let queues: Vec<_> = queues.collect();
-        self.take(&queues, limit, Function::EqPoll, a[3], Some(a[4]), a[5])
+        let taken = Taken { event: args.event, which: Some(args.which_eq), handler: args.handler };
+        self.take(&queues, limit, Function::EqPoll, &taken)
     }
 
-    /// Takes an event of the first queue that has one into `event`, the queue's index into `which`, and into
-    /// `handler` the address of the function that shall see it, if any.
+    /// Takes an event of the first queue that has one.
     fn take(
         &self,
         queues: &[EqHandle],
         limit: Option<Duration>,
         function: Function,
-        event: u64,
-        which: Option<u64>,
-        handler: u64,
+        into: &Taken,
     ) -> Answer {
         let ni = self.open(code::EQ_INVALID)?;
-        self.writable(&[event])?;
-        if let Some(which) = which {
+        self.writable(&[into.event])?;
+        if let Some(which) = into.which {
             self.writable(&[which])?;
         }
         let taken = match (limit, queues) {
@@ -364,14 +396,14 @@ impl Bridge {
             _ => self.while_waiting(function.name(), || ni.eq_poll(queues, limit)),
         };
         let taken = taken.map_err(number)?;
-        self.write_event(event, &taken.event)?;
-        if let Some(which) = which {
+        self.write_event(into.event, &taken.event)?;
+        if let Some(which) = into.which {
             self.write_word(which, taken.which as u32)?;
         }
         let state = self.state.borrow();
         let queue = queues[taken.which].raw();
         if let Some(found) = state.handlers.iter().find(|handler| handler.queue == queue) {
-            self.write(handler, &found.function.to_le_bytes())?;
+            self.write(into.handler, &found.function.to_le_bytes())?;
         }
         match taken.dropped {
             true => Err(code::EQ_DROPPED),
@@ -379,26 +411,13 @@ impl Bridge {
         }
     }
 
-    /// Operations that move data.
-    fn movement(&self, function: Function, a: &[u64]) -> Answer {
-        let ni = self.open(code::MD_INVALID)?;
-        let done = match function {
-            Function::Put => ni.put(md(a[0]), wanted(a[1]), target(&a[2..]), a[7]),
-            Function::PutRegion => {
-                let region = region(a[1], a[2]);
-                ni.put_region(md(a[0]), region, wanted(a[3]), target(&a[4..]), a[9])
-            }
-            Function::Get => ni.get(md(a[0]), target(&a[1..])),
-            Function::GetRegion => ni.get_region(md(a[0]), region(a[1], a[2]), target(&a[3..])),
-            _ => {
-                let atomic = match function {
-                    Function::GetPut => Atomic::Swap,
-                    Function::CGetPut => Atomic::CompareSwap,
-                    _ => Atomic::Add,
-                };
-                ni.atomic(atomic, md(a[0]), md(a[1]), target(&a[2..]), a[7])
-            }
+    fn ac_entry(&self, args: &args::AcEntry) -> Answer {
+        let entry = AccessEntry {
+            match_id: id(args.match_id),
+            uid: args.user_id,
+            jid: args.job_id,
+            pt_index: args.pt_index,
         };
-        done.map_err(number)
+        self.ni(args.ni_handle)?.ac_entry(args.ac_index, entry).map_err(number)
     }
 }

@@ -6,7 +6,7 @@ use crate::args::{self, Call, Field, Kind};
 /// The module `abi::mpi::args`.
 pub fn module(mpi: &Mpi) -> String {
     let calls: Vec<Call> = mpi.functions.iter().map(|function| call(mpi, function)).collect();
-    args::module(&(String::from(PROLOGUE) + args::TRAIT), &calls)
+    args::module(PROLOGUE, &calls)
 }
 
 fn call(mpi: &Mpi, function: &Function) -> Call {
@@ -35,7 +35,7 @@ fn field(mpi: &Mpi, argument: &Argument) -> Field {
         _ => Kind::Int,
     };
     let name = mpi.fields.get(name).unwrap_or(name).clone();
-    Field { name, doc: declaration.clone(), kind }
+    Field { name, doc: format!("`{declaration}`"), kind }
 }
 
 const PROLOGUE: &str = "\

@@ -2,6 +2,7 @@
 
 use crate::LayoutError;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The API.
@@ -9,6 +10,8 @@ use std::path::Path;
 pub struct Portals {
     /// Functions; the order of those that are not `local` gives their numbers.
     pub functions: Vec<Function>,
+    /// Words that functions written by hand hand over behind their parameters.
+    pub words: BTreeMap<String, Vec<[String; 3]>>,
     /// Types.
     pub types: Types,
     /// Groups of constants.
@@ -132,6 +135,12 @@ struct FunctionsFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct WordsFile {
+    words: BTreeMap<String, Vec<[String; 3]>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ConstantsFile {
     group: Vec<Group>,
 }
@@ -141,12 +150,13 @@ impl Portals {
     pub fn load(folder: &Path) -> Result<Portals, LayoutError> {
         let folder = folder.join("portals");
         let functions: FunctionsFile = read(&folder.join("functions.toml"))?;
+        let words: WordsFile = read(&folder.join("words.toml"))?;
         let constants: ConstantsFile = read(&folder.join("constants.toml"))?;
         let types: Types = read(&folder.join("types.toml"))?;
         let prose = folder.join("reference.md");
         let prose = std::fs::read_to_string(&prose).map_err(|e| LayoutError::Read(prose, e))?;
         let (functions, groups) = (functions.function, constants.group);
-        let portals = Portals { functions, types, groups, prose };
+        let portals = Portals { functions, words: words.words, types, groups, prose };
         portals.check().map_err(|why| LayoutError::Unsound("abi/portals".into(), why))?;
         Ok(portals)
     }
@@ -159,12 +169,16 @@ impl Portals {
             if let Some(code) = f.errors.iter().find(|code| !codes.contains(code)) {
                 return Err(format!("{} returns {code}, which is no code", f.name));
             }
-            for [kind, name, _] in &f.parameters {
+            for [kind, name, _] in self.handed_over(f) {
                 if kind.ends_with('*') || self.size(kind).is_some() {
                     continue;
                 }
                 return Err(format!("{}: {name} has the unknown type {kind}", f.name));
             }
+        }
+        let is_written = |name: &str| self.calls().any(|f| f.written && f.name == name);
+        if let Some(name) = self.words.keys().find(|name| !is_written(name)) {
+            return Err(format!("{name} has words, and is not written by hand"));
         }
         for s in &self.types.structs {
             if let Some(field) = s.fields.iter().find(|field| self.size(&field[0]).is_none()) {
@@ -179,13 +193,22 @@ impl Portals {
         self.functions.iter().filter(|f| !f.local)
     }
 
+    /// Words that a function hands over: type, name, meaning.
+    pub fn handed_over<'a>(
+        &'a self,
+        function: &'a Function,
+    ) -> impl Iterator<Item = &'a [String; 3]> {
+        let more = self.words.get(&function.name).into_iter().flatten();
+        function.parameters.iter().chain(more)
+    }
+
     /// The structure of a name.
     pub fn structure(&self, name: &str) -> Option<&Structure> {
         self.types.structs.iter().find(|s| s.name == name)
     }
 
     /// Size and alignment of a type.
-    fn size(&self, kind: &str) -> Option<(usize, usize)> {
+    pub fn size(&self, kind: &str) -> Option<(usize, usize)> {
         let kind = kind.trim_start_matches("volatile ");
         if kind.ends_with('*') || self.types.callbacks.iter().any(|c| c.name == kind) {
             return Some((8, 8));
