@@ -66,6 +66,37 @@ impl Region {
     }
 }
 
+/// Arguments of a transfer: whatever stands in the channel, not what the library lets pass.
+struct Transfer {
+    lkey: u32,
+    va: u64,
+    bytes: u64,
+    node: u32,
+    rkey: u32,
+    to: u64,
+    /// Bytes are taken now.
+    taken: bool,
+    /// The program is to see that it is complete.
+    signalled: bool,
+}
+
+impl Transfer {
+    fn read(words: &[u64]) -> Transfer {
+        let [lkey, va, bytes, node, rkey, to, taken, signalled] =
+            *words.first_chunk().expect("a record has a word for each argument");
+        Transfer {
+            lkey: lkey as u32,
+            va,
+            bytes,
+            node: node as u32,
+            rkey: rkey as u32,
+            to,
+            taken: taken != 0,
+            signalled: signalled != 0,
+        }
+    }
+}
+
 /// All regions of a run, by node and key.
 ///
 /// Nodes share it, as they do the sockets' network: whoever asks sees what was so a latency ago, and no node
@@ -251,10 +282,8 @@ impl Verbs {
         Ok(Some(slot))
     }
 
-    /// A transfer. Its arguments are whatever stands in the channel, not what the library lets pass.
-    fn write(&self, a: &[u64]) -> VerbsAnswer {
-        let (lkey, va, bytes, node) = (a[0] as u32, a[1], a[2], a[3] as u32);
-        let (rkey, to, taken) = (a[4] as u32, a[5], a[6] != 0);
+    fn write(&self, transfer: &Transfer) -> VerbsAnswer {
+        let Transfer { lkey, va, bytes, node, rkey, to, taken, signalled } = *transfer;
         if self.library.is_mapped() {
             return VerbsAnswer::error(EBUSY);
         }
@@ -283,7 +312,7 @@ impl Verbs {
         let Some(target) = target else {
             return VerbsAnswer { code: REMOTE_ACCESS, ..VerbsAnswer::default() };
         };
-        let (signalled, library) = (a[7] != 0, &self.library);
+        let library = &self.library;
         match &source {
             Source::Registered(from) if whole => {
                 VerbsAnswer::word(library.post_write(*from, target.at(to), bytes, signalled))
@@ -405,7 +434,7 @@ impl rank::Verbs for Verbs {
             }
             verbs_call::REGISTER => self.register(a[0], a[1], a[2]),
             verbs_call::DEREGISTER => self.deregister(a[0] as u32),
-            verbs_call::WRITE => self.write(a),
+            verbs_call::WRITE => self.write(&Transfer::read(a)),
             verbs_call::COMPLETED => {
                 VerbsAnswer::word(self.library.over((a[0] != 0).then_some(a[1])))
             }

@@ -4,7 +4,7 @@ use crate::bridge::{self, Bridge};
 use crate::demand::Demand;
 use crate::ending::Ending;
 use crate::endless::rest;
-use crate::lease::{Deeds, Lease, Looks};
+use crate::lease::{request_of, Deeds, Lease, Looks};
 use crate::process::Process;
 use crate::sockets::{self, SocketCall, Sockets};
 use crate::verbs::{self, Verbs};
@@ -31,6 +31,9 @@ const SPIN_MAX: Duration = Duration(10_000_000);
 
 /// Longest lease: what the library has done by itself is done again before anything else.
 const LEASE_MAX: Duration = Duration(1_000_000_000);
+
+/// Place of the request of a call that has none.
+const NO_REQUEST: u64 = 1;
 
 /// Costs that the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +93,15 @@ pub struct Runner {
     measures: bool,
     /// End of the rank, if it ended in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
+}
+
+/// State of what happens on the node beside the program.
+#[derive(Clone, Copy)]
+struct Surroundings {
+    /// Time before which nothing else happens.
+    undisturbed_until: Time,
+    /// Number of what has happened, if it is known.
+    stirs: Option<u64>,
 }
 
 /// Outcome of a demand.
@@ -260,15 +272,16 @@ impl Runner {
         Step::Done
     }
 
-    /// Time before which nothing else happens, and number of what has happened.
-    fn surroundings(&self) -> (Time, Option<u64>) {
-        (self.cpu.undisturbed_until(), self.cpu.stirs())
+    fn surroundings(&self) -> Surroundings {
+        let (undisturbed_until, stirs) = (self.cpu.undisturbed_until(), self.cpu.stirs());
+        Surroundings { undisturbed_until, stirs }
     }
 
     /// True if nothing else has happened on the node since then: a call that found nothing has missed
     /// nothing.
-    fn is_undisturbed_since(&self, (until, stirs): (Time, Option<u64>)) -> bool {
-        self.cpu.now() < until || (stirs.is_some() && stirs == self.cpu.stirs())
+    fn is_undisturbed_since(&self, then: Surroundings) -> bool {
+        self.cpu.now() < then.undisturbed_until
+            || (then.stirs.is_some() && then.stirs == self.cpu.stirs())
     }
 
     /// Cost of a look at a clock.
@@ -289,17 +302,17 @@ impl Runner {
     fn carry_out(
         &self,
         function: Function,
-        args: &[u64; ARGUMENTS_MAX],
+        words: &[u64; ARGUMENTS_MAX],
         call: &mut dyn FnMut(Function, &[u64]) -> Outcome,
         observer: &dyn Observer,
     ) -> (Outcome, Duration) {
         let (began, before) = (self.cpu.now(), self.surroundings());
         observer.call_entered(began, function);
-        let outcome = call(function, &args[..function.arguments()]);
+        let outcome = call(function, &words[..function.arguments()]);
         observer.call_returned(self.cpu.now(), function);
         let took = self.cpu.now().since(began);
         let alone = self.is_undisturbed_since(before);
-        self.looks.set(self.looks.get().after(function, &(function, *args), took, alone));
+        self.looks.set(self.looks.get().after(function, &(function, *words), took, alone));
         (outcome, took)
     }
 
@@ -317,7 +330,8 @@ impl Runner {
         if let (true, Some(time)) = (right, time) {
             self.cpu.computes_until(self.cpu.now() + time);
         }
-        self.process.borrow().repeat(repeated.map(|(_, args)| args[0].max(1)));
+        let request = repeated.map(|call| request_of(&call).unwrap_or(NO_REQUEST));
+        self.process.borrow().repeat(request);
         for (calls, count) in deeds.rows() {
             for _ in 0..if right { count } else { 0 } {
                 match repeated.filter(|_| calls) {

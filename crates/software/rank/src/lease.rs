@@ -2,7 +2,8 @@
 //! node, it knows the time, and that a call which found nothing finds nothing again. The simulator does the
 //! same afterwards, so that nothing simulated depends on it (docs/decisions/0054).
 
-use abi::mpi::{Function, ARGUMENTS_MAX};
+use abi::arguments::Arguments;
+use abi::mpi::{args, Function, ARGUMENTS_MAX};
 use abi::rank::DEED_ROWS;
 use des::{Duration, Time};
 
@@ -41,6 +42,11 @@ impl Deeds {
 
 /// A call and its arguments.
 pub type Call = (Function, [u64; ARGUMENTS_MAX]);
+
+/// Address of the request that a call looks at, if it has one.
+pub fn request_of((function, words): &Call) -> Option<u64> {
+    (*function == Function::Test).then(|| args::Test::read(words).request)
+}
 
 /// Calls that only look whether something has come, made one after the other with the same arguments.
 #[derive(Clone, Copy, Default)]
