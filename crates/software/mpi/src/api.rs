@@ -18,6 +18,15 @@ use crate::request::{RequestId, Status};
 use crate::transport::Mode;
 use std::rc::Rc;
 
+/// Buffers of a collective operation.
+#[derive(Clone, Copy, Debug)]
+pub struct CollectiveBuffers {
+    /// Address of what is sent.
+    pub out: u64,
+    /// Address of what is received.
+    pub into: u64,
+}
+
 impl Process {
     /// MPI_COMM_WORLD.
     pub const WORLD: CommId = CommId::WORLD;
@@ -180,23 +189,24 @@ impl Process {
     /// MPI_Allreduce of `count` items of the predefined type `datatype` (a handle of the ABI).
     pub fn allreduce(
         &mut self,
-        (from, to): (u64, u64),
+        buffers: CollectiveBuffers,
         count: u64,
         datatype: u64,
         op: Op,
         comm: CommId,
     ) -> Result<()> {
         self.within("MPI_Allreduce", |p| {
-            let send = Items { va: from, count, datatype: p.objects.types.committed(datatype)? };
-            let recv = Items { va: to, ..send.clone() };
-            p.allreduce_items((&send, &recv), datatype, op, comm)
+            let send =
+                Items { va: buffers.out, count, datatype: p.objects.types.committed(datatype)? };
+            let recv = Items { va: buffers.into, ..send.clone() };
+            p.allreduce_items(&send, &recv, datatype, op, comm)
         })
     }
     /// MPI_Alltoall of `bytes` bytes from each to each.
-    pub fn alltoall(&mut self, (from, to): (u64, u64), bytes: u64, comm: CommId) -> Result<()> {
+    pub fn alltoall(&mut self, buffers: CollectiveBuffers, bytes: u64, comm: CommId) -> Result<()> {
         self.within("MPI_Alltoall", |p| {
-            let (out, into) =
-                (Parts::Equal(p.bytes(from, bytes)), Parts::Equal(p.bytes(to, bytes)));
+            let out = Parts::Equal(p.bytes(buffers.out, bytes));
+            let into = Parts::Equal(p.bytes(buffers.into, bytes));
             let id = p.start(comm, |plan| alltoall::plan(plan, Some(&out), &into))?;
             p.finish(id, Whose::Own).map(|_| ())
         })
@@ -211,7 +221,8 @@ impl Process {
     /// Reduces items with a predefined operation.
     fn allreduce_items(
         &mut self,
-        (send, recv): (&Items, &Items),
+        send: &Items,
+        recv: &Items,
         handle: u64,
         op: Op,
         comm: CommId,
@@ -219,7 +230,7 @@ impl Process {
         let datatype = send.datatype.clone();
         let operator = Operator::Predefined(op);
         let reduction = Rc::new(Reduction { operator, datatype, handle });
-        let id = self.start(comm, |plan| allreduce::plan(plan, (send, recv), &reduction))?;
+        let id = self.start(comm, |plan| allreduce::plan(plan, send, recv, &reduction))?;
         self.finish(id, Whose::Own).map(|_| ())
     }
 
@@ -236,7 +247,7 @@ impl Process {
         let buffer = self.p2p.local.take_buffer(free.len() as u64);
         self.write(buffer.va, &free)?;
         let items = self.bytes(buffer.va, free.len() as u64);
-        self.allreduce_items((&items, &items), constant::BYTE, Op::BitAnd, parent)?;
+        self.allreduce_items(&items, &items, constant::BYTE, Op::BitAnd, parent)?;
         let mut agreed = vec![0; free.len()];
         self.read(buffer.va, &mut agreed)?;
         self.p2p.local.give_buffer(buffer);

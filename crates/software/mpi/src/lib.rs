@@ -44,6 +44,7 @@ mod uses;
 
 use abi::mpi as constant;
 
+pub use api::CollectiveBuffers;
 pub use call::{Mpi, Outcome};
 pub use callback::{Callback, Program, Ran, Returned, CALLBACK_ARGUMENTS};
 pub use collective::{Algorithm, Algorithms};
@@ -57,7 +58,7 @@ pub use process::{Process, Settings};
 pub use reduction::op::Op;
 pub use request::waiting::{Wait, Waiting};
 pub use request::{RequestId, Status};
-pub use transport::portals::matching::{is_collective, Rendezvous, MAX_RANKS};
+pub use transport::portals::matching::{is_collective, PortalsRequest, Rendezvous, MAX_RANKS};
 pub use transport::portals::Portals;
 pub use transport::queues::{Queues, QueuesSetup, Rings};
 pub use transport::{Address, Begun, Bytes, Ending, Found, Mode, Step, Taken, Transport, Wanted};

@@ -178,7 +178,7 @@ impl Local {
             read.map_err(|_| outside(from, bytes))?;
             let written = memory.write(self.space, to.wrapping_add(at), piece);
             if let Err(error) = written {
-                return Err(unwritten(&mut memory, self.space, (to, bytes), error.addr));
+                return Err(unwritten(&mut memory, self.space, Span { va: to, bytes }, error.addr));
             }
         }
         Ok(())
@@ -194,7 +194,7 @@ impl Local {
     pub fn write(&self, va: u64, data: &[u8]) -> Result<()> {
         let mut memory = self.cpu.memory().borrow_mut();
         let written = memory.write(self.space, va, data);
-        let buffer = (va, data.len() as u64);
+        let buffer = Span { va, bytes: data.len() as u64 };
         written.map_err(|error| unwritten(&mut memory, self.space, buffer, error.addr))
     }
 
@@ -213,7 +213,8 @@ impl Local {
         let written = memory.write_pieces(self.space, runs, data);
         written.map_err(|error| {
             let (va, bytes) = run_of(runs, error.addr);
-            unwritten(&mut memory, self.space, (va, bytes as u64), error.addr)
+            let run = Span { va, bytes: bytes as u64 };
+            unwritten(&mut memory, self.space, run, error.addr)
         })
     }
 
@@ -252,8 +253,15 @@ fn run_of(runs: &[(u64, usize)], address: u64) -> (u64, usize) {
     runs.iter().find(holds).copied().unwrap_or((address, 1))
 }
 
+/// Address and bytes of a buffer.
+struct Span {
+    va: u64,
+    bytes: u64,
+}
+
 /// The error for a buffer of which the byte at `address` could not be written: it may be there to be read.
-fn unwritten(memory: &mut Memory, space: SpaceId, (va, bytes): (u64, u64), address: u64) -> Error {
+fn unwritten(memory: &mut Memory, space: SpaceId, buffer: Span, address: u64) -> Error {
+    let Span { va, bytes } = buffer;
     if memory.read(space, address, &mut [0]).is_err() {
         return outside(va, bytes);
     }

@@ -11,7 +11,7 @@ use crate::local::{Local, World};
 use crate::objects::Objects;
 use crate::observe::Observer;
 use crate::params::Params;
-use crate::reduction::Reduction;
+use crate::reduction::{Operands, Reduction};
 use crate::request::point_to_point::PointToPoint;
 use crate::request::waiting::{Wait, Waiting, What};
 use crate::request::RequestId;
@@ -180,10 +180,10 @@ impl Process {
     pub(crate) fn combine(
         &mut self,
         reduction: Rc<Reduction>,
-        items: (u64, u64),
+        operands: Operands,
         count: u64,
     ) -> Result<()> {
-        match self.executor().combine(reduction, items, count)? {
+        match self.executor().combine(reduction, operands, count)? {
             Some(combination) => self.combine_by_user(&combination),
             None => Ok(()),
         }

@@ -87,6 +87,13 @@ pub(crate) struct Reduction {
     pub handle: u64,
 }
 
+/// Addresses of packed items that are combined; the result replaces the second.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands {
+    pub input: u64,
+    pub inout: u64,
+}
+
 impl Reduction {
     /// Bytes of a packed item.
     pub fn size(&self) -> u64 {
@@ -119,13 +126,8 @@ impl Reduction {
     }
 
     /// `inout = input op inout` on `count` packed items, by a predefined operation.
-    pub fn combine(
-        &self,
-        op: Op,
-        local: &mut Local,
-        (input, inout): (u64, u64),
-        count: u64,
-    ) -> Result<()> {
+    pub fn combine(&self, op: Op, local: &mut Local, operands: Operands, count: u64) -> Result<()> {
+        let Operands { input, inout } = operands;
         let bytes = count * self.size();
         let basic = self.basic(op)?;
         // Whole items at a time.

@@ -5,7 +5,7 @@
 use ::pico::{places, Library, Network, DP_MAX};
 use abi::pico::{self, header, kind, Envelope, Header};
 use des::Random;
-use mpi::{Op, Process, World};
+use mpi::{CollectiveBuffers, Op, Process, World};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -145,8 +145,8 @@ fn exchange(mpi: &mut Process, rank: u32) {
     mpi.waitall(&requests).unwrap();
     let (one, sum) = (rank.to_le_bytes().to_vec(), vec![0; 4]);
     for _ in 0..10 {
-        let ends = (va(&one), va(&sum));
-        mpi.allreduce(ends, 1, abi::mpi::UINT32_T, Op::Sum, WORLD).unwrap();
+        let buffers = CollectiveBuffers { out: va(&one), into: va(&sum) };
+        mpi.allreduce(buffers, 1, abi::mpi::UINT32_T, Op::Sum, WORLD).unwrap();
         assert_eq!(sum, (ranks * (ranks - 1) / 2).to_le_bytes());
     }
 }

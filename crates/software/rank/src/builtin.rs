@@ -4,7 +4,7 @@
 
 use crate::agent::Observer;
 use abi::mpi::Function;
-use mpi::{Error, Op, Process, Result};
+use mpi::{CollectiveBuffers, Error, Op, Process, Result};
 use std::ffi::OsString;
 use std::fmt::Write;
 
@@ -294,8 +294,9 @@ fn allreduce(task: &mut Task) -> Result<()> {
         let mine = (0..bytes / 8).flat_map(|i| (rank + turn + i as f64).to_le_bytes());
         task.write(out, &mine.collect::<Vec<_>>());
         let double = abi::mpi::DOUBLE;
+        let buffers = CollectiveBuffers { out, into };
         task.call(Function::Allreduce, |mpi| {
-            mpi.allreduce((out, into), bytes / 8, double, Op::Sum, Process::WORLD)
+            mpi.allreduce(buffers, bytes / 8, double, Op::Sum, Process::WORLD)
         })?;
         let sum = |i: u64| ranks * (ranks - 1.0) / 2.0 + ranks * (turn + i as f64);
         let expected = (0..bytes / 8).flat_map(|i| sum(i).to_le_bytes());
@@ -314,7 +315,8 @@ fn alltoall(task: &mut Task) -> Result<()> {
         for to in 0..ranks {
             task.write_pattern(out + bytes * u64::from(to), to);
         }
-        task.call(Function::Alltoall, |mpi| mpi.alltoall((out, into), bytes, Process::WORLD))?;
+        let buffers = CollectiveBuffers { out, into };
+        task.call(Function::Alltoall, |mpi| mpi.alltoall(buffers, bytes, Process::WORLD))?;
         (0..ranks).try_for_each(|from| task.check(into + bytes * u64::from(from), from))
     })
 }

@@ -154,7 +154,7 @@ pub(super) fn reduce(mpi: &mut Process, args: &args::Reduce) -> Begun {
         true => Share::All(kinds),
         false => Share::Nothing,
     });
-    mpi.start(comm, |plan| reduce::plan(plan, (&send, is_root.then_some(&recv)), &reduction, root))
+    mpi.start(comm, |plan| reduce::plan(plan, &send, is_root.then_some(&recv), &reduction, root))
 }
 
 /// Items to send and items to receive.
@@ -173,7 +173,7 @@ pub(super) fn allreduce(mpi: &mut Process, args: &args::Allreduce) -> Begun {
     let (send, recv) = both(mpi, args)?;
     let reduction = reduction(mpi, &recv, args.datatype, args.op)?;
     reducing(mpi, &recv, &reduction, Share::All);
-    mpi.start(comm, |plan| allreduce::plan(plan, (&send, &recv), &reduction))
+    mpi.start(comm, |plan| allreduce::plan(plan, &send, &recv, &reduction))
 }
 
 pub(super) fn scan(mpi: &mut Process, args: &args::Scan) -> Begun {
@@ -189,7 +189,7 @@ fn scan_in(mpi: &mut Process, args: &args::Scan, exclusive: bool) -> Begun {
     let (send, recv) = both(mpi, args)?;
     let reduction = reduction(mpi, &recv, args.datatype, args.op)?;
     reducing(mpi, &recv, &reduction, Share::Lower);
-    mpi.start(comm, |plan| scan::plan(plan, (&send, &recv), &reduction, exclusive))
+    mpi.start(comm, |plan| scan::plan(plan, &send, &recv, &reduction, exclusive))
 }
 
 pub(super) fn reduce_scatter_block(mpi: &mut Process, args: &args::ReduceScatterBlock) -> Begun {
@@ -230,7 +230,7 @@ fn shares(mpi: &mut Process, args: &Shares, counts: &[u64]) -> Begun {
     }
     let reduction = reduction(mpi, &send, datatype, op)?;
     reducing(mpi, &send, &reduction, Share::All);
-    mpi.start(comm, |plan| reduce_scatter::plan(plan, (&send, &recv), counts, &reduction))
+    mpi.start(comm, |plan| reduce_scatter::plan(plan, &send, &recv, counts, &reduction))
 }
 
 /// Items that a call names, unless their address is MPI_IN_PLACE, where it may be that.
@@ -270,7 +270,7 @@ pub(super) fn gather(mpi: &mut Process, args: &args::Gather) -> Begun {
     };
     own_apart(own.as_ref(), all.as_ref(), root)?;
     gathering(mpi, own.as_ref(), all.as_ref());
-    mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, true)))
+    mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), root))
 }
 
 pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &args::Gatherv) -> Begun {
@@ -281,7 +281,7 @@ pub(super) fn gatherv<const W: usize>(mpi: &mut Process, args: &args::Gatherv) -
     let all = if is_root { Some(parts::<W>(mpi, args.received(), size)?) } else { None };
     own_apart(own.as_ref(), all.as_ref(), root)?;
     gathering(mpi, own.as_ref(), all.as_ref());
-    mpi.start(comm, |plan| gather::plan(plan, own.as_ref(), all.as_ref(), (root, false)))
+    mpi.start(comm, |plan| gather::plan_unequal(plan, own.as_ref(), all.as_ref(), root))
 }
 
 /// The send arguments count at the root only.
@@ -297,7 +297,7 @@ pub(super) fn scatter(mpi: &mut Process, args: &args::Scatter) -> Begun {
     let own = unless_in_place(mpi, is_root, args.recvbuf, args.recvcount, args.recvtype)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
     scattering(mpi, all.as_ref(), own.as_ref(), root);
-    mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, true)))
+    mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), root))
 }
 
 pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &args::Scatterv) -> Begun {
@@ -308,7 +308,7 @@ pub(super) fn scatterv<const W: usize>(mpi: &mut Process, args: &args::Scatterv)
     let own = unless_in_place(mpi, is_root, args.recvbuf, args.recvcount, args.recvtype)?;
     own_apart(own.as_ref(), all.as_ref(), root)?;
     scattering(mpi, all.as_ref(), own.as_ref(), root);
-    mpi.start(comm, |plan| scatter::plan(plan, all.as_ref(), own.as_ref(), (root, false)))
+    mpi.start(comm, |plan| scatter::plan_unequal(plan, all.as_ref(), own.as_ref(), root))
 }
 
 pub(super) fn allgather(mpi: &mut Process, args: &args::Allgather) -> Begun {

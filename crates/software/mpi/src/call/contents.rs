@@ -4,6 +4,7 @@ use super::arguments::count;
 use super::handler::Answer;
 use crate::constant;
 use crate::datatype::recipe::{Ingredient, Recipe};
+use crate::datatype::types::FortranKind;
 use crate::datatype::Type;
 use crate::error::{Error, Result};
 use crate::process::Process;
@@ -121,8 +122,8 @@ const INTEGERS: [(i32, u64); 4] = [
 ];
 
 /// Stores the type that represents a choice of kind; every such choice has one type.
-fn chosen(mpi: &mut Process, found: Option<u64>, key: (i32, i32, i32), va: u64) -> Answer {
-    let (combiner, precision, range) = key;
+fn chosen(mpi: &mut Process, found: Option<u64>, kind: FortranKind, va: u64) -> Answer {
+    let FortranKind { combiner, precision, range } = kind;
     let Some(handle) = found else {
         let text = format!("no type has {precision} digits and exponents up to {range}");
         return Err(Error::new(constant::ERR_ARG, text));
@@ -133,7 +134,7 @@ fn chosen(mpi: &mut Process, found: Option<u64>, key: (i32, i32, i32), va: u64) 
         _ => vec![precision.into(), range.into()],
     };
     let recipe = Some(Rc::new(Recipe::new(combiner).integers(integers)));
-    let handle = mpi.objects.types.lasting(key, || Type { recipe, ..(*datatype).clone() });
+    let handle = mpi.objects.types.lasting(kind, || Type { recipe, ..(*datatype).clone() });
     mpi.put_word(va, "the new datatype", handle)
 }
 
@@ -147,19 +148,22 @@ fn real(precision: i32, range: i32) -> Option<(u64, u64)> {
 pub(super) fn f90_real(mpi: &mut Process, args: &args::TypeCreateF90Real) -> Answer {
     let (precision, range) = (args.p, args.r);
     let found = real(precision, range).map(|found| found.0);
-    chosen(mpi, found, (constant::COMBINER_F90_REAL, precision, range), args.newtype)
+    let combiner = constant::COMBINER_F90_REAL;
+    chosen(mpi, found, FortranKind { combiner, precision, range }, args.newtype)
 }
 
 pub(super) fn f90_complex(mpi: &mut Process, args: &args::TypeCreateF90Complex) -> Answer {
     let (precision, range) = (args.p, args.r);
     let found = real(precision, range).map(|found| found.1);
-    chosen(mpi, found, (constant::COMBINER_F90_COMPLEX, precision, range), args.newtype)
+    let combiner = constant::COMBINER_F90_COMPLEX;
+    chosen(mpi, found, FortranKind { combiner, precision, range }, args.newtype)
 }
 
 pub(super) fn f90_integer(mpi: &mut Process, args: &args::TypeCreateF90Integer) -> Answer {
     let range = args.r;
     let found = INTEGERS.iter().find(|&&(digits, _)| range <= digits).map(|found| found.1);
-    chosen(mpi, found, (constant::COMBINER_F90_INTEGER, 0, range), args.newtype)
+    let combiner = constant::COMBINER_F90_INTEGER;
+    chosen(mpi, found, FortranKind { combiner, precision: 0, range }, args.newtype)
 }
 
 /// None of the pairs has other indices than integers of C or numbers of its own kind.

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::request::point_to_point::Envelope;
 use crate::request::{Direction, Status};
+use crate::side::messages::Probed;
 use crate::transport::message::Found;
 use abi::mpi::args;
 
@@ -15,7 +16,8 @@ impl Process {
         let wanted = self.p2p.wanted(from)?;
         let message = self.p2p.transport.take(&mut self.p2p.local, wanted);
         let Status { source, tag, bytes, .. } = *status;
-        Ok(self.side.messages.add(from.comm, message, Found { source, tag, bytes }))
+        let found = Found { source, tag, bytes };
+        Ok(self.side.messages.add(Probed { comm: from.comm, message, found }))
     }
 }
 
@@ -57,17 +59,16 @@ pub(super) fn begin(mpi: &mut Process, args: &args::Imrecv) -> Begun {
         mpi.put_word(args.message, "the message", constant::MESSAGE_NULL)?;
         return Ok(mpi.p2p.nothing(Direction::Receive, Process::SELF));
     }
-    let (comm, message, found) =
-        mpi.side.messages.table.get(&handle).copied().ok_or_else(|| {
-            let text = format!("{handle:#x} is no message, or it was received before");
-            Error::new(constant::ERR_REQUEST, text)
-        })?;
-    mpi.side.blame = comm;
+    let probed = mpi.side.messages.table.get(&handle).copied().ok_or_else(|| {
+        let text = format!("{handle:#x} is no message, or it was received before");
+        Error::new(constant::ERR_REQUEST, text)
+    })?;
+    mpi.side.blame = probed.comm;
     // A message that cannot be received now stays for another call.
     items.check(&mpi.p2p.local)?;
     mpi.put_word(args.message, "the message", constant::MESSAGE_NULL)?;
     mpi.side.messages.table.remove(&handle);
-    mpi.p2p.receive_matched(comm, (message, found), &items)
+    mpi.p2p.receive_matched(probed, &items)
 }
 
 pub(super) fn mrecv(mpi: &mut Process, args: &args::Mrecv) -> Answer {

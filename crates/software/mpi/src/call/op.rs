@@ -4,7 +4,7 @@ use super::collective::{apart, reduction};
 use super::handler::Answer;
 use crate::constant;
 use crate::process::Process;
-use crate::reduction::UserOp;
+use crate::reduction::{Operands, UserOp};
 use abi::mpi::args;
 
 /// A function for large counts finds a count of 8 bytes where the other finds an `int`: the first
@@ -39,10 +39,11 @@ pub(super) fn reduce_local(mpi: &mut Process, args: &args::ReduceLocal) -> Answe
     let bytes = inout.bytes();
     let local = &mut mpi.p2p.local;
     let (a, b) = (local.take_buffer(bytes), local.take_buffer(bytes));
+    let operands = Operands { input: a.va, inout: b.va };
     let done = input
         .gather(local, a.va)
         .and_then(|()| inout.gather(local, b.va))
-        .and_then(|()| mpi.combine(reduction, (a.va, b.va), inout.count))
+        .and_then(|()| mpi.combine(reduction, operands, inout.count))
         .and_then(|()| inout.scatter(&mut mpi.p2p.local, b.va, bytes));
     mpi.p2p.local.give_buffer(a);
     mpi.p2p.local.give_buffer(b);

@@ -55,7 +55,7 @@ fn bruck(plan: &mut Plan<'_>, all: &Parts) {
         let bytes = u64::from(held.min(size - held)) * block;
         let into = plan.bytes(va + u64::from(held) * block, bytes);
         let (to, from) = ((rank + size - held) % size, (rank + held) % size);
-        plan.swap((to, plan.bytes(va, bytes)), (from, into));
+        plan.swap(to, plan.bytes(va, bytes), from, into);
         held *= 2;
     }
     for distance in 1..size {

@@ -54,7 +54,7 @@ pub(super) fn recursive_doubling(plan: &mut Plan<'_>, acc: &Accumulator) {
     let mut bit = 1;
     while bit < partners {
         let partner = at(place ^ bit);
-        plan.swap((partner, plan.own(acc)), (partner, plan.other(acc)));
+        plan.swap(partner, plan.own(acc), partner, plan.other(acc));
         plan.take_in(acc, partner < rank);
         bit *= 2;
     }
@@ -85,23 +85,24 @@ fn ring(plan: &mut Plan<'_>, acc: &Accumulator) {
         let (out, into) = ((rank + size + 1 - step) % size, (rank + size - step) % size);
         let sent = plan.bytes(acc.va + start(out) * item, count(out) * item);
         let heard = plan.bytes(acc.received, count(into) * item);
-        plan.swap((next, sent), (previous, heard));
+        plan.swap(next, sent, previous, heard);
         plan.combine(&acc.reduction, acc.received, acc.va + start(into) * item, count(into));
     }
     for step in 1..size {
         let (out, into) = ((rank + 2 + size - step) % size, (rank + 1 + size - step) % size);
         let sent = plan.bytes(acc.va + start(out) * item, count(out) * item);
         let heard = plan.bytes(acc.va + start(into) * item, count(into) * item);
-        plan.swap((next, sent), (previous, heard));
+        plan.swap(next, sent, previous, heard);
     }
 }
 
 /// Plans to reduce `send` of all ranks into everyone's `recv`.
 pub(crate) fn plan(
     plan: &mut Plan<'_>,
-    (send, recv): (&Items, &Items),
+    send: &Items,
+    recv: &Items,
     reduction: &Rc<Reduction>,
 ) -> Result<()> {
     let run = plan.collectives.algorithms.allreduce.run;
-    reduce::plan_with(plan, (send, Some(recv)), reduction, run)
+    reduce::plan_with(plan, send, Some(recv), reduction, run)
 }

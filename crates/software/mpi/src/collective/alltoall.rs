@@ -60,7 +60,7 @@ fn bruck(plan: &mut Plan<'_>, out: &Parts, into: &Parts) {
         let moving = plan.runs(va, &moving);
         let heard = plan.bytes(received, moving.bytes());
         let (to, from) = ((rank + bit) % size, (rank + size - bit) % size);
-        plan.swap((to, moving.clone()), (from, heard.clone()));
+        plan.swap(to, moving.clone(), from, heard.clone());
         plan.copy(heard, moving);
         bit *= 2;
     }

@@ -25,7 +25,7 @@ pub(super) fn dissemination(plan: &mut Plan<'_>) {
     let mut distance = 1;
     while distance < size {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-        plan.swap((to, nothing.clone()), (from, nothing.clone()));
+        plan.swap(to, nothing.clone(), from, nothing.clone());
         distance *= 2;
     }
 }

@@ -7,7 +7,7 @@ use crate::comm::CommId;
 use crate::constant;
 use crate::error::{Error, Result};
 use crate::objects::Objects;
-use crate::reduction::{Operator, Reduction, UserOp};
+use crate::reduction::{Operands, Operator, Reduction, UserOp};
 use crate::request::point_to_point::{Envelope, PointToPoint};
 use crate::request::RequestId;
 use crate::transport::message::Mode;
@@ -70,7 +70,7 @@ impl Executor<'_> {
             schedule.next += 1;
             let result = match step {
                 Step::Combine { reduction, input, inout, count } => {
-                    match self.combine(reduction, (input, inout), count) {
+                    match self.combine(reduction, Operands { input, inout }, count) {
                         Ok(None) => Ok(()),
                         Ok(Some(combination)) => {
                             let operation = Operation { id, comm, tag, schedule };
@@ -118,7 +118,7 @@ impl Executor<'_> {
     pub fn combine(
         &mut self,
         reduction: Rc<Reduction>,
-        (input, inout): (u64, u64),
+        operands: Operands,
         count: u64,
     ) -> Result<Option<Combination>> {
         if count * reduction.size() == 0 {
@@ -127,9 +127,12 @@ impl Executor<'_> {
         reduction.charge(&mut self.p2p.local, count);
         match reduction.operator {
             Operator::Predefined(op) => {
-                reduction.combine(op, &mut self.p2p.local, (input, inout), count).map(|()| None)
+                reduction.combine(op, &mut self.p2p.local, operands, count).map(|()| None)
             }
-            Operator::User(user) => Ok(Some(Combination { user, reduction, input, inout, count })),
+            Operator::User(user) => {
+                let Operands { input, inout } = operands;
+                Ok(Some(Combination { user, reduction, input, inout, count }))
+            }
         }
     }
 
@@ -160,9 +163,7 @@ impl Executor<'_> {
                 return self.replan(comm, schedule, |p| on_nic::choose(p, &operation));
             }
             Step::Held(place) => (on_nic::hold_back(p2p, comm, tag, place)?, None),
-            Step::OnNic { group, entries } => {
-                (on_nic::start(p2p, (comm, tag), group, entries), None)
-            }
+            Step::OnNic { group, entries } => (on_nic::start(p2p, comm, tag, group, entries), None),
             Step::Send { to, items } => {
                 (p2p.send_items(envelope(to), &items, Mode::Standard)?, None)
             }

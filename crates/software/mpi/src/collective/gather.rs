@@ -75,9 +75,20 @@ pub(crate) fn plan(
     plan: &mut Plan<'_>,
     own: Option<&Items>,
     all: Option<&Parts>,
-    (root, equal): (u32, bool),
+    root: u32,
 ) -> Result<()> {
-    let run = if equal { plan.collectives.algorithms.gather.run } else { linear };
+    let run = plan.collectives.algorithms.gather.run;
     run(plan, own, all, root);
+    Ok(())
+}
+
+/// The same where the parts need not be equal.
+pub(crate) fn plan_unequal(
+    plan: &mut Plan<'_>,
+    own: Option<&Items>,
+    all: Option<&Parts>,
+    root: u32,
+) -> Result<()> {
+    linear(plan, own, all, root);
     Ok(())
 }

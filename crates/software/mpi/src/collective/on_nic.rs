@@ -215,7 +215,8 @@ fn part(p2p: &mut PointToPoint, comm: CommId, tag: i32) -> RequestId {
 /// Enters an operation of the network interface.
 pub(super) fn start(
     p2p: &mut PointToPoint,
-    (comm, tag): (CommId, i32),
+    comm: CommId,
+    tag: i32,
     group: u16,
     entries: Option<Entries>,
 ) -> RequestId {

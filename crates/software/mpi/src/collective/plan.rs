@@ -36,7 +36,7 @@ pub(crate) struct Plan<'a> {
 }
 
 /// An operation begins, for a witness.
-fn joins(p2p: &PointToPoint, id: RequestId, (comm, number): (CommId, i32), exchange: Exchange) {
+fn joins(p2p: &PointToPoint, id: RequestId, comm: CommId, number: i32, exchange: Exchange) {
     if let (Some(witness), Ok(comm)) = (&p2p.local.witness, p2p.comm(comm)) {
         let (communicator, rank, members) = (comm.identity, comm.rank, comm.size());
         witness.joins(id, &Seat { communicator, number, rank, members }, exchange);
@@ -103,7 +103,7 @@ impl<'a> Plan<'a> {
         self.schedule.steps.push(Step::MessageFrom { from, tag, items });
     }
     /// Sends to one, receives from another, and waits for both.
-    pub fn swap(&mut self, (to, out): (u32, Items), (from, into): (u32, Items)) {
+    pub fn swap(&mut self, to: u32, out: Items, from: u32, into: Items) {
         self.receive(from, into);
         self.send(to, out);
         self.wait();
@@ -154,7 +154,7 @@ impl<'a> Plan<'a> {
         request.schedule = Some(Box::new(schedule));
         let id = p2p.requests.insert(request);
         if let Some(exchange) = p2p.local.declared.exchange.take() {
-            joins(p2p, id, (comm, tag), exchange);
+            joins(p2p, id, comm, tag, exchange);
         }
         id
     }

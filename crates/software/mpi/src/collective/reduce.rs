@@ -65,7 +65,8 @@ fn linear(plan: &mut Plan<'_>, acc: &Accumulator, root: u32) {
 /// Plans a reduction over `send` by `run`, whose result goes to `recv` (None: this rank gets no result).
 pub(super) fn plan_with(
     plan: &mut Plan<'_>,
-    (send, recv): (&Items, Option<&Items>),
+    send: &Items,
+    recv: Option<&Items>,
     reduction: &Rc<Reduction>,
     run: impl FnOnce(&mut Plan<'_>, &Accumulator),
 ) -> Result<()> {
@@ -98,10 +99,11 @@ pub(super) fn plan_with(
 /// Plans to reduce `send` of all ranks into `recv` of rank `root`.
 pub(crate) fn plan(
     plan: &mut Plan<'_>,
-    buffers: (&Items, Option<&Items>),
+    send: &Items,
+    recv: Option<&Items>,
     reduction: &Rc<Reduction>,
     root: u32,
 ) -> Result<()> {
     let run = plan.collectives.algorithms.reduce.run;
-    plan_with(plan, buffers, reduction, |plan, acc| run(plan, acc, root))
+    plan_with(plan, send, recv, reduction, |plan, acc| run(plan, acc, root))
 }

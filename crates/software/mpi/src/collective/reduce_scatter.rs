@@ -36,7 +36,7 @@ fn pairwise(plan: &mut Plan<'_>, acc: &Accumulator, counts: &[u64]) {
         let (to, from) = ((rank + step) % size, (rank + size - step) % size);
         let (out, length) = share(acc, counts, to);
         let sent = plan.bytes(acc.va + out, length);
-        plan.swap((to, sent), (from, plan.bytes(acc.received, bytes)));
+        plan.swap(to, sent, from, plan.bytes(acc.received, bytes));
         let (input, inout, count) = (acc.received, acc.va + offset, counts[rank as usize]);
         plan.combine(&acc.reduction, input, inout, count);
     }
@@ -60,13 +60,14 @@ fn reduce(plan: &mut Plan<'_>, acc: &Accumulator, counts: &[u64]) {
 /// Plans to reduce `send` of all ranks; rank `i` gets `counts[i]` items of the result.
 pub(crate) fn plan(
     plan: &mut Plan<'_>,
-    (send, recv): (&Items, &Items),
+    send: &Items,
+    recv: &Items,
     counts: &[u64],
     reduction: &Rc<Reduction>,
 ) -> Result<()> {
     let run = plan.collectives.algorithms.reduce_scatter.run;
     recv.check(&plan.p2p.local)?;
-    reduce::plan_with(plan, (send, None), reduction, |plan, acc| {
+    reduce::plan_with(plan, send, None, reduction, |plan, acc| {
         run(plan, acc, counts);
         let (offset, bytes) = share(acc, counts, plan.rank);
         plan.copy(plan.bytes(acc.va + offset, bytes), recv.clone());

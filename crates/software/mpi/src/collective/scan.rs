@@ -33,7 +33,7 @@ fn recursive_doubling(plan: &mut Plan<'_>, acc: &Accumulator, exclusive: bool) {
         if partner >= size {
             continue;
         }
-        plan.swap((partner, plan.own(acc)), (partner, plan.other(acc)));
+        plan.swap(partner, plan.own(acc), partner, plan.other(acc));
         if partner < rank {
             if have_result {
                 plan.combine(&acc.reduction, acc.received, result, acc.count);
@@ -70,7 +70,8 @@ fn linear(plan: &mut Plan<'_>, acc: &Accumulator, exclusive: bool) {
 /// Plans to reduce `send` of all ranks up to each into its `recv`.
 pub(crate) fn plan(
     plan: &mut Plan<'_>,
-    (send, recv): (&Items, &Items),
+    send: &Items,
+    recv: &Items,
     reduction: &Rc<Reduction>,
     exclusive: bool,
 ) -> Result<()> {
@@ -78,7 +79,7 @@ pub(crate) fn plan(
     let first = plan.rank == 0;
     // The result does not form in place: an exclusive scan leaves rank 0's buffer as it is.
     recv.check(&plan.p2p.local)?;
-    reduce::plan_with(plan, (send, None), reduction, |plan, acc| {
+    reduce::plan_with(plan, send, None, reduction, |plan, acc| {
         run(plan, acc, exclusive);
         if !(exclusive && first) {
             plan.wait();

@@ -76,9 +76,20 @@ pub(crate) fn plan(
     plan: &mut Plan<'_>,
     all: Option<&Parts>,
     own: Option<&Items>,
-    (root, equal): (u32, bool),
+    root: u32,
 ) -> Result<()> {
-    let run = if equal { plan.collectives.algorithms.scatter.run } else { linear };
+    let run = plan.collectives.algorithms.scatter.run;
     run(plan, own, all, root);
+    Ok(())
+}
+
+/// The same where the parts need not be equal.
+pub(crate) fn plan_unequal(
+    plan: &mut Plan<'_>,
+    all: Option<&Parts>,
+    own: Option<&Items>,
+    root: u32,
+) -> Result<()> {
+    linear(plan, own, all, root);
     Ok(())
 }

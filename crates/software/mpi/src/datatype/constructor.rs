@@ -204,10 +204,10 @@ impl Data {
         self.elements = self.elements.checked_add(items.checked_mul(of.elements)?)?;
         self.signature.repeat(items, &of.signature)?;
         if times == 1 {
-            self.layout.repeat(offset, (count, of.extent), &of.layout)?;
+            self.layout.repeat(offset, count, of.extent, &of.layout)?;
         } else {
             let block = Layout::repeated(count, of.extent, &of.layout)?;
-            self.layout.repeat(offset, (times, step), &block)?;
+            self.layout.repeat(offset, times, step, &block)?;
         }
         (self.size <= SIZE_MAX).then_some(())
     }

@@ -58,7 +58,7 @@ impl Layout {
             return Some(of.clone());
         }
         let mut builder = Builder::default();
-        builder.repeat(0, (count, stride), of)?;
+        builder.repeat(0, count, stride, of)?;
         Some(builder.finish())
     }
     /// True if there are no data.
@@ -133,7 +133,7 @@ impl Builder {
     }
 
     /// `count` times `of`, `stride` bytes from one to the next, the first at `offset`.
-    pub fn repeat(&mut self, offset: i64, (count, stride): (u64, i64), of: &Layout) -> Option<()> {
+    pub fn repeat(&mut self, offset: i64, count: u64, stride: i64, of: &Layout) -> Option<()> {
         if count == 0 || of.is_empty() {
             return Some(());
         }

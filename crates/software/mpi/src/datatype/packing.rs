@@ -29,15 +29,16 @@ enum Way {
 impl Items {
     /// Packs them to `to`; the number of runs.
     pub(crate) fn pack(&self, local: &mut Local, to: u64) -> Result<u64> {
-        self.move_runs(local, (to, self.bytes()), Way::Pack)
+        self.move_runs(local, Way::Pack, to, self.bytes())
     }
 
     /// Unpacks the first `bytes` bytes at `from` into them; the number of runs.
     pub(crate) fn unpack(&self, local: &mut Local, from: u64, bytes: u64) -> Result<u64> {
-        self.move_runs(local, (from, bytes), Way::Unpack)
+        self.move_runs(local, Way::Unpack, from, bytes)
     }
 
-    fn move_runs(&self, local: &mut Local, (packed, bytes): (u64, u64), way: Way) -> Result<u64> {
+    /// Moves as many of them as `bytes` bytes at `packed` are.
+    fn move_runs(&self, local: &mut Local, way: Way, packed: u64, bytes: u64) -> Result<u64> {
         let held = std::mem::take(&mut local.bounce);
         let mut moved = Moved { packed, runs: Vec::new(), bytes: 0, held };
         let mut number = 0;

@@ -31,6 +31,17 @@ pub(super) fn name_of(kind: u8) -> &'static str {
     PREDEFINED.with(|table| table[usize::from(kind)].as_ref().map_or("no type", |of| of.name))
 }
 
+/// A choice of kind by a Fortran program, which has one type for all time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FortranKind {
+    /// Combiner: of reals, complex numbers or integers.
+    pub combiner: i32,
+    /// Decimal digits.
+    pub precision: i32,
+    /// Decimal exponents.
+    pub range: i32,
+}
+
 /// Table of datatypes.
 pub(crate) struct Types {
     predefined: Predefined,
@@ -38,7 +49,7 @@ pub(crate) struct Types {
     /// Names that the program has given.
     names: BTreeMap<u64, Vec<u8>>,
     /// Types of a precision and a range.
-    lasting: BTreeMap<(i32, i32, i32), u64>,
+    lasting: BTreeMap<FortranKind, u64>,
 }
 
 impl Types {
@@ -82,7 +93,7 @@ impl Types {
         })
     }
     /// A type that is there for all time, under this key; its handle.
-    pub fn lasting(&mut self, key: (i32, i32, i32), make: impl FnOnce() -> Type) -> u64 {
+    pub fn lasting(&mut self, key: FortranKind, make: impl FnOnce() -> Type) -> u64 {
         if let Some(&handle) = self.lasting.get(&key) {
             return handle;
         }

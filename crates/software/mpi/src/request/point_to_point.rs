@@ -9,7 +9,8 @@ use crate::constant::{self, ANY_SOURCE, PROC_NULL};
 use crate::datatype::items::Items;
 use crate::error::{Error, Result};
 use crate::local::Local;
-use crate::transport::message::{Address, Begun, Bytes, Ending, Found, Mode, Step, Taken, Wanted};
+use crate::side::messages::Probed;
+use crate::transport::message::{Address, Begun, Bytes, Ending, Found, Mode, Step, Wanted};
 use crate::transport::Transport;
 use std::collections::VecDeque;
 
@@ -172,7 +173,8 @@ impl PointToPoint {
             self.local.declare_send(items);
         }
         if items.is_contiguous() {
-            return self.start_send(to, (items.va, items.bytes()), None, mode);
+            let bytes = Bytes { va: items.va, length: items.bytes() };
+            return self.start_send(to, bytes, None, mode);
         }
         self.send_copy(to, items, mode)
     }
@@ -182,13 +184,14 @@ impl PointToPoint {
         if !to.collective {
             self.local.declare_send(items);
         }
-        let bytes = items.bytes();
-        let buffer = self.local.take_buffer(bytes);
+        let length = items.bytes();
+        let buffer = self.local.take_buffer(length);
         if let Err(error) = items.gather(&mut self.local, buffer.va) {
             self.local.give_buffer(buffer);
             return Err(error);
         }
-        self.start_send(to, (buffer.va, bytes), Some(Scattered { buffer, target: None }), mode)
+        let bytes = Bytes { va: buffer.va, length };
+        self.start_send(to, bytes, Some(Scattered { buffer, target: None }), mode)
     }
 
     /// Starts receiving items.
@@ -201,35 +204,31 @@ impl PointToPoint {
     }
 
     /// Starts receiving a message that was taken out of the list before.
-    pub fn receive_matched(
-        &mut self,
-        comm: CommId,
-        message: (Taken, Found),
-        items: &Items,
-    ) -> Result<RequestId> {
+    pub fn receive_matched(&mut self, message: Probed, items: &Items) -> Result<RequestId> {
         let (place, scattered) = self.landing(items)?;
         self.local.declare_receive(items);
-        self.start_matched(comm, message, place, scattered)
+        self.start_matched(message, place, scattered)
     }
 
     /// Address and bytes of the memory that a message for items is received into: theirs, or a buffer.
-    fn landing(&mut self, items: &Items) -> Result<((u64, u64), Option<Scattered>)> {
-        let bytes = items.room();
+    fn landing(&mut self, items: &Items) -> Result<(Bytes, Option<Scattered>)> {
+        let length = items.room();
         if items.is_contiguous() {
-            return Ok(((items.va, bytes), None));
+            return Ok((Bytes { va: items.va, length }, None));
         }
         items.check(&self.local)?;
-        let buffer = self.local.take_buffer(bytes);
-        Ok(((buffer.va, bytes), Some(Scattered { buffer, target: Some(items.clone()) })))
+        let buffer = self.local.take_buffer(length);
+        let place = Bytes { va: buffer.va, length };
+        Ok((place, Some(Scattered { buffer, target: Some(items.clone()) })))
     }
 
     // Of bytes.
 
-    /// Starts sending `length` bytes at `va`, which `scattered` (if any) gathered.
+    /// Starts sending bytes, which `scattered` (if any) gathered.
     pub fn start_send(
         &mut self,
         to: Envelope,
-        (va, length): (u64, u64),
+        bytes: Bytes,
         scattered: Option<Scattered>,
         mode: Mode,
     ) -> Result<RequestId> {
@@ -239,10 +238,10 @@ impl PointToPoint {
         let target = comm.members[to.peer as usize];
         let address = Address { context, source: comm.rank, tag: to.tag, target };
         let mut request = Request::new(Direction::Send, to.comm, to.peer, to.tag);
-        (request.collective, request.length) = (to.collective, length);
+        (request.collective, request.length) = (to.collective, bytes.length);
         request.scattered = scattered;
         let id = self.requests.insert(request);
-        match self.transport.send(&mut self.local, id, address, Bytes { va, length }, mode) {
+        match self.transport.send(&mut self.local, id, address, bytes, mode) {
             Ok(false) => {}
             Ok(true) => self.sent(id),
             Err(error) => {
@@ -262,21 +261,20 @@ impl PointToPoint {
         }
     }
 
-    /// Starts receiving up to `length` bytes to `va`, from where `scattered` (if any) scatters them.
+    /// Starts receiving at most so many bytes, which `scattered` (if any) scatters.
     pub fn start_receive(
         &mut self,
         from: Envelope,
-        (va, length): (u64, u64),
+        room: Bytes,
         scattered: Option<Scattered>,
     ) -> Result<RequestId> {
         self.local.charge(self.local.params.request);
-        self.local.check_buffer(va, length)?;
+        self.local.check_buffer(room.va, room.length)?;
         let wanted = self.wanted(from)?;
         let mut request = Request::new(Direction::Receive, from.comm, from.peer, from.tag);
-        (request.collective, request.length) = (from.collective, length);
+        (request.collective, request.length) = (from.collective, room.length);
         request.scattered = scattered;
         let id = self.requests.insert(request);
-        let room = Bytes { va, length };
         loop {
             match self.transport.receive(&mut self.local, id, wanted, room) {
                 Begun::UnderWay => return Ok(id),
@@ -299,17 +297,15 @@ impl PointToPoint {
     /// Starts receiving a message that was taken before.
     pub fn start_matched(
         &mut self,
-        comm: CommId,
-        (message, found): (Taken, Found),
-        (va, length): (u64, u64),
+        Probed { comm, message, found }: Probed,
+        room: Bytes,
         scattered: Option<Scattered>,
     ) -> Result<RequestId> {
         self.local.charge(self.local.params.request);
-        self.local.check_buffer(va, length)?;
+        self.local.check_buffer(room.va, room.length)?;
         let mut request = Request::new(Direction::Receive, comm, found.source, found.tag);
-        (request.length, request.scattered) = (length, scattered);
+        (request.length, request.scattered) = (room.length, scattered);
         let id = self.requests.insert(request);
-        let room = Bytes { va, length };
         loop {
             match self.transport.receive_taken(&mut self.local, id, message, room) {
                 Begun::UnderWay => return Ok(id),

@@ -8,7 +8,7 @@ use crate::placement::Placement;
 use abi::wire::portals_op;
 use abi::MessageId;
 use des::Time;
-use mpi::Rendezvous;
+use mpi::{PortalsRequest, Rendezvous};
 use portals::{Begun, ProcessId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -127,9 +127,15 @@ impl Desk {
             MessageKind::Get | MessageKind::Atomic => Protocol::Reply,
             _ => Protocol::Eager,
         };
-        let words = (begun.pt_index, begun.match_bits, begun.hdr_data, begun.bytes);
+        let request = PortalsRequest {
+            op: begun.op,
+            pt_index: begun.pt_index,
+            match_bits: begun.match_bits,
+            hdr_data: begun.hdr_data,
+            carried: begun.bytes,
+        };
         let mut bytes = Some(begun.bytes);
-        match Rendezvous::of(begun.op, words).filter(|_| mpi) {
+        match Rendezvous::of(&request).filter(|_| mpi) {
             Some(
                 part @ (Rendezvous::Announces { exposed, bytes: all }
                 | Rendezvous::Carries { exposed, bytes: all }),

@@ -157,13 +157,25 @@ pub enum Rendezvous {
     },
 }
 
+/// A Portals request, as far as it tells of a rendezvous.
+#[derive(Clone, Copy, Debug)]
+pub struct PortalsRequest {
+    /// Operation on the wire.
+    pub op: u8,
+    /// Portal.
+    pub pt_index: u32,
+    /// Match bits.
+    pub match_bits: u64,
+    /// Header data.
+    pub hdr_data: u64,
+    /// Bytes that it carries.
+    pub carried: u64,
+}
+
 impl Rendezvous {
-    /// Rendezvous to which a Portals request of this library belongs (`op` is that of the wire); `None` if
-    /// there is none.
-    pub fn of(
-        op: u8,
-        (pt_index, match_bits, hdr_data, carried): (u32, u64, u64, u64),
-    ) -> Option<Rendezvous> {
+    /// Rendezvous to which a Portals request of this library belongs; `None` if there is none.
+    pub fn of(request: &PortalsRequest) -> Option<Rendezvous> {
+        let PortalsRequest { op, pt_index, match_bits, hdr_data, carried } = *request;
         let exposed = || u32::try_from(match_bits).ok();
         match (op, pt_index) {
             (portals_op::PUT, MESSAGES) => {
@@ -197,18 +209,20 @@ mod tests {
     fn the_parts_of_a_rendezvous_are_told_from_other_messages() {
         let (put, bits) = (portals_op::PUT, |protocol| bits(protocol, 1, 2, 3));
         let hdr_data = Exposed { id: 7, length: 1 << 20 }.pack();
-        let of =
-            |protocol, carried| Rendezvous::of(put, (MESSAGES, bits(protocol), hdr_data, carried));
+        let request = |op, pt_index, match_bits, carried| {
+            Rendezvous::of(&PortalsRequest { op, pt_index, match_bits, hdr_data, carried })
+        };
+        let of = |protocol, carried| request(put, MESSAGES, bits(protocol), carried);
         let (exposed, bytes) = (7, 1 << 20);
         assert_eq!(of(Protocol::Announced, 0), Some(Rendezvous::Announces { exposed, bytes }));
         assert_eq!(of(Protocol::Long, bytes), Some(Rendezvous::Carries { exposed, bytes }));
         let others = [(Protocol::Eager, 0), (Protocol::Announced, 1), (Protocol::Long, bytes / 2)];
         assert_eq!(others.map(|(protocol, carried)| of(protocol, carried)), [None, None, None]);
-        let elsewhere = Rendezvous::of(put, (9, bits(Protocol::Announced), hdr_data, 0));
+        let elsewhere = request(put, 9, bits(Protocol::Announced), 0);
         assert_eq!(elsewhere, None);
-        let get = Rendezvous::of(portals_op::GET, (EXPOSED, 7, 0, 1 << 20));
+        let get = request(portals_op::GET, EXPOSED, 7, 1 << 20);
         assert_eq!(get, Some(Rendezvous::Fetches { exposed: 7 }));
-        assert_eq!(Rendezvous::of(portals_op::REPLY, (EXPOSED, 7, 0, 1 << 20)), None);
+        assert_eq!(request(portals_op::REPLY, EXPOSED, 7, 1 << 20), None);
     }
 
     #[test]

@@ -11,6 +11,12 @@ use portals::{
     option, AckRequest, Criteria, Md, MdHandle, Position, ProcessId, Region, Target, Unlink,
 };
 
+/// A memory descriptor, and the bytes of it that are put.
+struct Described {
+    md: MdHandle,
+    length: u64,
+}
+
 impl Portals {
     /// Starts sending. True if the bytes may be used again.
     pub(super) fn start_send(
@@ -32,7 +38,7 @@ impl Portals {
         }
         let bits = bits(Protocol::Eager);
         if length == 0 {
-            self.put(local, (self.empty, 0), target, bits, 0);
+            self.put(local, Described { md: self.empty, length: 0 }, target, bits, 0);
             return Ok(true);
         }
         if length <= local.params.copy_limit
@@ -43,7 +49,7 @@ impl Portals {
         local.check_buffer(va, length)?;
         self.begin_operation(local, id, true, bytes);
         let md = self.bind(local, id, bytes);
-        self.put(local, (md, length), target, bits, 0);
+        self.put(local, Described { md, length }, target, bits, 0);
         Ok(false)
     }
 
@@ -61,7 +67,7 @@ impl Portals {
             self.free_copies.push(copy);
             return Err(error);
         }
-        self.put(local, (md, length), target, bits, 0);
+        self.put(local, Described { md, length }, target, bits, 0);
         Ok(true)
     }
 
@@ -93,7 +99,10 @@ impl Portals {
         let entry = must(local, entry, "PtlMEAttach");
         let md = must(local, self.ni.md_attach(entry, md, Unlink::Unlink), "PtlMDAttach");
         self.operations.get(id).entry = Some(entry);
-        let what = if long { (md, length) } else { (self.empty, 0) };
+        let what = match long {
+            true => Described { md, length },
+            false => Described { md: self.empty, length: 0 },
+        };
         self.put(local, what, target, bits, Exposed { id: id.index, length }.pack());
         Ok(false)
     }
@@ -101,7 +110,7 @@ impl Portals {
     fn put(
         &mut self,
         local: &mut Local,
-        (md, length): (MdHandle, u64),
+        Described { md, length }: Described,
         id: ProcessId,
         match_bits: u64,
         hdr_data: u64,

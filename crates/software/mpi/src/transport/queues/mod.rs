@@ -306,7 +306,7 @@ impl Queues {
         }
     }
 
-    fn receive_command(&self, id: RequestId, (phys, room): (u64, Bytes)) -> Command {
+    fn receive_command(&self, id: RequestId, phys: u64, room: Bytes) -> Command {
         Command { length: length_of(room), ..command(id.index, phys) }
     }
 }
@@ -405,7 +405,7 @@ impl Transport for Queues {
         let phys = self.begin(local, id, room, true).expect("nothing is copied yet");
         let operation = self.operations[id.index()].as_mut().expect("it has begun");
         operation.folded = Some(wanted.tag).filter(|tag| *tag > bits::TAG_MAX);
-        let receive = searching(wanted, self.receive_command(id, (phys, room)));
+        let receive = searching(wanted, self.receive_command(id, phys, room));
         self.ask(local, Command { operation: operation::RECEIVE.into(), ..receive });
         Begun::UnderWay
     }
@@ -420,7 +420,7 @@ impl Transport for Queues {
         let phys = self.begin(local, id, room, true).expect("nothing is copied yet");
         let operation = operation::RECEIVE_TAKEN.into();
         let handle = message.0 as u32;
-        let receive = Command { operation, handle, ..self.receive_command(id, (phys, room)) };
+        let receive = Command { operation, handle, ..self.receive_command(id, phys, room) };
         self.ask(local, receive);
         Begun::UnderWay
     }
