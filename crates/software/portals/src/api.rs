@@ -8,8 +8,9 @@ mod way;
 
 use crate::kernel::{Bridge, Kernel, ObjectCall, Returned, Slot, Told, TracePoint};
 use crate::library::{
-    option, AccessEntry, Buffer, Criteria, EqHandle, Error, Event, Identity, Interface, IoVec,
-    Limits, Md, MdHandle, MeHandle, Next, Position, ProcessId, StatusRegister, Unlink,
+    option, AccessEntry, Buffer, Criteria, EntryPair, EqHandle, Error, Event, Identity, Interface,
+    IoVec, Limits, Md, MdHandle, MeHandle, Next, OnPortal, Position, ProcessId, StatusRegister,
+    Unlink,
 };
 use crate::seastar::Accelerated;
 use des::{Duration, Time};
@@ -315,11 +316,7 @@ impl Ni {
     }
 
     /// PtlMEAttachAny: the first portal that was never used, and the match entry.
-    pub fn me_attach_any(
-        &self,
-        criteria: Criteria,
-        unlink: Unlink,
-    ) -> Result<(u32, MeHandle), Error> {
+    pub fn me_attach_any(&self, criteria: Criteria, unlink: Unlink) -> Result<OnPortal, Error> {
         let call = ObjectCall::MeAttachAny { criteria, unlink };
         self.object(call, |interface| interface.me_attach_any(criteria, unlink))
     }
@@ -386,7 +383,7 @@ impl Ni {
         md: Md,
         unlink_md: Unlink,
         test: EqHandle,
-    ) -> Result<(MeHandle, MdHandle), Error> {
+    ) -> Result<EntryPair, Error> {
         loop {
             let posted = self.post(base, criteria, unlink_me, position, md, unlink_md, test);
             if let Some(posted) = self.settle_post(posted) {

@@ -15,9 +15,9 @@ pub use kernel::{
     Returned, Slot, System, Told, TracePoint, Unobserved,
 };
 pub use library::{
-    option, AccessEntry, AckRequest, Atomic, Criteria, EqHandle, Error, Event, EventKind, IoVec,
-    Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, StatusRegister,
-    Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
+    option, AccessEntry, AckRequest, Atomic, Criteria, EntryPair, EqHandle, Error, Event,
+    EventKind, IoVec, Limits, Md, MdHandle, MeHandle, Next, NiFail, OnPortal, Position, ProcessId,
+    Region, StatusRegister, Unlink, JID_ANY, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF, UID_ANY,
 };
 #[cfg(debug_assertions)]
 pub use mutant::{set_mutant, Mutant};

@@ -25,6 +25,15 @@ pub struct Party {
     pub map: Arc<[ProcessId]>,
 }
 
+/// Memory of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramSpaces {
+    /// The program's own.
+    pub space: SpaceId,
+    /// The same as the kernel has it, if the program may be a user in the kernel.
+    pub in_kernel: Option<SpaceId>,
+}
+
 /// Function that gets the events of one queue first.
 struct Handler {
     queue: u32,
@@ -63,16 +72,15 @@ pub(crate) fn missing(rank: u32, function: Function) -> String {
 type Answer = Result<(), i32>;
 
 impl Bridge {
-    /// Bridge of the program in `space`, whose calls come from the fibre of `cpu`. `waiting` tells what the
-    /// rank waits for. `in_kernel` is the program's memory as the kernel has it, if the program may be a user
-    /// in the kernel.
+    /// Bridge of a program whose calls come from the fibre of `cpu`. `waiting` tells what the rank waits for.
     pub fn new(
         cpu: Cpu,
         kernel: Rc<Kernel>,
-        (space, in_kernel): (SpaceId, Option<SpaceId>),
+        memory: ProgramSpaces,
         party: Party,
         waiting: Waiting,
     ) -> Rc<Bridge> {
+        let ProgramSpaces { space, in_kernel } = memory;
         let state = RefCell::default();
         Rc::new(Bridge { cpu, kernel, space, in_kernel, party, waiting, state })
     }

@@ -43,7 +43,7 @@ mod write_only;
 
 pub use agent::{agent, Costs, Observer, Runner};
 pub use ahead::ahead_of_mpi;
-pub use bridge::{Bridge, Party};
+pub use bridge::{Bridge, Party, ProgramSpaces};
 pub use builtin::{Builtin, PREFIX as BUILTIN_PREFIX};
 pub use compute::Compute;
 pub use crowd::Crowd;
@@ -60,7 +60,7 @@ pub use output::{Labels, Output};
 pub use permitted::permitted;
 pub use process::Process;
 pub use processor::{keep_thread_on, processor_now};
-pub use sockets::{Connection, Costs as SocketCosts, Network, SocketCall};
+pub use sockets::{Connection, Costs as SocketCosts, Network, NodeRank, SocketCall};
 pub use spawn::{SpawnError, SpawnOptions, Stdin};
 pub use surroundings::{Notes, RankPosition, Surroundings};
 pub use template::Templates;

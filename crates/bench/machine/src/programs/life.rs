@@ -92,7 +92,8 @@ impl Life<'_> {
             let in_kernel = software
                 .kernel_programs
                 .then(|| self.cpu.memory().borrow_mut().add_program_space(Box::new(memory)));
-            rank::Bridge::new(self.cpu.clone(), kernel.clone(), (space, in_kernel), party, waiting)
+            let memory = rank::ProgramSpaces { space, in_kernel };
+            rank::Bridge::new(self.cpu.clone(), kernel.clone(), memory, party, waiting)
         });
         let (core, costs) = (self.cpu.clone(), software.start.agent);
         let runner = rank::Runner::with_portals(process, core, costs, bridge);

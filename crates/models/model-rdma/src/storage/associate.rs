@@ -5,7 +5,7 @@ use super::{Disks, Storage, BYTES_MAX, DEPTH, SLOTS};
 use crate::library::Buffer;
 use crate::memory::PAGE;
 use block::{Association, DiskKind, ASSOCIATION_BYTES, DISKS, PIECE, SECTOR};
-use rank::Connection;
+use rank::{Connection, NodeRank};
 
 /// Port at which a target listens (assumed).
 const PORT: u16 = 3260;
@@ -52,10 +52,10 @@ impl<'a> Storage<'a> {
 
     /// Associates; the error is a sentence.
     pub(super) fn associate(&self) -> Result<(), String> {
-        let cpu = (self.library.cpu(), &*self.library.module().network);
-        let own = (self.rank, self.rank);
+        let (cpu, network) = (self.library.cpu(), &*self.library.module().network);
+        let own = NodeRank { rank: self.rank, node: self.rank };
         let (link, agreed, theirs) = if self.rank == 0 {
-            let link = Connection::connect(cpu, own, (self.peer(), PORT))?;
+            let link = Connection::connect(cpu, network, own, self.peer(), PORT)?;
             let wanted = self.own(self.sectors * SECTOR);
             link.send(&wanted.emit())?;
             let granted = receive(&link)?;
@@ -67,7 +67,7 @@ impl<'a> Storage<'a> {
             }
             (link, granted, granted)
         } else {
-            let link = Connection::accept(cpu, own, PORT)?;
+            let link = Connection::accept(cpu, network, own, PORT)?;
             let wanted = receive(&link)?;
             let granted = self.own(self.capacity()).grant(&wanted)?;
             link.send(&granted.emit())?;

@@ -47,8 +47,8 @@ impl LocalBus<'_> {
         let LocalBus { nic, around, .. } = self;
         for (index, word) in data.chunks_exact(4).enumerate() {
             let word = u32::from_le_bytes(word.try_into().expect("four bytes"));
-            let place = (addr + 4 * index as u64, word);
-            rings.posted(at, place, &mut |phys, buf| nic.host_look(phys, buf, around));
+            let addr = addr + 4 * index as u64;
+            rings.posted(at, addr, word, &mut |phys, buf| nic.host_look(phys, buf, around));
         }
     }
 }

@@ -4,10 +4,10 @@
 use super::Ni;
 use crate::kernel::{ObjectCall, Returned};
 use crate::library::{
-    option, Buffer, Criteria, EqHandle, Error, Interface, IoVec, Md, MdHandle, MeHandle, Position,
-    Unlink,
+    option, Buffer, Criteria, EntryPair, EqHandle, Error, Interface, IoVec, Md, MdHandle, MeHandle,
+    Position, Unlink,
 };
-use crate::seastar::Accelerated;
+use crate::seastar::{Accelerated, NewEntry};
 use abi::seastar::entry_result;
 
 impl Ni {
@@ -62,13 +62,15 @@ impl Ni {
                 Ok(Returned::Handle(me)),
             ) => {
                 user.tell_later(&self.kernel, call, returned);
-                let me = (MeHandle::from_raw(me), pt_index);
-                user.attach(&self.cpu, me, (criteria, unlink), (None, position));
+                let me = MeHandle::from_raw(me);
+                let entry = NewEntry { me, criteria, unlink, position };
+                user.attach(&self.cpu, pt_index, entry, None);
             }
             (ObjectCall::MeAttachAny { criteria, unlink }, Ok(Returned::Portal(portal, me))) => {
                 user.tell_later(&self.kernel, call, returned);
-                let me = (MeHandle::from_raw(me), portal);
-                user.attach(&self.cpu, me, (criteria, unlink), (None, Position::After));
+                let (me, position) = (MeHandle::from_raw(me), Position::After);
+                let entry = NewEntry { me, criteria, unlink, position };
+                user.attach(&self.cpu, portal, entry, None);
             }
             (
                 ObjectCall::MeInsert { base, criteria, unlink, position },
@@ -78,8 +80,8 @@ impl Ni {
                 let me = MeHandle::from_raw(me);
                 let portal = self.with(|interface| interface.place_of(me));
                 let portal = portal.expect("it was just made").0;
-                let span = (Some(base), position);
-                user.attach(&self.cpu, (me, portal), (criteria, unlink), span);
+                let entry = NewEntry { me, criteria, unlink, position };
+                user.attach(&self.cpu, portal, entry, Some(base));
             }
             (ObjectCall::AcEntry { index, entry }, Ok(_)) => {
                 user.tell_later(&self.kernel, call, returned);
@@ -133,7 +135,8 @@ impl Ni {
         }
         if let ObjectCall::MdUpdate { md: of, test, .. } = call {
             if let Some(me) = self.attached(of) {
-                return self.update_on_nic(user, (me, of), (md, test), call, |interface| {
+                let of = EntryPair { me, md: of };
+                return self.update_on_nic(user, of, md, test, call, |interface| {
                     f(interface, Buffer { md: call_md(call, md), regions: &regions })
                 });
             }
@@ -158,10 +161,9 @@ impl Ni {
                 Ok(Returned::Pair(me, md)),
             ) => {
                 user.tell_later(&self.kernel, call, returned);
-                let pair = (MeHandle::from_raw(me), MdHandle::from_raw(md));
-                let span = (base, position);
-                let of = (criteria, unlink_me);
-                user.post(&self.kernel, &self.cpu, pair, of, span, test);
+                let (me, md) = (MeHandle::from_raw(me), MdHandle::from_raw(md));
+                let entry = NewEntry { me, criteria, unlink: unlink_me, position };
+                user.post(&self.kernel, &self.cpu, entry, md, base, test);
             }
             (_, Ok(_)) => {
                 self.tell(call, &regions, &result);
@@ -181,15 +183,16 @@ impl Ni {
     fn update_on_nic<R>(
         &self,
         user: &Accelerated,
-        of: (MeHandle, MdHandle),
-        (new, test): (Md, Option<EqHandle>),
+        of: EntryPair,
+        new: Md,
+        test: Option<EqHandle>,
         call: ObjectCall,
         f: impl FnOnce(&mut Interface) -> Result<R, Error>,
     ) -> Result<R, Error> {
         // Conditions that do not depend on messages are checked on a copy of the request.
         user.drain(&self.kernel, &self.cpu);
         let refused = test.is_some_and(|test| !self.with(|interface| interface.is_quiet(test)));
-        let look = self.with(|interface| interface.look(of.1));
+        let look = self.with(|interface| interface.look(of.md));
         let busy = test.is_some() && look.is_some_and(|look| look.pending > 0);
         if refused || busy || look.is_none() {
             user.sync(&self.kernel, &self.cpu);
@@ -254,7 +257,7 @@ impl Ni {
         md: Md,
         unlink_md: Unlink,
         test: EqHandle,
-    ) -> Result<(MeHandle, MdHandle), Error> {
+    ) -> Result<EntryPair, Error> {
         let call =
             ObjectCall::MeMdPost { base, criteria, unlink_me, position, md, unlink_md, test };
         self.buffer(md, call, |interface, md| {
@@ -265,9 +268,11 @@ impl Ni {
     /// Waits until the firmware has taken a post, or refused it.
     pub(super) fn settle_post(
         &self,
-        posted: Result<(MeHandle, MdHandle), Error>,
-    ) -> Option<Result<(MeHandle, MdHandle), Error>> {
-        let (Some(user), Ok((me, _))) = (&self.on_nic, posted) else { return Some(posted) };
+        posted: Result<EntryPair, Error>,
+    ) -> Option<Result<EntryPair, Error>> {
+        let (Some(user), Ok(EntryPair { me, .. })) = (&self.on_nic, posted) else {
+            return Some(posted);
+        };
         user.sync(&self.kernel, &self.cpu);
         // Refused: try again, and if a message waits now, not at all.
         (!user.was_refused(me)).then_some(posted)

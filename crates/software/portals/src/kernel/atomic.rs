@@ -44,7 +44,7 @@ impl Kernel {
         let started = started.expect("the caller has an interface");
         self.tell(cpu, || Told::asked(slot, call, purpose, id, &started));
         let (grant, work, me) = started.inspect_err(|_| self.mark(cpu, id, TracePoint::Refused))?;
-        self.begun(cpu, (wire::atomic_op(atomic), id), me, call, grant.mlength);
+        self.begun(cpu, wire::atomic_op(atomic), id, me, call, grant.mlength);
         self.charge_events(cpu, slot, work, id);
         if self.copies(slot, to) {
             self.local_atomic(cpu, slot, me, &Call { md: get, ..*call }, atomic, grant);

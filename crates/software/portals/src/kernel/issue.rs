@@ -105,6 +105,13 @@ impl Call {
     }
 }
 
+/// A part of a process's memory.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    slot: Slot,
+    span: &'a Span,
+}
+
 impl Kernel {
     /// Begins a message's observation.
     pub(crate) fn begin(&self, cpu: &Cpu, slot: Slot, entered: Time) -> MessageId {
@@ -124,7 +131,8 @@ impl Kernel {
     pub(crate) fn begun(
         &self,
         cpu: &Cpu,
-        (op, id): (u8, MessageId),
+        op: u8,
+        id: MessageId,
         from: ProcessId,
         call: &Call,
         bytes: u64,
@@ -161,7 +169,7 @@ impl Kernel {
         let started = started.expect("the caller has an interface");
         self.tell(cpu, || Told::asked(slot, call, (RequestKind::Put, None), id, &started));
         let (grant, work, me) = started.inspect_err(|_| self.mark(cpu, id, TracePoint::Refused))?;
-        self.begun(cpu, (portals_op::PUT, id), me, call, grant.mlength);
+        self.begun(cpu, portals_op::PUT, id, me, call, grant.mlength);
         self.charge_events(cpu, slot, work, id);
         let ending = Some(Ending { slot, operation: grant.operation });
         if self.copies(slot, to) {
@@ -194,7 +202,7 @@ impl Kernel {
         let started = started.expect("the caller has an interface");
         self.tell(cpu, || Told::asked(slot, call, (RequestKind::Get, None), id, &started));
         let (grant, _, me) = started.inspect_err(|_| self.mark(cpu, id, TracePoint::Refused))?;
-        self.begun(cpu, (portals_op::GET, id), me, call, grant.mlength);
+        self.begun(cpu, portals_op::GET, id, me, call, grant.mlength);
         let ending = Some(Ending { slot, operation: grant.operation });
         if self.copies(slot, to) {
             self.end(cpu, ending, id, NiFail::Ok);
@@ -216,7 +224,8 @@ impl Kernel {
         let taker = self.local_deliver(cpu, call.target, &request);
         let mut copied = Copied::default();
         if let Some((target, taken)) = &taker {
-            copied = self.copy(cpu, (slot, &grant.span), (*target, &taken.span));
+            let from = Place { slot, span: &grant.span };
+            copied = self.copy(cpu, from, Place { slot: *target, span: &taken.span });
         }
         self.end(cpu, Some(Ending { slot, operation: grant.operation }), id, copied.read);
         let Some((target, taken)) = taker else { return };
@@ -242,7 +251,8 @@ impl Kernel {
         self.charge_events(cpu, slot, reply.work, id);
         let mut copied = Copied::default();
         if let Some(span) = reply.grant {
-            copied = self.copy(cpu, (target, &taken.span), (slot, &span.span));
+            let from = Place { slot: target, span: &taken.span };
+            copied = self.copy(cpu, from, Place { slot, span: &span.span });
             self.end(cpu, Some(Ending { slot, operation: span.operation }), id, copied.stored);
         }
         self.end(cpu, Some(Ending { slot: target, operation: taken.operation }), id, copied.read);
@@ -275,14 +285,14 @@ impl Kernel {
     }
 
     /// Copies as many bytes as the second place has; the first has no fewer.
-    fn copy(&self, cpu: &Cpu, from: (Slot, &Span), to: (Slot, &Span)) -> Copied {
-        cpu.spend(cpu.copy_cost(to.1.len()));
-        let (source, target) = (self.space(from.0), self.space(to.0));
+    fn copy(&self, cpu: &Cpu, from: Place<'_>, to: Place<'_>) -> Copied {
+        cpu.spend(cpu.copy_cost(to.span.len()));
+        let (source, target) = (self.space(from.slot), self.space(to.slot));
         let mut memory = cpu.memory().borrow_mut();
-        let mut buffer = vec![0; to.1.len().min(COPY_PIECE) as usize];
-        let mut pieces = from.1.pieces();
+        let mut buffer = vec![0; to.span.len().min(COPY_PIECE) as usize];
+        let mut pieces = from.span.pieces();
         let mut here = IoVec::default();
-        for mut there in to.1.pieces() {
+        for mut there in to.span.pieces() {
             while there.length > 0 {
                 if here.length == 0 {
                     let Some(next) = pieces.next() else { return Copied::UNREAD };

@@ -6,9 +6,9 @@ use super::issue::Call;
 use super::wire::Destination;
 use super::{Kernel, Slot};
 use crate::library::{
-    AccessEntry, AckRequest, Criteria, Delivery, EqHandle, Error, EventKind, Grant, Identity,
-    IoVec, Limits, Md, MdHandle, MeHandle, Next, NiFail, Position, ProcessId, Region, RequestKind,
-    StatusRegister, Unlink, Work,
+    AccessEntry, AckRequest, Criteria, Delivery, EntryPair, EqHandle, Error, EventKind, Grant,
+    Identity, IoVec, Limits, Md, MdHandle, MeHandle, Next, NiFail, OnPortal, Position, ProcessId,
+    Region, RequestKind, StatusRegister, Unlink, Work,
 };
 use abi::seastar::PortalsHeader;
 use abi::MessageId;
@@ -119,14 +119,14 @@ impl From<EqHandle> for Returned {
         Returned::Handle(eq.raw())
     }
 }
-impl From<(u32, MeHandle)> for Returned {
-    fn from((portal, me): (u32, MeHandle)) -> Returned {
-        Returned::Portal(portal, me.raw())
+impl From<OnPortal> for Returned {
+    fn from(made: OnPortal) -> Returned {
+        Returned::Portal(made.pt_index, made.me.raw())
     }
 }
-impl From<(MeHandle, MdHandle)> for Returned {
-    fn from((me, md): (MeHandle, MdHandle)) -> Returned {
-        Returned::Pair(me.raw(), md.raw())
+impl From<EntryPair> for Returned {
+    fn from(pair: EntryPair) -> Returned {
+        Returned::Pair(pair.me.raw(), pair.md.raw())
     }
 }
 impl From<Md> for Returned {

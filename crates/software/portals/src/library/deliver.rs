@@ -212,11 +212,11 @@ impl Interface {
     pub(crate) fn deliver_to(
         &mut self,
         md: MdHandle,
-        (offset, mlength): (u64, u64),
+        accepted: Accepted,
         request: &Request,
     ) -> Option<Delivery> {
         self.mds.get(md.raw())?;
-        Some(self.grant(md, Accepted { offset, mlength }, request, Work::default()))
+        Some(self.grant(md, accepted, request, Work::default()))
     }
 
     /// Descriptor `md` takes a request.

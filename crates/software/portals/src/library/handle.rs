@@ -33,6 +33,24 @@ handle!(MeHandle, "Names a match entry of one interface.");
 handle!(MdHandle, "Names a memory descriptor of one interface.");
 handle!(EqHandle, "Names an event queue of one interface.");
 
+/// A new match entry on a portal that was never used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnPortal {
+    /// The portal.
+    pub pt_index: u32,
+    /// The entry.
+    pub me: MeHandle,
+}
+
+/// A match entry and its memory descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryPair {
+    /// The entry.
+    pub me: MeHandle,
+    /// The descriptor.
+    pub md: MdHandle,
+}
+
 impl EqHandle {
     pub(crate) fn index(self) -> u32 {
         self.0 & INDEX_MASK

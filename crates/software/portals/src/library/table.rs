@@ -3,7 +3,7 @@
 
 use super::eq::{EventQueue, Next};
 use super::error::Error;
-use super::handle::{EqHandle, MdHandle, MeHandle, Slab};
+use super::handle::{EntryPair, EqHandle, MdHandle, MeHandle, OnPortal, Slab};
 use super::md::MemoryDescriptor;
 use super::me::{Criteria, MatchEntry, MatchList};
 use super::span::{Buffer, Span};
@@ -184,14 +184,11 @@ impl Interface {
     }
 
     /// Attaches a match entry to the first portal that was never used (PtlMEAttachAny).
-    pub fn me_attach_any(
-        &mut self,
-        criteria: Criteria,
-        unlink: Unlink,
-    ) -> Result<(u32, MeHandle), Error> {
+    pub fn me_attach_any(&mut self, criteria: Criteria, unlink: Unlink) -> Result<OnPortal, Error> {
         let unused = self.portals.iter().position(|list| !list.used).ok_or(Error::PtFull)?;
         let pt_index = unused as u32;
-        Ok((pt_index, self.me_attach(pt_index, criteria, unlink, Position::After)?))
+        let me = self.me_attach(pt_index, criteria, unlink, Position::After)?;
+        Ok(OnPortal { pt_index, me })
     }
 
     /// Inserts a match entry beside another (PtlMEInsert).
@@ -344,7 +341,7 @@ impl Interface {
         md: Buffer,
         unlink_md: Unlink,
         test: EqHandle,
-    ) -> Result<(MeHandle, MdHandle), Error> {
+    ) -> Result<EntryPair, Error> {
         self.md_check(&md)?;
         if self.mes.get(base.raw()).is_none() {
             return Err(Error::MeInvalid);
@@ -354,7 +351,7 @@ impl Interface {
         }
         let me = self.me_insert(base, criteria, unlink_me, position)?;
         match self.md_attach(me, md, unlink_md) {
-            Ok(md) => Ok((me, md)),
+            Ok(md) => Ok(EntryPair { me, md }),
             Err(error) => {
                 self.me_remove(me);
                 Err(error)

@@ -240,8 +240,8 @@ impl Runner {
                 let call = ObjectCall::MeAttachAny { criteria, unlink };
                 let made = self.called(call, &[], made);
                 let made = judge(made, error);
-                assert_eq!(made.map(|(found, _)| found), *pt);
-                self.keep_me(me, made.map(|(_, handle)| handle));
+                assert_eq!(made.map(|made| made.pt_index), *pt);
+                self.keep_me(me, made.map(|made| made.me));
             }
             Step::MeInsert { me, base, position: at, entry, error } => {
                 let (base, op) = (self.mes[base], unlink(entry.unlink));
@@ -276,8 +276,8 @@ impl Runner {
                 };
                 let made = self.called(call, &regions, made);
                 let made = judge(made, error);
-                self.keep_me(me, made.map(|(me, _)| me));
-                self.keep_md(md, made.map(|(_, md)| md));
+                self.keep_me(me, made.map(|pair| pair.me));
+                self.keep_md(md, made.map(|pair| pair.md));
             }
             _ => unreachable!("no step about match entries"),
         }

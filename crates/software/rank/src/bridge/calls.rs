@@ -260,9 +260,9 @@ impl Bridge {
         let ni = self.ni(args.ni_handle)?;
         self.writable(&[args.pt_index, args.me_handle])?;
         let made = ni.me_attach_any(criteria!(args), when_used_up(args.unlink));
-        let (pt, me) = made.map_err(number)?;
-        self.write_word(args.pt_index, pt)?;
-        self.write_word(args.me_handle, me.raw())
+        let made = made.map_err(number)?;
+        self.write_word(args.pt_index, made.pt_index)?;
+        self.write_word(args.me_handle, made.me.raw())
     }
 
     fn me_insert(&self, args: &args::MeInsert) -> Answer {
@@ -281,9 +281,9 @@ impl Bridge {
         let (base, criteria) = (me(args.base), criteria!(args));
         let (unlink_md, test) = (when_used_up(args.unlink_op), eq(args.eq_handle));
         let made = ni.me_md_post(base, criteria, unlink, position, described, unlink_md, test);
-        let (me, md) = made.map_err(number)?;
-        self.write_word(args.me_handle, me.raw())?;
-        self.write_word(args.md_handle, md.raw())
+        let made = made.map_err(number)?;
+        self.write_word(args.me_handle, made.me.raw())?;
+        self.write_word(args.md_handle, made.md.raw())
     }
 
     fn me_unlink(&self, args: &args::MeUnlink) -> Answer {

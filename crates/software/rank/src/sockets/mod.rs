@@ -11,7 +11,7 @@ mod system;
 mod tests;
 
 pub use network::{Costs, Network};
-pub use system::Connection;
+pub use system::{Connection, NodeRank};
 
 use crate::channel::RECORD_ARGUMENTS;
 use crate::memory::ProcessMemory;

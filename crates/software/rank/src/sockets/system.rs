@@ -7,6 +7,15 @@ use host::Cpu;
 /// Longest wait for the other side, in simulated time.
 const WAIT_MAX: Duration = Duration(1_000_000_000_000);
 
+/// A rank, and the node on which it is.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeRank {
+    /// The rank.
+    pub rank: u32,
+    /// Its node.
+    pub node: u32,
+}
+
 /// One end of a connection.
 pub struct Connection<'a> {
     cpu: &'a Cpu,
@@ -15,26 +24,28 @@ pub struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// Connects `rank` on node `node` to a port of another node, where somebody may listen later. The error
-    /// is a sentence, as below.
+    /// Connects to a port of node `peer`, where somebody may listen later. The error is a sentence, as below.
     pub fn connect(
-        (cpu, network): (&'a Cpu, &'a Network),
-        (rank, node): (u32, u32),
-        (peer, port): (u32, u16),
+        cpu: &'a Cpu,
+        network: &'a Network,
+        own: NodeRank,
+        peer: u32,
+        port: u16,
     ) -> Result<Connection<'a>, String> {
-        let socket = network.lock().open(rank, node);
         let to = Name { node: peer, port };
+        let socket = network.lock().open(own.rank, own.node);
         wait(cpu, network, |state, again, now| state.connect(socket, to, again, now))?;
         Ok(Connection { cpu, network, socket })
     }
 
     /// Waits until somebody connects to a port.
     pub fn accept(
-        (cpu, network): (&'a Cpu, &'a Network),
-        (rank, node): (u32, u32),
+        cpu: &'a Cpu,
+        network: &'a Network,
+        own: NodeRank,
         port: u16,
     ) -> Result<Connection<'a>, String> {
-        let listener = network.lock().open(rank, node);
+        let listener = network.lock().open(own.rank, own.node);
         wait(cpu, network, |state, _, _| state.bind(listener, port))?;
         wait(cpu, network, |state, _, now| state.listen(listener, now))?;
         let socket = wait(cpu, network, |state, _, now| state.accept(listener, now))?;

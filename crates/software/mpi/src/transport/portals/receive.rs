@@ -93,7 +93,7 @@ impl Portals {
         match self.ni.post(base, criteria, unlink, before, md, unlink, test) {
             Err(PortalsError::MdNoUpdate) => false,
             posted => {
-                let (entry, _) = must(local, posted, "PtlMEMDPost");
+                let entry = must(local, posted, "PtlMEMDPost").me;
                 let operation = self.operations.get(id);
                 operation.entry = Some(entry);
                 if operation.posted.is_none() {

@@ -10,8 +10,8 @@ use super::{Config, Driver};
 use crate::kernel::wire;
 use crate::kernel::{Kernel, ObjectCall, Returned, Slot, Taker, TracePoint};
 use crate::library::{
-    option, AccessEntry, Criteria, EqHandle, Error, Limits, Md, MdHandle, MeHandle, NiFail,
-    Position, ProcessId, Unlink, NID_ANY, PID_ANY, PT_INDEX_ANY, UID_ANY,
+    option, Accepted, AccessEntry, Criteria, EntryPair, EqHandle, Error, Limits, Md, MdHandle,
+    MeHandle, NiFail, Position, ProcessId, Unlink, NID_ANY, PID_ANY, PT_INDEX_ANY, UID_ANY,
 };
 use crate::nal::{Ending, NewUser, Transmit};
 use abi::seastar::{
@@ -33,6 +33,7 @@ mod rings;
 mod told;
 
 pub(super) use collective::RESULTS;
+pub(crate) use commands::NewEntry;
 pub use rings::Rings;
 
 /// The first firmware process that is no kernel's.

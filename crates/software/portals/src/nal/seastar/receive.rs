@@ -109,7 +109,7 @@ impl Driver {
         match kind {
             event_type::RX_INLINE | event_type::ERR_RX_HDR_CRC => {
                 let whole = kind == event_type::RX_INLINE;
-                let taken = self.admits(relay, kernel, cpu, (pending, whole));
+                let taken = self.admits(relay, kernel, cpu, pending, whole);
                 if !taken {
                     self.release(cpu, pending);
                 }
@@ -117,7 +117,7 @@ impl Driver {
             }
             event_type::RX_HEADER => {
                 self.under_way(relay, true);
-                let taken = self.admits(relay, kernel, cpu, (pending, true));
+                let taken = self.admits(relay, kernel, cpu, pending, true);
                 if !taken {
                     // Nothing of it is wanted.
                     let header = self.region.read_header(pending);

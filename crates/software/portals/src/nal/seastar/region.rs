@@ -15,6 +15,21 @@ pub(crate) const EVENT_SLOTS_MAX: u32 = 4096;
 const SLOT_SIZE: u32 = 4;
 const PAGE: u64 = 4096;
 
+/// Sizes of a region's parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    /// Upper pendings.
+    pub(crate) pendings: u32,
+    /// Bytes behind them for each.
+    pub(crate) beside: u32,
+    /// Bytes of results of reductions.
+    pub(crate) results: u32,
+    /// Commands of DMA lists.
+    pub(crate) commands: u32,
+    /// Slots of the event ring.
+    pub(crate) slots: u32,
+}
+
 /// Addresses in the region that the firmware writes to.
 pub(crate) struct Region {
     window: u32,
@@ -30,15 +45,9 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Allocates the region behind host window `window`: so many pendings, with `beside` bytes behind them
-    /// for each, `results` bytes, `slots` of an event ring, room for `commands` of DMA lists.
-    pub(crate) fn new(
-        memory: &SharedMemory,
-        window: u32,
-        (pendings, beside, results): (u32, u32, u32),
-        commands: u32,
-        slots: u32,
-    ) -> Region {
+    /// Allocates the region behind host window `window`.
+    pub(crate) fn new(memory: &SharedMemory, window: u32, sizes: Sizes) -> Region {
+        let Sizes { pendings, beside, results, commands, slots } = sizes;
         assert!(window < WINDOW_COUNT, "the processor has so many windows");
         let table = u64::from(pendings) * (UpperPending::SIZE as u64 + u64::from(beside));
         let behind = table;
@@ -177,7 +186,8 @@ mod tests {
     fn the_ring_is_as_long_as_it_was_made() {
         let memory = host::Memory::shared();
         for slots in [1024, EVENT_SLOTS_MAX] {
-            let events = Region::new(&memory, WINDOW, (8, 0, 0), 0, slots).events();
+            let sizes = Sizes { pendings: 8, beside: 0, results: 0, commands: 0, slots };
+            let events = Region::new(&memory, WINDOW, sizes).events();
             assert_eq!(events.end - events.start, u64::from(slots * SLOT_SIZE));
         }
     }

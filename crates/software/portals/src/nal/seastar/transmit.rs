@@ -117,7 +117,7 @@ impl Driver {
         }
         self.fly(pending, Flight { id, list, ending, failed, kept });
         let number = numbered.map_or(0, |numbered| numbered.number);
-        self.write_tx(cpu, pending, (&header, number), &payload, list);
+        self.write_tx(cpu, pending, &header, number, &payload, list);
         payload.keep(kernel);
         if again {
             return true;
@@ -185,7 +185,8 @@ impl Driver {
         &self,
         cpu: &Cpu,
         pending: u16,
-        (header, number): (&PortalsHeader, u16),
+        header: &PortalsHeader,
+        number: u16,
         payload: &Payload,
         list: Option<DmaList>,
     ) {

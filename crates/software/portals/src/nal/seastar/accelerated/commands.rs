@@ -2,6 +2,15 @@
 
 use super::*;
 
+/// A match entry that was made beside another, or at an end of its list.
+#[derive(Clone, Copy)]
+pub(crate) struct NewEntry {
+    pub(crate) me: MeHandle,
+    pub(crate) criteria: Criteria,
+    pub(crate) unlink: Unlink,
+    pub(crate) position: Position,
+}
+
 impl Accelerated {
     /// Commands written so far.
     pub(super) fn written(&self) -> u32 {
@@ -53,13 +62,15 @@ impl Accelerated {
         EntryCommand { op, entry: me.index() as u16, ..EntryCommand::default() }
     }
 
-    fn attach_of(me: MeHandle, portal: u32, of: Criteria, unlink: Unlink) -> EntryCommand {
-        let Criteria { match_id: ProcessId { nid, pid }, match_bits, ignore_bits } = of;
+    fn attach_of(portal: u32, entry: NewEntry) -> EntryCommand {
+        let NewEntry { me, criteria, unlink, position } = entry;
+        let Criteria { match_id: ProcessId { nid, pid }, match_bits, ignore_bits } = criteria;
         let mut flags = 0;
         for (set, flag) in [
             (unlink == Unlink::Unlink, entry_flag::UNLINK_ENTRY),
             (nid == NID_ANY, entry_flag::ANY_NID),
             (pid == PID_ANY, entry_flag::ANY_PID),
+            (position == Position::After, entry_flag::AFTER),
         ] {
             flags |= if set { flag } else { 0 };
         }
@@ -111,18 +122,9 @@ impl Accelerated {
     }
 
     /// A match entry was made: at the head or tail of its list, or beside `base`.
-    pub(crate) fn attach(
-        &self,
-        cpu: &Cpu,
-        (me, portal): (MeHandle, u32),
-        of: (Criteria, Unlink),
-        (base, position): (Option<MeHandle>, Position),
-    ) {
-        let mut command = Accelerated::attach_of(me, portal, of.0, of.1);
+    pub(crate) fn attach(&self, cpu: &Cpu, portal: u32, entry: NewEntry, base: Option<MeHandle>) {
+        let mut command = Accelerated::attach_of(portal, entry);
         command.base = base.map_or(ENTRY_NONE as u16, |base| base.index() as u16);
-        if position == Position::After {
-            command.flags |= entry_flag::AFTER;
-        }
         self.command(cpu, command);
     }
 
@@ -138,19 +140,17 @@ impl Accelerated {
         &self,
         kernel: &Kernel,
         cpu: &Cpu,
-        (me, md): (MeHandle, MdHandle),
-        of: (Criteria, Unlink),
-        (base, position): (MeHandle, Position),
+        entry: NewEntry,
+        md: MdHandle,
+        base: MeHandle,
         test: EqHandle,
     ) {
+        let me = entry.me;
         let portal = kernel.with(self.slot, |interface| interface.place_of(me)).flatten();
         let portal = portal.expect("the entry was just made").0;
-        let mut command = Accelerated::attach_of(me, portal, of.0, of.1);
+        let mut command = Accelerated::attach_of(portal, entry);
         command.op = command_op::POST;
         command.base = base.index() as u16;
-        if position == Position::After {
-            command.flags |= entry_flag::AFTER;
-        }
         self.describe(kernel, cpu, md, &mut command);
         (command.test, command.seen) = self.test(test);
         self.command(cpu, command);
@@ -257,7 +257,7 @@ impl Accelerated {
         &self,
         kernel: &Kernel,
         cpu: &Cpu,
-        (me, md): (MeHandle, MdHandle),
+        EntryPair { me, md }: EntryPair,
         new: &Md,
         test: Option<EqHandle>,
         call: ObjectCall,

@@ -121,8 +121,8 @@ impl Accelerated {
             portals_op::REPLY => Some(interface.reply(&wire::response(header))),
             _ => {
                 let request = wire::request(header)?;
-                let span = (found.offset.into(), found.mlength.into());
-                interface.deliver_to(md, span, &request)
+                let (offset, mlength) = (found.offset.into(), found.mlength.into());
+                interface.deliver_to(md, Accepted { offset, mlength }, &request)
             }
         });
         let Some(delivery) = delivery.flatten() else {

@@ -1,5 +1,6 @@
 //! The event rings of a node's accelerated processes, for who carries the firmware's stores.
 
+use super::told::{Memory, Search};
 use super::Accelerated;
 use crate::kernel::Kernel;
 use abi::seastar::{UpperPending, CAM_ENTRIES, RX_HEADER_BASE, RX_HEADER_SIZE};
@@ -106,13 +107,15 @@ impl Rings {
 
     /// The processor stores `word` at local-bus address `addr`. `look` reads host memory as it will be when
     /// that is there.
-    pub fn posted(&self, at: Time, (addr, word): (u64, u32), look: &mut dyn FnMut(u64, &mut [u8])) {
+    pub fn posted(&self, at: Time, addr: u64, word: u32, look: &mut dyn FnMut(u64, &mut [u8])) {
         let user = self.user(|ring| ring.local.contains(&addr));
         if let (Some(user), Some(kernel)) = (user, self.kernel()) {
             if let Some(until) = self.searched.take() {
-                user.searched(&kernel, (self.loaded.get(), until, at), word, look);
+                let search = Search { since: self.loaded.get(), until, stored: at };
+                user.searched(&kernel, search, word, look);
             }
-            user.posted(&kernel, (at, word), (&self.acks, &self.overwritten.borrow()), look);
+            let memory = Memory { look, overwritten: &self.overwritten.borrow() };
+            user.posted(&kernel, at, word, &self.acks, memory);
         }
         self.overwritten.borrow_mut().clear();
     }

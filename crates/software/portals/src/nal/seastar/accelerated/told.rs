@@ -51,17 +51,36 @@ struct Seen {
     found: MatchResult,
 }
 
+/// Host memory around a store of an event word.
+pub(super) struct Memory<'a, 'b> {
+    /// Reads it as it will be.
+    pub look: &'a mut (dyn FnMut(u64, &mut [u8]) + 'b),
+    /// Bytes that stores since the last word have gone over, each with their address.
+    pub overwritten: &'a [(u64, Vec<u8>)],
+}
+
+/// Times of a search.
+pub(super) struct Search {
+    /// The processor had the header.
+    pub since: Time,
+    /// It had searched.
+    pub until: Time,
+    /// It stores the event.
+    pub stored: Time,
+}
+
 impl Accelerated {
-    /// The processor stores an event word at `at`. `look` reads host memory as it will be when that is
-    /// there; `acks` counts the acknowledgements that the firmware has sent by itself, `overwritten` is what
-    /// its stores before this have gone over.
-    pub fn posted(
+    /// The processor stores an event word at `at`. `acks` counts the acknowledgements that the firmware has
+    /// sent by itself; `memory` is as it will be when the word is there.
+    pub(super) fn posted(
         &self,
         kernel: &Kernel,
-        (at, word): (Time, u32),
-        (acks, overwritten): (&Cell<u32>, &[(u64, Vec<u8>)]),
-        look: &mut dyn FnMut(u64, &mut [u8]),
+        at: Time,
+        word: u32,
+        acks: &Cell<u32>,
+        memory: Memory<'_, '_>,
     ) {
+        let look = &mut *memory.look;
         let (kind, index) = ((word >> 16) as u16, word as u16);
         if matches!(kind, event_type::RX_GET | event_type::RX_COMPLETE | event_type::ERR_RX_CRC) {
             let Seen { header, found } = self.upper(index, look);
@@ -95,7 +114,6 @@ impl Accelerated {
                 } else if kind == event_type::RX_GET && is_answered(&seen.header, &seen.found) {
                     if let Some(grant) = grant {
                         let unread = seen.header.flags & header_flag::FAILED != 0;
-                        let memory = (look, overwritten);
                         teller.performed(&seen, &grant, unread, memory);
                     }
                 } else if kind == event_type::RX_HEADER
@@ -115,7 +133,7 @@ impl Accelerated {
                         if damaged {
                             self.told.damaged.borrow_mut().push(index);
                         }
-                        teller.performed(&seen, &grant, damaged, (look, overwritten));
+                        teller.performed(&seen, &grant, damaged, memory);
                     }
                 } else if seen.header.flags & header_flag::INLINE != 0 {
                     let grant = teller.taken(&seen, &mut brought);
@@ -137,12 +155,11 @@ impl Accelerated {
         kernel.observer.told(at, &Told::Posted { slot });
     }
 
-    /// The processor had a header, had searched the match list for it, and stores the event `word` about it, at
-    /// these times.
-    pub fn searched(
+    /// The processor had a header, has searched the match list for it, and stores the event `word` about it.
+    pub(super) fn searched(
         &self,
         kernel: &Kernel,
-        (since, until, at): (Time, Time, Time),
+        search: Search,
         word: u32,
         look: &mut dyn FnMut(u64, &mut [u8]),
     ) {
@@ -150,8 +167,8 @@ impl Accelerated {
         let announces = [event_type::RX_HEADER, event_type::RX_GET, event_type::RX_INLINE];
         if announces.contains(&kind) {
             let id = MessageId::from(&self.upper(word as u16, look).header);
-            kernel.observer.searched(id, since, until);
-            kernel.observer.stored(id, at);
+            kernel.observer.searched(id, search.since, search.until);
+            kernel.observer.stored(id, search.stored);
         }
     }
 
@@ -244,9 +261,6 @@ fn end_of(header: &PortalsHeader) -> EventKind {
     }
 }
 
-/// A way to read host memory as it will be, and what stores have gone over.
-type Memory<'a, 'b> = (&'a mut (dyn FnMut(u64, &mut [u8]) + 'b), &'a [(u64, Vec<u8>)]);
-
 /// Puts those of the bytes `over`, which stand at `from`, that are in the place of `bytes`, at `at`.
 fn overlay(bytes: &mut [u8], at: u64, over: &[u8], from: u64) {
     for (index, byte) in over.iter().enumerate() {
@@ -314,13 +328,8 @@ impl Teller<'_> {
 
     /// An atomic operation was performed, unless it has `failed`, and its answer is to be sent. `look` reads
     /// host memory as it will be, which stores since the last word have changed from what it was.
-    fn performed(
-        &self,
-        seen: &Seen,
-        grant: &Grant,
-        failed: bool,
-        (look, overwritten): Memory<'_, '_>,
-    ) {
+    fn performed(&self, seen: &Seen, grant: &Grant, failed: bool, memory: Memory<'_, '_>) {
+        let Memory { look, overwritten } = memory;
         let (header, slot) = (&seen.header, self.user.slot.0);
         let fail = if failed { NiFail::Fail } else { NiFail::Ok };
         if !failed {

@@ -83,15 +83,21 @@ impl Default for Inbound {
     }
 }
 
+/// A message that has come.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival {
+    /// Node of its sender.
+    pub(crate) nid: u16,
+    pub(crate) number: u16,
+    /// Its sender wants to know whether it is taken.
+    pub(crate) tell: bool,
+}
+
 impl Inbound {
-    /// A message has come into a pending. True if it is taken; else it is as if it had not come. `tell`: its
-    /// sender wants to know. `crowded`: the process that it is for has no room for its events.
-    pub(crate) fn arrived(
-        &mut self,
-        nid: u16,
-        (number, tell): (u16, bool),
-        crowded: Option<usize>,
-    ) -> bool {
+    /// A message has come into a pending. True if it is taken; else it is as if it had not come. `crowded`:
+    /// the process that it is for has no room for its events.
+    pub(crate) fn arrived(&mut self, arrival: Arrival, crowded: Option<usize>) -> bool {
+        let Arrival { nid, number, tell } = arrival;
         let peer = self.peers.entry(nid).or_default();
         let next = number == peer.expected || is_mutant(Mutant::TakesAnyNumber);
         match peer.state {

@@ -2,7 +2,7 @@
 
 use super::super::transmit::Numbered;
 use super::super::Driver;
-use super::inbound::{Packet, Room};
+use super::inbound::{Arrival, Packet, Room};
 use super::{Control, Inbound, Lack, Outbound};
 use crate::kernel::wire::payload_length;
 use crate::kernel::{Data, Kernel, Slot, TracePoint};
@@ -142,6 +142,13 @@ impl Relay {
     }
 }
 
+/// Word of another kernel about a message.
+struct Said {
+    nid: u16,
+    control: Control,
+    number: u16,
+}
+
 impl Driver {
     /// Counts of the recovery by the kernel; `None` if it does not recover.
     pub fn overflow_counts(&self) -> Option<OverflowCounts> {
@@ -271,6 +278,7 @@ impl Driver {
         cpu.spend(self.config.costs.peer);
         let nid = (word & host_event::NODE_MASK) as u16;
         let number = (word >> host_event::NUMBER_SHIFT) as u16 & super::NUMBER_MASK;
+        let said = |control| Said { nid, control, number };
         match kind {
             host_event::NO_STREAM | host_event::NO_PENDING => {
                 let stream = kind == host_event::NO_STREAM;
@@ -280,9 +288,9 @@ impl Driver {
             host_event::ROOM => {
                 relay.control_room.set(relay.control_room.get() + CONTROL_WINDOW / 2);
             }
-            host_event::TAKEN => self.obey(relay, kernel, cpu, (nid, Control::Taken, number)),
-            host_event::REFUSED => self.obey(relay, kernel, cpu, (nid, Control::Refused, number)),
-            host_event::CALLED => self.obey(relay, kernel, cpu, (nid, Control::Called, number)),
+            host_event::TAKEN => self.obey(relay, kernel, cpu, said(Control::Taken)),
+            host_event::REFUSED => self.obey(relay, kernel, cpu, said(Control::Refused)),
+            host_event::CALLED => self.obey(relay, kernel, cpu, said(Control::Called)),
             _ => cpu.fault(format_args!(
                 "the firmware of node {} posted event {word:#010x}, which has no meaning",
                 kernel.nid
@@ -292,13 +300,8 @@ impl Driver {
     }
 
     /// Does what another kernel says.
-    fn obey(
-        &self,
-        relay: &Relay,
-        kernel: &Kernel,
-        cpu: &Cpu,
-        (nid, control, number): (u16, Control, u16),
-    ) {
+    fn obey(&self, relay: &Relay, kernel: &Kernel, cpu: &Cpu, said: Said) {
+        let Said { nid, control, number } = said;
         let (taken, known) = {
             let mut peers = relay.peers.borrow_mut();
             let messages = &mut peers.entry(nid).or_default().messages;
@@ -329,7 +332,8 @@ impl Driver {
         relay: &Relay,
         kernel: &Kernel,
         cpu: &Cpu,
-        (pending, whole): (u16, bool),
+        pending: u16,
+        whole: bool,
     ) -> bool {
         relay.in_use.set(relay.in_use.get() + 1);
         cpu.spend(self.config.costs.peer);
@@ -342,7 +346,7 @@ impl Driver {
         // Nothing in a damaged header can be believed.
         let header = whole.then(|| self.region.read_header(pending));
         let crowded = header.and_then(|header| kernel.crowded(&header)).map(|slot| slot.0);
-        let taken = relay.inbound.borrow_mut().arrived(nid, (number, tell), crowded);
+        let taken = relay.inbound.borrow_mut().arrived(Arrival { nid, number, tell }, crowded);
         relay.count(|counts| counts.turned_away += u64::from(!taken));
         taken
     }

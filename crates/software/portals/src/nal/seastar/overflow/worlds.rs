@@ -2,7 +2,7 @@
 //! messages whenever pendings or streams are in use, and links that keep order. Whatever happens, each message is
 //! taken once, in order, and in the end nobody waits.
 
-use super::inbound::{Packet, Room};
+use super::inbound::{Arrival, Packet, Room};
 use super::{Control, Inbound, Lack, Outbound, NUMBER_MASK};
 use crate::mutant::{set_mutant, Mutant};
 use std::collections::{HashSet, VecDeque};
@@ -69,7 +69,8 @@ impl World {
                 messages.push(number);
                 messages.sent();
                 assert_eq!(messages.taken(number).len(), 1);
-                assert!(inbound.arrived(nid as u16, (number, false), None));
+                let arrival = Arrival { nid: nid as u16, number, tell: false };
+                assert!(inbound.arrived(arrival, None));
             }
             (0..shape.messages).for_each(|body| messages.push(body));
         }
@@ -163,7 +164,8 @@ impl World {
                 Event::Arrived(nid, copied) => {
                     self.held += 1;
                     let crowded = (self.unread >= self.shape.events).then_some(0);
-                    if self.inbound.arrived(nid, (copied.number, copied.tell), crowded) {
+                    let arrival = Arrival { nid, number: copied.number, tell: copied.tell };
+                    if self.inbound.arrived(arrival, crowded) {
                         self.got[usize::from(nid)].push(copied.body);
                         self.unread += 1;
                     }
