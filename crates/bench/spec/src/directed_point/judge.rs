@@ -1,7 +1,7 @@
 //! The judge.
 
 use super::{
-    Announced, Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage, PACKET_MAX,
+    Channel, Counts, Excuses, Outcome, Packet, Record, Sighting, Stage, Violation, PACKET_MAX,
     PATIENCE,
 };
 use std::collections::BTreeMap;
@@ -22,22 +22,17 @@ pub struct Tally {
 /// Sightings of a channel's packets, by stage.
 type Passage<'a> = [Vec<&'a Sighting>; 6];
 
-/// Holds what was seen at the nodes against the specification; node `n` is at index `n`. The error is a
-/// sentence about the first thing that is wrong.
-pub fn judge(nodes: &[Record], excuses: Excuses) -> Result<Tally, String> {
+/// Holds what was seen at the nodes against the specification; node `n` is at index `n`. The error is
+/// the first thing that is wrong.
+pub fn judge(nodes: &[Record], excuses: Excuses) -> Result<Tally, Violation> {
     let mut channels: BTreeMap<Channel, Passage<'_>> = BTreeMap::new();
     let mut tally = Tally::default();
     for (nid, record) in (0..).zip(nodes) {
         if record.strange > 0 {
-            let what = "of a kind that nobody wants are in its memory";
-            return Err(format!("node {nid}: {} packets {what}", record.strange));
+            return Err(Violation::Strange { nid, packets: record.strange });
         }
-        if let Some(Announced { at, announced, received }) = record.announced_wrong {
-            return Err(format!(
-                "node {nid}: the card interrupted{} for a packet of {received} bytes, and its DMA \
-                 block had {announced}",
-                instant(at)
-            ));
+        if let Some(interrupt) = record.announced_wrong {
+            return Err(Violation::Unannounced { nid, interrupt });
         }
         tally.silent += u64::from(!record.is_told());
         for stage in Stage::ALL {
@@ -59,21 +54,16 @@ pub fn judge(nodes: &[Record], excuses: Excuses) -> Result<Tally, String> {
 }
 
 /// The node is that end of the packet's channel to which the stage belongs.
-fn belongs(nid: u16, stage: Stage, packet: &Packet) -> Result<(), String> {
+fn belongs(nid: u16, stage: Stage, packet: &Packet) -> Result<(), Violation> {
     let channel = packet.channel;
     let own = if stage < Stage::Came { channel.source } else { channel.target };
     if own != nid {
-        return Err(format!("{} at node {nid}", told(stage, packet)));
+        return Err(Violation::Astray { nid, stage, packet: *packet });
     }
     if packet.length == 0 || packet.length > PACKET_MAX {
-        return Err(format!("{}: it may have 1 to {PACKET_MAX}", told(stage, packet)));
+        return Err(Violation::Length { stage, packet: *packet });
     }
     Ok(())
-}
-
-fn told(stage: Stage, packet: &Packet) -> String {
-    let Packet { channel, length, .. } = packet;
-    format!("a packet of {length} bytes on channel {channel} was {stage}")
 }
 
 /// Numbers of packets that did not come to the next stage, by the node that should know why.
@@ -93,7 +83,7 @@ fn follow_all(
     channel: Channel,
     passage: &Passage<'_>,
     (excuses, lost): (Excuses, &mut Lost),
-) -> Result<(), String> {
+) -> Result<(), Violation> {
     let is_told = |nid: u16| nodes.get(usize::from(nid)).is_some_and(Record::is_told);
     let (source, target) = (is_told(channel.source), is_told(channel.target));
     let failed = passage[Stage::Written as usize].iter();
@@ -103,7 +93,7 @@ fn follow_all(
             continue;
         }
         let (from, to) = (&passage[before as usize], &passage[stage as usize]);
-        let (skipped, last) = follow(from, to, (before, stage))?;
+        let (skipped, last) = follow(from, to, stage)?;
         let missing = if excuses.under_way { skipped } else { skipped + last };
         match stage {
             Stage::Written => {}
@@ -115,9 +105,7 @@ fn follow_all(
                     *lost.sending.entry(channel.source).or_default() += missing - excused;
                 } else if missing > excused && source {
                     let missing = missing - excused;
-                    return Err(format!(
-                        "{missing} packets on channel {channel} were {before}, and never {stage}"
-                    ));
+                    return Err(Violation::Missing { channel, missing, stage });
                 }
             }
             Stage::Came => lost.network += missing,
@@ -130,11 +118,7 @@ fn follow_all(
 
 /// Finds each packet of `to` among those of `from`, in order. Returns how many of those are missing: before
 /// the last one that was found, and behind it.
-fn follow(
-    from: &[&Sighting],
-    to: &[&Sighting],
-    stages: (Stage, Stage),
-) -> Result<(u64, u64), String> {
+fn follow(from: &[&Sighting], to: &[&Sighting], stage: Stage) -> Result<(u64, u64), Violation> {
     let mut processes: Vec<u32> = from.iter().chain(to).map(|sighting| sighting.process).collect();
     processes.retain(|process| *process > 0);
     processes.sort_unstable();
@@ -151,7 +135,7 @@ fn follow(
     for found in &to {
         let begin = if shared { 0 } else { next };
         let place = (begin..from.len()).find(|at| !used[*at] && is_same(&from[*at].packet, found));
-        let place = place.ok_or_else(|| wrong(from, found, stages, &used))?;
+        let place = place.ok_or_else(|| wrong(from, found, stage, &used))?;
         used[place] = true;
         next = place + 1;
         behind = behind.max(next);
@@ -170,47 +154,29 @@ fn is_same(packet: &Packet, found: &Sighting) -> bool {
     }
 }
 
-/// A sentence about a packet that should not be there.
-fn wrong(
-    from: &[&Sighting],
-    found: &Sighting,
-    (before, stage): (Stage, Stage),
-    used: &[bool],
-) -> String {
-    let what = told(stage, &found.packet);
-    let at = found.at.map(instant).unwrap_or_default();
+/// Violation by a packet that should not be there.
+fn wrong(from: &[&Sighting], found: &Sighting, stage: Stage, used: &[bool]) -> Violation {
+    let Sighting { packet, at, .. } = *found;
     let mut same = from.iter().zip(used).filter(|(sighting, _)| is_same(&sighting.packet, found));
     match (same.clone().any(|(_, used)| !used), same.next()) {
-        (true, _) => format!("{what}{at}, behind a later one"),
-        (false, Some(_)) => format!("{what}{at}, which it was already"),
-        (false, None) => format!("{what}{at}, and none like it was {before}"),
+        (true, _) => Violation::Overtaken { stage, packet, at },
+        (false, Some(_)) => Violation::Doubled { stage, packet, at },
+        (false, None) => Violation::Unknown { stage, packet, at },
     }
-}
-
-fn instant(at: u64) -> String {
-    format!(" at {}.{:06} us", at / 1_000_000, at % 1_000_000)
 }
 
 impl Lost {
     /// The number of all, if each has a reason.
-    fn reasons(&self, nodes: &[Record], excuses: Excuses) -> Result<u64, String> {
+    fn reasons(&self, nodes: &[Record], excuses: Excuses) -> Result<u64, Violation> {
         let Excuses { network, stuck, under_way, end } = excuses;
         // A card that is reset may be sending.
         let cut: u64 = nodes.iter().map(|record| record.resets).sum();
         let standing = stuck.unwrap_or_default();
         if self.network > network + cut + standing {
-            let lost = self.network;
-            let behind = match stuck {
-                Some(standing) => format!(", and {standing} stand before outputs that are stuck"),
-                None => String::new(),
-            };
-            return Err(format!(
-                "{lost} packets did not come, of which cables and switches have lost \
-                 {network}{behind}"
-            ));
+            return Err(Violation::Network { lost: self.network, network, stuck });
         }
-        if let Some((nid, held)) = self.sending.iter().find(|(_, held)| **held > 1) {
-            return Err(format!("node {nid}: {held} packets stand in its card, which sends one"));
+        if let Some((&nid, &held)) = self.sending.iter().find(|(_, held)| **held > 1) {
+            return Err(Violation::Held { nid, held });
         }
         let mut all = self.network + self.sending.values().sum::<u64>();
         for (nid, record) in (0..).zip(nodes) {
@@ -224,16 +190,13 @@ impl Lost {
             let end = record.counts.map_or(end, |counts| counts.at);
             let since = record.standing.filter(|since| since + PATIENCE < end);
             if let Some(since) = since {
-                let since = since / 1_000_000;
-                return Err(format!("node {nid}: a packet stands in its card since {since} us"));
+                return Err(Violation::Unfetched { nid, since });
             }
             let late = |sighting: &&Sighting| sighting.at.is_some_and(|at| at >= end);
             let late = record.at(Stage::Came).iter().filter(late).count() as u64;
             let kept = record.kept + late + record.counts.map_or(0, |counts| counts.no_memory);
             if card > kept && (record.counts.is_some() || record.kept == 0) {
-                return Err(format!(
-                    "node {nid}: {card} packets did not come into memory, and {kept} have a reason"
-                ));
+                return Err(Violation::Card { nid, lost: card, excused: kept });
             }
             if let Some(counts) = record.counts {
                 balanced(nid, record, counts, (module, under_way))?;
@@ -249,25 +212,20 @@ fn balanced(
     record: &Record,
     counts: Counts,
     (lost, under_way): (u64, bool),
-) -> Result<(), String> {
+) -> Result<(), Violation> {
     let Counts { received, no_channel, no_room, closed, wrong, .. } = counts;
     let early = |sighting: &&Sighting| sighting.at.is_none_or(|at| at < counts.at);
     let moved = record.at(Stage::Moved).iter().filter(early).count() as u64;
     if received != moved {
-        return Err(format!(
-            "node {nid}: {moved} packets are in memory, the module took {received}"
-        ));
+        return Err(Violation::Untaken { nid, moved, taken: received });
     }
     if wrong > 0 {
-        let what = "of another length or node than their headers say";
-        return Err(format!("node {nid}: the module found {wrong} packets {what}"));
+        return Err(Violation::Headers { nid, packets: wrong });
     }
     let late = record.at(Stage::Moved).len() as u64 - moved;
     let reasons = no_channel + no_room + closed + late;
     if record.is_told() && lost > reasons && !under_way {
-        return Err(format!(
-            "node {nid}: {lost} packets were not read, and {reasons} have a reason"
-        ));
+        return Err(Violation::Module { nid, lost, excused: reasons });
     }
     Ok(())
 }

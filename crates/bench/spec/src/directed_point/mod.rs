@@ -14,8 +14,10 @@
 mod judge;
 #[cfg(test)]
 mod tests;
+mod violation;
 
 pub use judge::{judge, Tally};
+pub use violation::Violation;
 
 use std::fmt;
 

@@ -89,7 +89,7 @@ fn with(
     seed: u64,
     stage: Stage,
     fault: impl Fn(&mut Vec<Sighting>, usize),
-) -> Result<Tally, String> {
+) -> Result<Tally, Violation> {
     let (mut nodes, excuses) = world(seed);
     let list = &mut nodes[1].seen[stage as usize];
     let at = Chance(seed + 1).below(list.len() - 1);
@@ -179,7 +179,7 @@ fn packets_before_a_stuck_output_have_a_reason() {
     assert_eq!(judge(&nodes, stuck(Some(3))).unwrap().lost, lost);
     for too_few in [None, Some(0), Some(2)] {
         let why = judge(&nodes, stuck(too_few)).unwrap_err();
-        assert_eq!(why.contains("before outputs that are stuck"), too_few.is_some(), "{why}");
+        assert!(matches!(why, Violation::Network { stuck, .. } if stuck == too_few), "{why}");
     }
     // A card that is held up stands with one packet, and its program does not end.
     let last = *nodes[0].at(Stage::Commanded).last().unwrap();
@@ -189,5 +189,5 @@ fn packets_before_a_stuck_output_have_a_reason() {
     assert_eq!(judge(&nodes, stuck(Some(3))).unwrap().lost, lost + 1);
     nodes[0].add(Stage::Commanded, last);
     let why = judge(&nodes, stuck(Some(3))).unwrap_err();
-    assert!(why.contains("stand in its card"), "{why}");
+    assert_eq!(why, Violation::Held { nid: 0, held: 2 });
 }

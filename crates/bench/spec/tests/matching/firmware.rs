@@ -128,6 +128,17 @@ impl Answer {
     }
 }
 
+/// The firmware does something else than the specification.
+#[derive(Debug, thiserror::Error)]
+pub enum Differs {
+    /// It has given an answer, where another is right.
+    #[error("{from}, steps {steps:?}: {:?} instead of {:?}", .answers.0, .answers.1)]
+    Answer { from: Rc<str>, steps: Vec<u16>, answers: Box<(Answer, Answer)> },
+    /// It has stopped.
+    #[error("{from}, within steps {steps:?}: {words}")]
+    Stopped { from: Rc<str>, steps: [u16; PATH_MAX], words: String },
+}
+
 /// State of a world: its beginning, and the numbers of the steps since.
 #[derive(Clone)]
 struct Place {
@@ -170,7 +181,7 @@ impl Firmware {
     }
 
     /// A new world.
-    pub fn begin(&mut self, from: String) -> Result<(), String> {
+    pub fn begin(&mut self, from: String) -> Result<(), Differs> {
         self.place = Place { from: from.into(), steps: [0; PATH_MAX], count: 0 };
         self.act(Act::Begin, Answer::NOTHING)
     }
@@ -185,17 +196,17 @@ impl Firmware {
         self.place.count -= 1;
     }
 
-    pub fn command(&mut self, command: &EntryCommand, expected: Answer) -> Result<(), String> {
+    pub fn command(&mut self, command: &EntryCommand, expected: Answer) -> Result<(), Differs> {
         let mut record = [0; EntryCommand::SIZE];
         command.emit(&mut record);
         self.tell(record, expected)
     }
 
-    pub fn act(&mut self, act: Act, expected: Answer) -> Result<(), String> {
+    pub fn act(&mut self, act: Act, expected: Answer) -> Result<(), Differs> {
         self.tell(act.record(), expected)
     }
 
-    fn tell(&mut self, record: [u8; EntryCommand::SIZE], expected: Answer) -> Result<(), String> {
+    fn tell(&mut self, record: [u8; EntryCommand::SIZE], expected: Answer) -> Result<(), Differs> {
         self.told += u64::from(!(0x80..0x83).contains(&record[0]));
         self.records.extend(record);
         self.expected.push((expected, self.place.clone()));
@@ -206,34 +217,34 @@ impl Firmware {
     }
 
     /// Compares all answers that are due.
-    pub fn flush(&mut self) -> Result<(), String> {
+    pub fn flush(&mut self) -> Result<(), Differs> {
         let count = self.expected.len();
         let mut answers = vec![0; count * ANSWER_WORDS * 4];
         let sent = self.input.write_all(&(count as u32).to_le_bytes());
         let sent = sent.and_then(|()| self.input.write_all(&self.records));
         let got = sent.and_then(|()| self.input.flush());
         if got.and_then(|()| self.output.read_exact(&mut answers)).is_err() {
-            return Err(self.last_words());
+            return Err(self.stopped());
         }
         self.records.clear();
         let answers = answers.chunks_exact(ANSWER_WORDS * 4).map(Answer::parse);
         for ((expected, place), got) in self.expected.drain(..).zip(answers) {
             if got != expected {
                 let Place { from, steps, count } = place;
-                let steps = &steps[..count];
-                return Err(format!("{from}, steps {steps:?}: {got:?} instead of {expected:?}"));
+                let steps = steps[..count].to_vec();
+                return Err(Differs::Answer { from, steps, answers: Box::new((got, expected)) });
             }
         }
         Ok(())
     }
 
-    /// Standard error of a process that has stopped.
-    fn last_words(&mut self) -> String {
+    /// The process has stopped: its standard error.
+    fn stopped(&mut self) -> Differs {
         let mut words = String::new();
         if let Some(errors) = &mut self.child.stderr {
             let _ = errors.read_to_string(&mut words);
         }
-        format!("{}, within steps {:?}: {words}", self.place.from, self.place.steps)
+        Differs::Stopped { from: self.place.from.clone(), steps: self.place.steps, words }
     }
 }
 

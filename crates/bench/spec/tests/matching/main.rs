@@ -5,7 +5,7 @@
 mod firmware;
 mod world;
 
-use firmware::{built, Act, Answer, Firmware};
+use firmware::{built, Act, Answer, Differs, Firmware};
 use spec::{option, Access, Atomic, Id, Kind, ANY};
 use world::{Entry, Memory, Message, Place, Step, World};
 
@@ -72,7 +72,7 @@ fn explore(
     left: u32,
     once: &mut Vec<bool>,
     firmware: &mut Firmware,
-) -> Result<u64, String> {
+) -> Result<u64, Differs> {
     let mut states = 1;
     if left == 0 {
         return Ok(states);
@@ -99,7 +99,7 @@ fn explore(
 }
 
 /// A world whose list has these entries.
-fn begin(list: &[Entry], firmware: &mut Firmware) -> Result<World, String> {
+fn begin(list: &[Entry], firmware: &mut Firmware) -> Result<World, Differs> {
     let mut world = World::new();
     firmware.begin(format!("{list:?}"))?;
     for entry in list {
@@ -116,7 +116,7 @@ fn lists(
     length: u32,
     messages: &[Message],
     firmware: &mut Firmware,
-) -> Result<u64, String> {
+) -> Result<u64, Differs> {
     let mut steps: Vec<Step> = messages.iter().map(|message| Step::Arrive(*message)).collect();
     let (newest, depth) = (steps.len(), steps.len() as u32);
     steps.push(Step::End(false));
@@ -134,7 +134,7 @@ fn lists(
 }
 
 /// From every list of up to two of these entries, every order of calls, messages and ends.
-fn orders(entries: &[Entry], depth: u32, firmware: &mut Firmware) -> Result<u64, String> {
+fn orders(entries: &[Entry], depth: u32, firmware: &mut Firmware) -> Result<u64, Differs> {
     let posted = |bits, from| entry(bits, 0, from, POSTED);
     let mut steps = vec![
         Step::Attach(entry(0, 0, ANYBODY, TWICE), Place::Head),
@@ -182,7 +182,7 @@ fn beginnings() -> Vec<Entry> {
 }
 
 /// Every access control entry of a few, with every message of a few; before and after the process leaves.
-fn access(firmware: &mut Firmware) -> Result<(), String> {
+fn access(firmware: &mut Firmware) -> Result<(), Differs> {
     for nid in [1, ANY] {
         for pid in [5, ANY] {
             for uid in [0, 3, ANY] {
@@ -200,7 +200,7 @@ fn access(firmware: &mut Firmware) -> Result<(), String> {
     firmware.flush()
 }
 
-fn admitted(world: &mut World, firmware: &mut Firmware) -> Result<(), String> {
+fn admitted(world: &mut World, firmware: &mut Firmware) -> Result<(), Differs> {
     for code in 0..48 {
         let bit = |place: u32| code >> place & 1;
         let from = Id { nid: 1 + bit(0), pid: 5 + bit(1) };
@@ -224,7 +224,7 @@ fn sound() -> Firmware {
     Firmware::start(&built().join("matching"))
 }
 
-fn unwrapped(result: Result<u64, String>) -> u64 {
+fn unwrapped(result: Result<u64, Differs>) -> u64 {
     result.unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 

@@ -3,7 +3,7 @@
 
 mod operations;
 
-use crate::firmware::{Answer, Firmware, ENTRIES};
+use crate::firmware::{Answer, Differs, Firmware, ENTRIES};
 use abi::seastar::{command_op, entry_flag, entry_result, EntryCommand, ENTRY_NONE, EQ_NONE};
 use abi::MessageId;
 use spec::{
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    pub fn step(&mut self, step: &Step, firmware: &mut Firmware) -> Result<(), String> {
+    pub fn step(&mut self, step: &Step, firmware: &mut Firmware) -> Result<(), Differs> {
         match step {
             Step::Attach(entry, place) => self.attach(entry, *place, firmware)?,
             Step::Describe(memory) => {
@@ -290,7 +290,7 @@ impl World {
         }
     }
 
-    fn attach(&mut self, entry: &Entry, at: Place, firmware: &mut Firmware) -> Result<(), String> {
+    fn attach(&mut self, entry: &Entry, at: Place, firmware: &mut Firmware) -> Result<(), Differs> {
         let slot = self.free().expect("there is one");
         let (index, base, after) = self.place(at);
         let criteria = criteria(entry);
@@ -316,7 +316,7 @@ impl World {
         slot: usize,
         memory: &Memory,
         firmware: &mut Firmware,
-    ) -> Result<(), String> {
+    ) -> Result<(), Differs> {
         let handle = self.new_handle(slot);
         let md = World::md(slot, memory);
         let call = Call::MdAttach { me: me(slot), md, unlink: memory.unlink };
@@ -333,7 +333,7 @@ impl World {
         self.own_events || self.running.iter().any(sends)
     }
 
-    fn post(&mut self, entry: &Entry, at: Place, firmware: &mut Firmware) -> Result<(), String> {
+    fn post(&mut self, entry: &Entry, at: Place, firmware: &mut Firmware) -> Result<(), Differs> {
         let slot = self.free().expect("there is one");
         let memory = entry.memory.expect("a post has memory");
         let before = at != Place::After;
@@ -371,7 +371,7 @@ impl World {
         (QUEUE_NUMBER, self.seen.wrapping_add(self.acks_seen))
     }
 
-    fn update(&mut self, m: &Memory, conditional: bool, fw: &mut Firmware) -> Result<(), String> {
+    fn update(&mut self, m: &Memory, conditional: bool, fw: &mut Firmware) -> Result<(), Differs> {
         let slot = self.first(true).expect("there is one");
         let handle = self.mds[slot];
         let test = conditional.then_some(QUEUE);
@@ -412,7 +412,7 @@ impl World {
         in_use: &'static str,
         flags: u8,
         firmware: &mut Firmware,
-    ) -> Result<(), String> {
+    ) -> Result<(), Differs> {
         let result = match self.refuses(call, in_use) {
             true => entry_result::IN_USE,
             false => {
@@ -424,7 +424,7 @@ impl World {
         firmware.command(&command, Answer { result: result.into(), ..self.state() })
     }
 
-    fn admit(&mut self, index: u32, entry: &Access, fw: &mut Firmware) -> Result<(), String> {
+    fn admit(&mut self, index: u32, entry: &Access, fw: &mut Firmware) -> Result<(), Differs> {
         self.called(&Call::AcEntry { index, entry: *entry }, Value::Nothing);
         let mut command = command(command_op::ADMIT, index as usize);
         (command.nid, command.pid) = (entry.from.nid as u16, entry.from.pid as u16);

@@ -1,7 +1,7 @@
 //! Operations: messages that come, those that the process sends, and their ends.
 
 use super::{command, Message, Running, World, OWN, QUEUE};
-use crate::firmware::{Act, Answer, Firmware, Wanted};
+use crate::firmware::{Act, Answer, Differs, Firmware, Wanted};
 use abi::seastar::{command_op, entry_result, EntryCommand};
 use abi::MessageId;
 use spec::{option, Id, Issue, Key, Kind, Request, Response, Role};
@@ -12,7 +12,7 @@ impl World {
         MessageId { source_nid: nid, serial: self.serial }
     }
 
-    pub(super) fn arrive(&mut self, m: &Message, firmware: &mut Firmware) -> Result<(), String> {
+    pub(super) fn arrive(&mut self, m: &Message, firmware: &mut Firmware) -> Result<(), Differs> {
         let message = self.message(m.from.nid);
         let request = Request {
             kind: m.kind,
@@ -60,7 +60,7 @@ impl World {
         firmware.act(Act::Request(wanted), expected)
     }
 
-    pub(super) fn end(&mut self, newest: bool, firmware: &mut Firmware) -> Result<(), String> {
+    pub(super) fn end(&mut self, newest: bool, firmware: &mut Firmware) -> Result<(), Differs> {
         let at = if newest { self.running.len() - 1 } else { 0 };
         let Running { key, slot, queued } = self.running.remove(at);
         assert!(self.spec.complete(key, false), "it is under way");
@@ -78,7 +78,7 @@ impl World {
         self.own_events = false;
     }
 
-    pub(super) fn send(&mut self, firmware: &mut Firmware) -> Result<(), String> {
+    pub(super) fn send(&mut self, firmware: &mut Firmware) -> Result<(), Differs> {
         let slot = self.first(true).expect("there is one");
         let md = self.mds[slot];
         let message = self.message(OWN.nid);
@@ -115,7 +115,7 @@ impl World {
         Issue { request, md, get: None, region: None }
     }
 
-    pub(super) fn ack(&mut self, firmware: &mut Firmware) -> Result<(), String> {
+    pub(super) fn ack(&mut self, firmware: &mut Firmware) -> Result<(), Differs> {
         let (md, message) = self.acks_due.pop_front().expect("one is due");
         let there = self.spec.descriptor(md.handle) == Some(md);
         let taken = there && self.spec.refusals(&self.issue(md.handle, message), 16).is_empty();
