@@ -67,7 +67,8 @@ fn cache() -> Result<Cache, UsageError> {
     // SAFETY: the call takes nothing and touches no memory.
     let user = unsafe { libc::geteuid() };
     let apart = || std::env::temp_dir().join(format!("sunstar-{user}"));
-    Cache::open(&folder.unwrap_or_else(apart).join("fortran")).map_err(UsageError)
+    Cache::open(&folder.unwrap_or_else(apart).join("fortran"))
+        .map_err(|why| UsageError(why.to_string()))
 }
 
 /// Key that changes with the compiler and with the modules.

@@ -25,6 +25,39 @@ pub struct Cache {
     folder: PathBuf,
 }
 
+/// Reason for which a folder is not used.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum CacheError {
+    /// It is not there and cannot be made.
+    #[error("{folder}: {why}")]
+    Folder { folder: PathBuf, why: io::Error },
+    /// Somebody else could write there, or in a folder above it.
+    #[error(
+        "{folder} is not used: {above} {writers}. Remove it or change its owner and mode, or \
+         name another folder in XDG_CACHE_HOME"
+    )]
+    Shared { folder: PathBuf, above: PathBuf, writers: Writers },
+}
+
+/// Other users who could change what is in a folder, as the end of a sentence.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum Writers {
+    /// Nobody knows.
+    #[error("cannot be looked at ({0})")]
+    Unknown(io::Error),
+    /// Its owner.
+    #[error("belongs to user {owner} and not to {user}, who runs this")]
+    Owner { owner: u32, user: u32 },
+    /// Everybody.
+    #[error("can be written by all users")]
+    All,
+    /// The members of a group, by its number.
+    #[error("can be written by group {0}")]
+    Group(u32),
+}
+
 /// Digest of bytes. It finds damage; against other users the owner of a file is looked at.
 pub fn digest(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -33,21 +66,18 @@ pub fn digest(bytes: &[u8]) -> u64 {
 }
 
 impl Cache {
-    /// Opens a folder, and makes it for this user alone if there is none. The error is a sentence: somebody
-    /// else could write there, or nobody can.
-    pub fn open(folder: &Path) -> Result<Cache, String> {
-        let failed = |why: io::Error| format!("{}: {why}", folder.display());
+    /// Opens a folder, and makes it for this user alone if there is none.
+    pub fn open(folder: &Path) -> Result<Cache, CacheError> {
+        let failed = |why| CacheError::Folder { folder: folder.to_owned(), why };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         // Links on the way lead elsewhere; what counts is where it is.
         let folder = folder.canonicalize().map_err(failed)?;
         match folder.ancestors().find_map(|above| Some((above, writers(above, above == folder)?))) {
             None => Ok(Cache { folder }),
-            Some((above, who)) => Err(format!(
-                "{} is not used: {} {who}. Remove it or change its owner and mode, or name \
-                 another folder in XDG_CACHE_HOME",
-                folder.display(),
-                above.display(),
-            )),
+            Some((above, writers)) => {
+                let above = above.to_owned();
+                Err(CacheError::Shared { folder, above, writers })
+            }
         }
     }
 
@@ -85,26 +115,26 @@ impl Cache {
     }
 }
 
-/// Other users who could change what is in a folder, as the end of a sentence; none if nobody. The system's own user
-/// may. Of folders above it, in those that are `own` nobody may add anything either.
-fn writers(folder: &Path, own: bool) -> Option<String> {
+/// Other users who could change what is in a folder; none if nobody. The system's own user may. In those that
+/// are `own` nobody may add anything either.
+fn writers(folder: &Path, own: bool) -> Option<Writers> {
     let facts = match fs::symlink_metadata(folder) {
         Ok(facts) => facts,
-        Err(why) => return Some(format!("cannot be looked at ({why})")),
+        Err(why) => return Some(Writers::Unknown(why)),
     };
     // SAFETY: these calls take nothing and touch no memory.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
     if facts.uid() != user && (own || facts.uid() != 0) {
-        return Some(format!("belongs to user {} and not to {user}, who runs this", facts.uid()));
+        return Some(Writers::Owner { owner: facts.uid(), user });
     }
     let kept_apart = !own && facts.mode() & STICKY != 0;
     if facts.mode() & OTHERS != 0 && !kept_apart {
-        return Some("can be written by all users".to_owned());
+        return Some(Writers::All);
     }
     // A group of one's own has nobody else in it.
     let alone = facts.gid() == group && group == user;
     if facts.mode() & GROUP != 0 && !alone && !kept_apart {
-        return Some(format!("can be written by group {}", facts.gid()));
+        return Some(Writers::Group(facts.gid()));
     }
     None
 }
@@ -189,13 +219,38 @@ mod tests {
             [(cache.folder(), 0o777), (cache.folder(), 0o1777), (folder.path(), 0o777)]
         {
             mode(path, bits);
-            let said = Cache::open(cache.folder()).unwrap_err();
-            assert!(said.contains("can be written by all users"), "{bits:o}: {said}");
+            let error = Cache::open(cache.folder()).unwrap_err();
+            let (folder, above) = (cache.folder().display(), path.display());
+            let said = format!(
+                "{folder} is not used: {above} can be written by all users. Remove it or change \
+                 its owner and mode, or name another folder in XDG_CACHE_HOME"
+            );
+            assert_eq!(error.to_string(), said, "{bits:o}");
             mode(path, 0o700);
         }
         // Above, only owners replace what they have there.
         mode(folder.path(), 0o1777);
         assert!(Cache::open(cache.folder()).is_ok());
+    }
+
+    #[test]
+    fn each_reason_is_a_sentence() {
+        let none = || io::Error::from_raw_os_error(libc::ENOENT);
+        let missing = "No such file or directory (os error 2)";
+        let cases = [
+            (Writers::Unknown(none()), format!("cannot be looked at ({missing})")),
+            (
+                Writers::Owner { owner: 0, user: 7 },
+                "belongs to user 0 and not to 7, who runs this".to_owned(),
+            ),
+            (Writers::All, "can be written by all users".to_owned()),
+            (Writers::Group(12), "can be written by group 12".to_owned()),
+        ];
+        for (writers, sentence) in cases {
+            assert_eq!(writers.to_string(), sentence);
+        }
+        let failed = CacheError::Folder { folder: "/a/b".into(), why: none() };
+        assert_eq!(failed.to_string(), format!("/a/b: {missing}"));
     }
 
     #[test]

@@ -6,4 +6,4 @@
 mod cache;
 pub mod input;
 
-pub use cache::{digest, Cache};
+pub use cache::{digest, Cache, CacheError, Writers};

@@ -208,7 +208,7 @@ fn build(place: &DesignPaths, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
         name.hash(&mut hash);
         read(path)?.hash(&mut hash);
     }
-    let cache = Cache::open(&place.built).map_err(Unbuilt::Files)?;
+    let cache = Cache::open(&place.built).map_err(|why| Unbuilt::Files(why.to_string()))?;
     let name = format!("{}-{:016x}", design.top, hash.finish());
     let kept = cache.find(&name).filter(|kept| includes_are_same(place, design, kept));
     if let Some(kept) = kept {
