@@ -1,6 +1,6 @@
 //! An object of clang's, as what the linker needs of it.
 
-use crate::LinkError;
+use crate::{LinkError, ObjectError};
 use object::elf;
 use object::read::elf::ElfFile32;
 use object::{
@@ -84,7 +84,7 @@ pub(crate) fn read_all(inputs: &[Input]) -> Result<Vec<Parsed>, Vec<LinkError>> 
     for input in inputs {
         match read(input) {
             Ok(object) => objects.push(object),
-            Err(why) => errors.push(LinkError::new(format!("{}: {why}", input.name))),
+            Err(fault) => errors.push(LinkError::Object { object: input.name.clone(), fault }),
         }
     }
     if errors.is_empty() {
@@ -94,15 +94,14 @@ pub(crate) fn read_all(inputs: &[Input]) -> Result<Vec<Parsed>, Vec<LinkError>> 
     }
 }
 
-fn read(input: &Input) -> Result<Parsed, String> {
-    let file = ElfFile32::<BigEndian>::parse(&*input.bytes)
-        .map_err(|error| format!("not an object of 32 bits, big-endian ({error})"))?;
+fn read(input: &Input) -> Result<Parsed, ObjectError> {
+    let file = ElfFile32::<BigEndian>::parse(&*input.bytes).map_err(ObjectError::Format)?;
     let machine = file.elf_header().e_machine.get(BigEndian);
     if machine != MACHINE {
-        return Err(format!("not for the LANai: its ELF machine is {machine}, not {MACHINE}"));
+        return Err(ObjectError::Machine { found: machine.0, own: MACHINE.0 });
     }
     if file.elf_header().e_type.get(BigEndian) != elf::ET_REL {
-        return Err("linked already".to_owned());
+        return Err(ObjectError::Linked);
     }
     // Indices of ELF begin with a section and a symbol that are none.
     let mut sections = Vec::new();
@@ -115,16 +114,14 @@ fn read(input: &Input) -> Result<Parsed, String> {
     let mut number_of = BTreeMap::new();
     for symbol in file.symbols() {
         number_of.insert(symbol.index().0, symbols.len());
-        let name = symbol.name().map_err(|error| error.to_string())?.to_owned();
+        let name = symbol.name().map_err(ObjectError::Name)?.to_owned();
         let place = match symbol.section() {
             SymbolSection::Undefined => Place::Undefined,
             SymbolSection::Section(index) => match place_of.get(&index.0) {
                 Some(place) => Place::Section(*place),
-                None => return Err(format!("`{name}` stands in a section that is not there")),
+                None => return Err(ObjectError::SymbolSection(name)),
             },
-            SymbolSection::Common => {
-                return Err(format!("`{name}` is a common symbol: compile with -fno-common"));
-            }
+            SymbolSection::Common => return Err(ObjectError::Common(name)),
             _ => Place::Absolute,
         };
         symbols.push(Symbol {
@@ -141,17 +138,16 @@ fn read(input: &Input) -> Result<Parsed, String> {
         let relocations = &mut sections[place_of[&section.index().0]].relocations;
         for (offset, relocation) in section.relocations() {
             let RelocationFlags::Elf { r_type } = relocation.flags() else {
-                return Err("a relocation is not one of ELF".to_owned());
+                return Err(ObjectError::NotRelocation);
             };
             let RelocationTarget::Symbol(symbol) = relocation.target() else {
-                return Err(format!("relocation at {offset:#x} has no symbol"));
+                return Err(ObjectError::NoSymbol(offset));
             };
             let number = number_of.get(&symbol.0);
             relocations.push(Relocation {
                 offset: offset as u32,
                 kind: r_type.0,
-                symbol: *number
-                    .ok_or_else(|| format!("relocation at {offset:#x} has no symbol"))?,
+                symbol: *number.ok_or(ObjectError::NoSymbol(offset))?,
                 addend: relocation.addend(),
             });
         }
@@ -159,10 +155,10 @@ fn read(input: &Input) -> Result<Parsed, String> {
     Ok(Parsed { name: input.name.clone(), sections, symbols })
 }
 
-fn read_section<'data>(section: &impl ObjectSection<'data>) -> Result<Section, String> {
-    let name = section.name().map_err(|error| error.to_string())?.to_owned();
+fn read_section<'data>(section: &impl ObjectSection<'data>) -> Result<Section, ObjectError> {
+    let name = section.name().map_err(ObjectError::Name)?.to_owned();
     let SectionFlags::Elf { sh_flags, .. } = section.flags() else {
-        return Err("a section is not one of ELF".to_owned());
+        return Err(ObjectError::NotSection);
     };
     let has = |flag| sh_flags.contains(flag);
     let kind = if !has(elf::SHF_ALLOC) {
@@ -180,10 +176,13 @@ fn read_section<'data>(section: &impl ObjectSection<'data>) -> Result<Section, S
     } else {
         Kind::Constants
     };
-    let data = section.data().map_err(|error| format!("section {name}: {error}"))?.to_owned();
+    let data = match section.data() {
+        Ok(data) => data.to_owned(),
+        Err(why) => return Err(ObjectError::Data { section: name, why }),
+    };
     let (align, size) = (section.align().max(1), section.size());
     if !align.is_power_of_two() || align > LARGEST || size > LARGEST {
-        return Err(format!("section {name} has {size} bytes at multiples of {align}"));
+        return Err(ObjectError::Size { section: name, bytes: size, align });
     }
     let (align, size) = (align as u32, size as u32);
     Ok(Section { name, kind, align, data, size, relocations: Vec::new() })

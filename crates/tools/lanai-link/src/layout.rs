@@ -2,7 +2,7 @@
 
 use crate::input::{Kind, Parsed, Place};
 use crate::mutant::{is_mutant, Mutant};
-use crate::{LinkError, Map};
+use crate::{Largest, LinkError, Map};
 use std::collections::BTreeMap;
 
 /// A section's place: of those in memory an address, of debug sections an offset in all of its name.
@@ -108,11 +108,12 @@ impl Layout {
                 match self.globals.get(&symbol.name) {
                     Some(_) if is_mutant(Mutant::FirstWins) => {}
                     Some(old) if !old.weak && !new.weak => {
-                        let first = &objects[old.object.expect("of an object")].name;
-                        let (name, second) = (&symbol.name, &object.name);
-                        errors.push(LinkError::new(format!(
-                            "`{name}` is defined in {first} and in {second}"
-                        )));
+                        let first = &objects[old.object.expect("of an object")];
+                        errors.push(LinkError::Doubled {
+                            symbol: symbol.name.clone(),
+                            first: first.name.clone(),
+                            second: object.name.clone(),
+                        });
                     }
                     Some(old) if !old.weak || new.weak || is_mutant(Mutant::WeakWins) => {}
                     _ => {
@@ -150,11 +151,13 @@ impl Layout {
                 .filter(|(_, section)| IN_MEMORY.contains(&section.kind))
                 .max_by_key(|(_, section)| section.size)
                 .expect("what is too long has a section");
-            LinkError::new(format!(
-                "the image takes {end} bytes, and region {} has {room} besides {stack} of stack; \
-                 the largest section is {} of {} with {} bytes",
-                region.name, largest.name, object.name, largest.size
-            ))
+            let largest = Largest {
+                section: largest.name.clone(),
+                object: object.name.clone(),
+                bytes: largest.size,
+            };
+            let region = region.name.clone();
+            LinkError::TooLong { bytes: end, region, room, stack, largest }
         })
     }
 }

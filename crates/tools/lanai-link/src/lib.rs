@@ -23,26 +23,17 @@ mod elf;
 mod image;
 mod input;
 mod layout;
+mod link_error;
 mod map;
 mod mutant;
 mod relocate;
 
 pub use image::{Image, Later, Size, Symbol};
 pub use input::Input;
-pub use map::{Map, Region};
+pub use link_error::{At, Largest, LinkError, ObjectError, RelocationError};
+pub use map::{Map, MapError, Region};
 #[cfg(debug_assertions)]
 pub use mutant::{set_mutant, Mutant};
-
-/// Reason for which there is no image.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LinkError(pub String);
-
-impl LinkError {
-    fn new(text: impl Into<String>) -> LinkError {
-        LinkError(text.into())
-    }
-}
 
 /// Links objects in the order given. All mistakes are reported, not only the first.
 pub fn link(inputs: &[Input], map: &Map) -> Result<Image, Vec<LinkError>> {

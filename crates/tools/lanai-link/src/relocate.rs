@@ -3,7 +3,7 @@
 use crate::input::{Kind, Parsed, Relocation};
 use crate::layout::Layout;
 use crate::mutant::{is_mutant, Mutant};
-use crate::LinkError;
+use crate::{At, LinkError, RelocationError};
 use std::collections::BTreeSet;
 
 /// Sections with all addresses filled in, by object and section.
@@ -24,7 +24,11 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<L
             }
             for relocation in &section.relocations {
                 let symbol = &object.symbols[relocation.symbol];
-                let place = format!("{}: {}+{:#x}", object.name, section.name, relocation.offset);
+                let at = || At {
+                    object: object.name.clone(),
+                    section: section.name.clone(),
+                    offset: relocation.offset,
+                };
                 let local = layout.address(objects, number, relocation.symbol);
                 let global = layout.globals.get(&symbol.name).filter(|_| symbol.global);
                 let value = match global.map(|global| global.value).or(local) {
@@ -32,16 +36,14 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<L
                     None if symbol.weak || is_mutant(Mutant::UndefinedIsZero) => 0,
                     None => {
                         if undefined.insert((number, relocation.symbol)) {
-                            let name = &symbol.name;
-                            errors.push(LinkError::new(format!(
-                                "{place} uses `{name}`, which is defined nowhere"
-                            )));
+                            let symbol = symbol.name.clone();
+                            errors.push(LinkError::Undefined { at: at(), symbol });
                         }
                         continue;
                     }
                 };
-                if let Err(why) = fill(data, relocation, value, &symbol.name) {
-                    errors.push(LinkError::new(format!("{place} {why}")));
+                if let Err(fault) = fill(data, relocation, value, &symbol.name) {
+                    errors.push(LinkError::Relocation { at: at(), fault });
                 }
             }
         }
@@ -54,24 +56,27 @@ pub(crate) fn apply(objects: &[Parsed], layout: &Layout) -> Result<Filled, Vec<L
     }
 }
 
-fn fill(data: &mut [u8], relocation: &Relocation, value: u32, name: &str) -> Result<(), String> {
+fn fill(
+    data: &mut [u8],
+    relocation: &Relocation,
+    value: u32,
+    name: &str,
+) -> Result<(), RelocationError> {
+    let symbol = || name.to_owned();
     let addend = if is_mutant(Mutant::LosesAddend) { 0 } else { relocation.addend };
     let sum = i64::from(value) + addend;
     let Ok(sum) = u32::try_from(sum) else {
-        return Err(format!("needs `{name}` and {}, which is {sum}", relocation.addend));
+        return Err(RelocationError::Sum { symbol: symbol(), addend: relocation.addend, sum });
     };
     let offset = relocation.offset as usize;
     let Some(place) = data.get_mut(offset..offset + 4) else {
-        return Err("is beyond its section's end".to_owned());
+        return Err(RelocationError::Beyond);
     };
     let word = u32::from_be_bytes(place.try_into().expect("four bytes"));
     let filled = insert(word, relocation.kind, sum).map_err(|why| match why {
-        Why::Bits(bits) => format!(
-            "needs the address of `{name}`, {sum:#x}, in {bits} bits, which end at {:#x}",
-            (1_u64 << bits) - 1
-        ),
-        Why::Misaligned => format!("needs `{name}` at a multiple of 4, and it is {sum:#x}"),
-        Why::Kind => format!("has a relocation of unknown kind {}", relocation.kind),
+        Why::Bits(bits) => RelocationError::Bits { symbol: symbol(), addr: sum, bits },
+        Why::Misaligned => RelocationError::Misaligned { symbol: symbol(), addr: sum },
+        Why::Kind => RelocationError::Kind(relocation.kind),
     })?;
     place.copy_from_slice(&filled.to_be_bytes());
     Ok(())
