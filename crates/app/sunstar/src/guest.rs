@@ -16,7 +16,7 @@ const MODULES: [(&str, &str); 2] = [("dp", "mcp.h"), ("bypass", "bypass/mcp.h")]
 
 /// The guests' kernel, with first program and modules as their sources are.
 pub fn kernel(root: &Root) -> Result<Kernel, UsageError> {
-    let kernel = Kernel::find(&root.guests()).map_err(UsageError)?;
+    let kernel = Kernel::find(&root.guests()).map_err(|why| UsageError(why.to_string()))?;
     let _lock = firmware::locked(&root.guests())
         .map_err(|why| UsageError::with_file("write in", &root.guests(), why))?;
     let linux = root.path().join("linux");

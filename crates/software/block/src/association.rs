@@ -25,6 +25,25 @@ pub struct Association {
     pub pool: u64,
 }
 
+/// Wishes that a target does not grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum GrantError {
+    /// Sectors of another size.
+    #[error("the initiator has sectors of {theirs} bytes, and disks of {own}")]
+    Sectors { theirs: u64, own: u64 },
+    /// More or fewer messages, or requests under way.
+    #[error("initiator and target have queues of different lengths")]
+    Queues,
+}
+
+// Goes when the callers' errors are types.
+impl From<GrantError> for String {
+    fn from(error: GrantError) -> String {
+        error.to_string()
+    }
+}
+
 impl Association {
     fn words(&self) -> [u64; ASSOCIATION_BYTES / 8] {
         let Association { size, request, sector, read_ahead, depth, slots, queue, pool } = *self;
@@ -54,14 +73,14 @@ impl Association {
         })
     }
 
-    /// Answer of a target with these limits to an initiator's wishes. The error is a sentence.
-    pub fn grant(&self, wanted: &Association) -> Result<Association, String> {
+    /// Answer of a target with these limits to an initiator's wishes.
+    pub fn grant(&self, wanted: &Association) -> Result<Association, GrantError> {
         if wanted.sector != self.sector {
             let (theirs, own) = (wanted.sector, self.sector);
-            return Err(format!("the initiator has sectors of {theirs} bytes, and disks of {own}"));
+            return Err(GrantError::Sectors { theirs, own });
         }
         if (wanted.depth, wanted.slots) != (self.depth, self.slots) {
-            return Err("initiator and target have queues of different lengths".into());
+            return Err(GrantError::Queues);
         }
         Ok(Association {
             size: self.size.min(wanted.size),
@@ -99,8 +118,16 @@ mod tests {
         let wanted = Association { size: 1 << 20, request: 8192, queue: 7, ..ONE };
         let granted = ONE.grant(&wanted).unwrap();
         assert_eq!(granted, Association { size: 1 << 20, request: 4096, ..ONE });
-        for wrong in [Association { sector: 4096, ..ONE }, Association { slots: 8, ..ONE }] {
-            assert!(ONE.grant(&wrong).is_err());
+        let queues = "initiator and target have queues of different lengths";
+        for (wrong, sentence) in [
+            (
+                Association { sector: 4096, ..ONE },
+                "the initiator has sectors of 4096 bytes, and disks of 512",
+            ),
+            (Association { slots: 8, ..ONE }, queues),
+            (Association { depth: 8, ..ONE }, queues),
+        ] {
+            assert_eq!(ONE.grant(&wrong).unwrap_err().to_string(), sentence);
         }
     }
 }

@@ -23,7 +23,7 @@ mod geometry;
 mod message;
 mod notice;
 
-pub use association::{Association, ASSOCIATION_BYTES};
+pub use association::{Association, GrantError, ASSOCIATION_BYTES};
 pub use disks::{Array, DiskKind, Done, DISKS, STRIPE};
 pub use drive::{DriveCounts, DriveParams};
 pub use frame::{Answer, Ask, ANSWER_BYTES, ASK_BYTES};

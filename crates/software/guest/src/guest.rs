@@ -8,7 +8,7 @@ use crate::process::{Kept, Process, Task};
 use crate::ring::{Buffer, Ring};
 use crate::sys::{self, wrong, Mapping};
 use crate::vhost::{self, pci, request, Header, Payload};
-use crate::Kernel;
+use crate::{Kernel, StartError};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -73,8 +73,8 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Starts a guest, whose clock is at 0. The error is a sentence.
-    pub fn start(kernel: &Kernel, task: &Task) -> Result<Guest, String> {
+    /// Starts a guest, whose clock is at 0.
+    pub fn start(kernel: &Kernel, task: &Task) -> Result<Guest, StartError> {
         let mut process = Process::start(kernel, task)?;
         let clock = process.accept_clock()?;
         Guest::begin(process, clock, None, task)
@@ -86,11 +86,11 @@ impl Guest {
         clock: UnixStream,
         device: Option<UnixStream>,
         task: &Task,
-    ) -> Result<Guest, String> {
+    ) -> Result<Guest, StartError> {
         for socket in device.iter().chain([&clock]) {
-            sys::limit(socket).map_err(|e| process.why(&e.to_string()))?;
+            sys::limit(socket).map_err(|why| process.broken(why))?;
         }
-        let calendar = Calendar::new().map_err(|e| format!("there is no memory to share: {e}"))?;
+        let calendar = Calendar::new().map_err(StartError::Memory)?;
         let mut guest = Guest {
             process,
             clock,
@@ -110,16 +110,16 @@ impl Guest {
             ready: false,
             said: None,
         };
-        let start = guest.hear().map_err(|e| guest.process.why(&e.to_string()))?;
+        let start = guest.hear().map_err(|why| guest.process.broken(why))?;
         if start.op != op::START {
-            return Err(guest.process.why("it does not begin with a START"));
+            return Err(StartError::Greeting(guest.process.last_words()));
         }
         // What both look at; and where it might log, which it does not.
-        let null = std::fs::File::open("/dev/null").map_err(|e| format!("/dev/null: {e}"))?;
+        let null = std::fs::File::open("/dev/null").map_err(StartError::Null)?;
         let shared = [guest.calendar.file().as_raw_fd(), null.as_raw_fd()];
         let answer = ClockMessage { op: op::ACK, sequence: start.sequence, time: 0 };
         sys::send_with(&guest.clock, &answer.emit(), shared)
-            .map_err(|e| guest.process.why(&e.to_string()))?;
+            .map_err(|why| guest.process.broken(why))?;
         Ok(guest)
     }
 

@@ -8,14 +8,19 @@ pub struct Kernel {
     folder: PathBuf,
 }
 
+/// Nobody has built a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no kernel for guests; build it: sunstar guest --prepare")]
+pub struct NoKernel;
+
 impl Kernel {
-    /// Kernel that was prepared in `folder` last. The error is a sentence without a period.
-    pub fn find(folder: &Path) -> Result<Kernel, String> {
+    /// Kernel that was prepared in `folder` last.
+    pub fn find(folder: &Path) -> Result<Kernel, NoKernel> {
         let current = folder.join("current");
         let there = ["linux", "init"].iter().all(|name| current.join(name).is_file());
         match current.canonicalize() {
             Ok(folder) if there => Ok(Kernel { folder }),
-            _ => Err("there is no kernel for guests; build it: sunstar guest --prepare".into()),
+            _ => Err(NoKernel),
         }
     }
     /// The kernel itself, a program.
@@ -38,5 +43,18 @@ impl Kernel {
     pub fn version(&self) -> String {
         let text = std::fs::read_to_string(self.folder.join("version"));
         text.map_or_else(|_| "unknown".into(), |text| text.trim().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_folder_has_no_kernel() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Kernel::find(folder.path()).unwrap_err();
+        let sentence = "there is no kernel for guests; build it: sunstar guest --prepare";
+        assert_eq!(error.to_string(), sentence);
     }
 }

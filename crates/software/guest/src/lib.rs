@@ -27,6 +27,7 @@ mod kernel;
 mod memory;
 mod process;
 mod ring;
+mod start_error;
 mod sys;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use crate::act::{Act, Ending, Interrupt, Location, Space, Watch};
 pub use crate::alone::alone;
 pub use crate::guest::Guest;
 pub use crate::input::{Input, Typist};
-pub use crate::kernel::Kernel;
+pub use crate::kernel::{Kernel, NoKernel};
 pub use crate::memory::{GuestMemory, MESSAGES};
 pub use crate::process::{Costs, Kept, Setup, Task, LIBRARIES};
+pub use crate::start_error::{LastWords, StartError};

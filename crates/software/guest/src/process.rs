@@ -1,6 +1,7 @@
 //! A guest's process: its start, its environment, and its end.
 
 use crate::confinement::Confinement;
+use crate::start_error::{LastWords, StartError, NO_PROCESS, REFUSED};
 use crate::{environment, sys, Ending, Input, Kernel};
 use scratch::Scratch;
 use std::ffi::{OsStr, OsString};
@@ -104,20 +105,6 @@ pub struct Kept {
     pub files: Vec<Option<(u64, Vec<u8>)>>,
 }
 
-/// Reason and remedy where the system refuses a process with EAGAIN.
-const NO_PROCESS: &str =
-    "; the system allows no more processes (ulimit -u, or pids.max of the control group)";
-/// Words of a guest's kernel for that, when it wants a process for one of its own.
-const REFUSED: &str = "clone failed, errno = 11";
-
-/// Advice about a process that the system refuses.
-fn advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::WouldBlock => NO_PROCESS,
-        _ => "",
-    }
-}
-
 /// A guest's process, with its folder.
 pub(crate) struct Process {
     child: Child,
@@ -133,12 +120,10 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub fn start(kernel: &Kernel, task: &Task) -> Result<Process, String> {
+    pub fn start(kernel: &Kernel, task: &Task) -> Result<Process, StartError> {
         // In memory if possible: each write of its program blocks the simulator.
-        let folder = Scratch::new("guest-", &scratch::in_memory())
-            .map_err(|e| format!("there is no room for a guest's folder: {e}"))?;
-        Process::start_in(folder, kernel, task)
-            .map_err(|e| format!("its process is refused: {e}{}", advice(&e)))
+        let folder = Scratch::new("guest-", &scratch::in_memory()).map_err(StartError::Folder)?;
+        Process::start_in(folder, kernel, task).map_err(StartError::Process)
     }
 
     fn start_in(folder: Scratch, kernel: &Kernel, task: &Task) -> io::Result<Process> {
@@ -187,20 +172,20 @@ impl Process {
         Ok(Process { child, clock, device, outputs, folder, typed: 0, kept: task.setup.kept.len() })
     }
 
-    /// Waits for the kernel's connection. The error is a sentence.
-    pub fn accept_clock(&mut self) -> Result<UnixStream, String> {
+    /// Waits for the kernel's connection.
+    pub fn accept_clock(&mut self) -> Result<UnixStream, StartError> {
         for _ in 0..START_MS / START_LOOK_MS {
             match sys::poll(&[Some(self.clock.as_raw_fd())], START_LOOK_MS) {
                 Ok(Some(_)) => {
                     let accepted = self.clock.accept().map(|(socket, _)| socket);
-                    return accepted.map_err(|e| e.to_string());
+                    return accepted.map_err(StartError::Refused);
                 }
                 Ok(None) if matches!(self.child.try_wait(), Ok(None)) => {}
-                Ok(None) => return Err(self.why("its kernel has ended at once")),
-                Err(error) => return Err(self.why(&error.to_string())),
+                Ok(None) => return Err(StartError::Ended(self.last_words())),
+                Err(why) => return Err(self.broken(why)),
             }
         }
-        Err(self.why("its kernel does not start"))
+        Err(StartError::Silent(self.last_words()))
     }
 
     /// Socket at which the kernel connects to its device.
@@ -226,13 +211,17 @@ impl Process {
 
     /// Sentence with the kernel's last output, if there is any.
     pub fn why(&self, what: &str) -> String {
-        let console = self.console();
-        let last = console.lines().map(str::trim).rfind(|line| !line.is_empty());
-        let advice = if console.contains(REFUSED) { NO_PROCESS } else { "" };
-        match last {
-            Some(last) => format!("{what} (its console says last: {last}){advice}"),
-            None => what.into(),
-        }
+        format!("{what}{}", self.last_words())
+    }
+
+    /// The kernel's last output.
+    pub fn last_words(&self) -> LastWords {
+        LastWords::of(&self.console())
+    }
+
+    /// A connection to the kernel fails.
+    pub fn broken(&self, why: io::Error) -> StartError {
+        StartError::Connection { why, last: self.last_words() }
     }
 
     /// Processor time of the guest and of its programs so far, in ms.

@@ -1,5 +1,6 @@
 //! Channels of Directed Point to all other ranks.
 
+use crate::begin_error::BeginError;
 use crate::messages::{Network, DP_MAX};
 use abi::pico::POINT;
 use std::time::Instant;
@@ -38,17 +39,14 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Opens a channel to each other rank, which is on the node of the same number. The error is a sentence.
-    pub fn open(rank: u32, ranks: u32, calls: Calls) -> Result<Channels, String> {
+    /// Opens a channel to each other rank, which is on the node of the same number.
+    pub fn open(rank: u32, ranks: u32, calls: Calls) -> Result<Channels, BeginError> {
         let node = (calls.node)();
         if node != rank as i32 {
             let why = std::io::Error::last_os_error();
             return Err(match node {
-                0.. => format!("rank {rank} is on node {node}: Pico-MPI has rank {node} there"),
-                _ => format!(
-                    "rank {rank}: there is no Directed Point for Pico-MPI: {why} \
-                     (card.module = dp loads it)"
-                ),
+                0.. => BeginError::Node { rank, node },
+                _ => BeginError::Module { rank, why },
             });
         }
         let peers: Vec<u32> = (0..ranks).filter(|other| *other != rank).collect();
@@ -59,7 +57,7 @@ impl Channels {
             let fd = (calls.open)(here, node, there);
             if fd < 0 {
                 let why = std::io::Error::last_os_error();
-                return Err(format!("rank {rank}: there is no channel to node {node}: {why}"));
+                return Err(BeginError::Channel { rank, node, why });
             }
             watched.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         }

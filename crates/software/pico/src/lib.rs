@@ -9,6 +9,7 @@
 //!  program ─► stubs.c, seam.c ─► seam ─► mpi::Mpi ─► transport, messages ─► link ─► channels ─► libdp
 //! ```
 
+mod begin_error;
 mod channels;
 mod link;
 mod messages;
@@ -16,6 +17,7 @@ mod seam;
 mod space;
 mod transport;
 
+pub use begin_error::BeginError;
 pub use link::{Came, Link, FIRST, FULL};
 pub use messages::{places, Messages, Network, DP_MAX, EAGER};
 pub use space::Space;
@@ -62,8 +64,8 @@ fn settings() -> mpi::Settings {
 }
 
 impl<N: Network + 'static> Library<N> {
-    /// The library of a rank of `world` that sends through `network`. The error is a sentence.
-    pub fn new(world: World, network: N) -> Result<Library<N>, String> {
+    /// The library of a rank of `world` that sends through `network`.
+    pub fn new(world: World, network: N) -> Result<Library<N>, BeginError> {
         let places = places(world.size)?;
         let ranks = (world.rank, world.size);
         let cpu = Host::new(&Costs::NOTHING).cpu();

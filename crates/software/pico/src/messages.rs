@@ -11,6 +11,7 @@
 //! A message that fits in a packet goes at once, as long as the receiver keeps fewer than `UNEXPECTED` such
 //! messages of this sender; so unexpected messages take bounded memory, and nobody has to wait for room.
 
+use crate::begin_error::BeginError;
 use crate::link::{Came, Link};
 use crate::space::Space;
 use abi::pico::{self, kind, Announcement, Envelope, Fetch, Header, Part};
@@ -114,16 +115,11 @@ fn structure<const SIZE: usize>(emit: impl FnOnce(&mut [u8])) -> Vec<u8> {
     bytes
 }
 
-/// Places that each of so many ranks has in the module of another node. The error is a sentence.
-pub fn places(ranks: u32) -> Result<u16, String> {
+/// Places that each of so many ranks has in the module of another node.
+pub fn places(ranks: u32) -> Result<u16, BeginError> {
     let places = (pico::NODE_PLACES / (ranks - 1).max(1)).min(pico::CHANNEL_PLACES);
     if places < pico::LEAST_PLACES {
-        let most = pico::NODE_PLACES / pico::LEAST_PLACES + 1;
-        return Err(format!(
-            "Pico-MPI runs on {most} nodes at most, not {ranks}: the module of Directed Point has \
-             {} places for packets",
-            pico::NODE_PLACES
-        ));
+        return Err(BeginError::Ranks { ranks });
     }
     Ok(places as u16)
 }

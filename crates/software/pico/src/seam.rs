@@ -73,7 +73,7 @@ pub unsafe extern "C" fn pico_begin(rank: u32, ranks: u32, program: u32, calls: 
     let world = World { rank, size: ranks, program };
     let channels = Channels::open(rank, ranks, calls);
     let library = channels.and_then(|channels| Library::new(world, channels));
-    let mut library = library.unwrap_or_else(|why| calls.fail(&why));
+    let mut library = library.unwrap_or_else(|why| calls.fail(&why.to_string()));
     let inner = Rc::new(Cell::new(null_mut()));
     library.mpi.process().set_program(Rc::new(Own(inner.clone())));
     // When all are here, all have their channels.

@@ -201,7 +201,7 @@ fn a_flood_finds_room() {
 #[test]
 fn too_many_ranks_are_refused() {
     assert_eq!([1, 2, 4, 16, 17].map(|ranks| places(ranks).unwrap()), [32, 32, 21, 4, 4]);
-    assert!(places(18).unwrap_err().contains("17 nodes at most"));
+    assert!(places(18).unwrap_err().to_string().contains("17 nodes at most"));
 }
 
 /// The module's places, and Directed Point's longest packet, are those of its sources.
