@@ -13,8 +13,8 @@ use machine::firmware::recorder::{Jump, Observation, Recorder};
 use machine::input;
 use machine::parameters::{Parameters, Row};
 use machine::rows;
-use std::fmt;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Its parameters, in the order in which they are printed.
 pub const ROWS: &[Row] = rows![Core::ROWS, Timing::ROWS, Checks::ROWS];
@@ -128,13 +128,47 @@ fn cause_of(cause: ppc440::Cause) -> Cause {
     }
 }
 
-/// The bytes of an image, those of every word in reverse order. The error is a sentence.
-pub fn swapped(file: &Path) -> Result<Vec<u8>, String> {
-    let bad = |why: &dyn fmt::Display| format!("cannot load {}: {why}", file.display());
-    let mut bytes = input::read(file, input::WRITTEN_MAX).map_err(|error| bad(&error))?;
+/// Reason for which an image cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum ImageError {
+    /// Its file cannot be read.
+    #[error("cannot load {file}: {why}")]
+    Read { file: PathBuf, why: io::Error },
+    /// It ends within a word.
+    #[error("cannot load {file}: {bytes} bytes are not whole words")]
+    Words { file: PathBuf, bytes: usize },
+}
+
+// Goes when the callers' errors are types.
+impl From<ImageError> for String {
+    fn from(error: ImageError) -> String {
+        error.to_string()
+    }
+}
+
+/// The bytes of an image, those of every word in reverse order.
+pub fn swapped(file: &Path) -> Result<Vec<u8>, ImageError> {
+    let read = input::read(file, input::WRITTEN_MAX);
+    let mut bytes = read.map_err(|why| ImageError::Read { file: file.to_owned(), why })?;
     if bytes.len() % 4 != 0 {
-        return Err(bad(&format!("{} bytes are not whole words", bytes.len())));
+        return Err(ImageError::Words { file: file.to_owned(), bytes: bytes.len() });
     }
     bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_a_sentence() {
+        let file = PathBuf::from("build/shim.img");
+        let why = io::Error::other("it is a folder, not a file");
+        let read = ImageError::Read { file: file.clone(), why };
+        assert_eq!(read.to_string(), "cannot load build/shim.img: it is a folder, not a file");
+        let words = ImageError::Words { file, bytes: 7 };
+        assert_eq!(words.to_string(), "cannot load build/shim.img: 7 bytes are not whole words");
+    }
 }

@@ -101,8 +101,9 @@ impl FirmwareImage {
     pub fn load(folder: &Path) -> Result<FirmwareImage, BadImage> {
         let elf = folder.join("seastar.elf");
         let symbols = Symbols::load(&elf).map_err(|error| BadImage(error.to_string()))?;
-        let image = swapped(&folder.join("seastar.img")).map_err(BadImage)?;
-        let shim = swapped(&folder.join("shim.img")).map_err(BadImage)?;
+        let bad_file = |why: ppc440_debug::ImageError| BadImage(why.to_string());
+        let image = swapped(&folder.join("seastar.img")).map_err(bad_file)?;
+        let shim = swapped(&folder.join("shim.img")).map_err(bad_file)?;
         let bad = |why: String| BadImage(format!("the firmware in {}: {why}", folder.display()));
         let budget = Budget::of(&image, &shim, &symbols).map_err(bad)?;
         let options = symbols.string("seastar_options").unwrap_or_default();
