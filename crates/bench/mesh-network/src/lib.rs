@@ -35,4 +35,4 @@ pub use node::OfNode;
 pub use packets::{Message, Told};
 pub use port::{Event, Outgoing, Port, Ports};
 pub use router::{counters, describe, links};
-pub use settings::{Network, Room, Routers, ROWS};
+pub use settings::{Network, NetworkError, Room, Routers, ROWS};

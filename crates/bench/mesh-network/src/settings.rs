@@ -4,7 +4,7 @@ use des::{Duration, Links};
 use machine::parameters::{Parameters, Row};
 use machine::placement::Placement;
 use machine::rows;
-use mesh::{Link, Topology, LINKS};
+use mesh::{Link, Topology, TopologyError, LINKS};
 
 /// Its parameters, in the order in which they are printed.
 pub const ROWS: &[Row] = rows![Shape::ROWS, Routers::ROWS];
@@ -55,6 +55,45 @@ machine::parameters! {
 /// ahead of others, so that it costs no speed.
 const NOTICE_HOPS: u64 = 100;
 
+/// Parameters that make no network, or too small a one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum NetworkError {
+    /// A row has other dimensions than its one.
+    #[error(
+        "net.topology is row, all of whose nodes stand along x, but net.y is {y} and net.z {z}; \
+         a mesh or a torus has other dimensions"
+    )]
+    Row { y: u32, z: u32 },
+    /// The dimensions make no topology.
+    #[error("net.topology: {0}")]
+    Topology(TopologyError),
+    /// It has fewer nodes than a run needs.
+    #[error(
+        "{ranks} ranks need {}, but net.x, net.y and net.z make {x} x {y} x {z} = {}",
+        needed(.placement), .dims.iter().product::<u32>(),
+        ranks = .placement.ranks, x = .dims[0], y = .dims[1], z = .dims[2]
+    )]
+    TooSmall { placement: Placement, dims: [u32; 3] },
+    /// Packets would wait for ever.
+    #[error("net: {0}")]
+    Routers(mesh::ParamsError),
+}
+
+fn needed(placement: &Placement) -> String {
+    match placement.per_node {
+        1 => "as many nodes".to_owned(),
+        per_node => format!("{} nodes at {per_node} ranks a node", placement.nodes()),
+    }
+}
+
+// Goes when the callers' errors are types.
+impl From<NetworkError> for String {
+    fn from(error: NetworkError) -> String {
+        error.to_string()
+    }
+}
+
 /// A network of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
@@ -65,8 +104,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network that the parameters describe. The error is a sentence.
-    pub fn new(p: &Parameters, placement: Placement) -> Result<Network, String> {
+    /// The network that the parameters describe.
+    pub fn new(p: &Parameters, placement: Placement) -> Result<Network, NetworkError> {
         Ok(Network { topology: topology(p, placement)?, routers: routers(p)? })
     }
 
@@ -92,15 +131,11 @@ impl Network {
 }
 
 /// The topology that the machine names, with given dimensions, or the smallest that is nearest to a cube.
-fn topology(p: &Parameters, placement: Placement) -> Result<Topology, String> {
-    let Placement { ranks, per_node } = placement;
+fn topology(p: &Parameters, placement: Placement) -> Result<Topology, NetworkError> {
     let nodes = placement.nodes();
     let Shape { topology: kind, x, y, z } = Shape::of(p);
     if kind == Kind::Row && y.max(z) > 1 {
-        return Err(format!(
-            "net.topology is row, all of whose nodes stand along x, but net.y is {y} and net.z \
-             {z}; a mesh or a torus has other dimensions"
-        ));
+        return Err(NetworkError::Row { y, z });
     }
     let given = [x, y, z];
     let dims = if given == [0; 3] { fitting(kind, nodes) } else { given.map(|n| n.max(1)) };
@@ -108,18 +143,9 @@ fn topology(p: &Parameters, placement: Placement) -> Result<Topology, String> {
         Kind::Torus => Topology::torus(dims),
         Kind::Row | Kind::Mesh => Topology::mesh(dims),
     };
-    let topology = made.map_err(|error| format!("net.topology: {error}"))?;
+    let topology = made.map_err(NetworkError::Topology)?;
     if topology.nodes() < nodes {
-        let [x, y, z] = dims;
-        let need = if per_node == 1 {
-            "as many nodes".to_string()
-        } else {
-            format!("{nodes} nodes at {per_node} ranks a node")
-        };
-        return Err(format!(
-            "{ranks} ranks need {need}, but net.x, net.y and net.z make {x} x {y} x {z} = {}",
-            topology.nodes()
-        ));
+        return Err(NetworkError::TooSmall { placement, dims });
     }
     Ok(topology)
 }
@@ -144,7 +170,7 @@ fn fitting(kind: Kind, nodes: u32) -> [u32; 3] {
     best
 }
 
-fn routers(p: &Parameters) -> Result<mesh::Params, String> {
+fn routers(p: &Parameters) -> Result<mesh::Params, NetworkError> {
     let own = Routers::of(p);
     let params = mesh::Params {
         route: own.route,
@@ -157,12 +183,51 @@ fn routers(p: &Parameters) -> Result<mesh::Params, String> {
         node_room: Room::of(p).rx_buffers,
         credit_batch: own.credit_batch,
     };
-    params.usage_error().map_or(Ok(params), |why| Err(format!("net: {why}")))
+    params.check().map_err(NetworkError::Routers)?;
+    Ok(params)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_error_is_a_sentence() {
+        let placement = |per_node| Placement { ranks: 12, per_node };
+        let queue = mesh::ParamsError::Queue { queue: "input queue", flits: 7 };
+        let batch = mesh::ParamsError::CreditBatch { flits: 9 };
+        let cases = [
+            (
+                NetworkError::Row { y: 2, z: 3 },
+                "net.topology is row, all of whose nodes stand along x, but net.y is 2 and net.z \
+                 3; a mesh or a torus has other dimensions",
+            ),
+            (
+                NetworkError::Topology(TopologyError::Empty),
+                "net.topology: a topology needs at least one node a dimension",
+            ),
+            (
+                NetworkError::TooSmall { placement: placement(1), dims: [2, 2, 1] },
+                "12 ranks need as many nodes, but net.x, net.y and net.z make 2 x 2 x 1 = 4",
+            ),
+            (
+                NetworkError::TooSmall { placement: placement(2), dims: [2, 2, 1] },
+                "12 ranks need 6 nodes at 2 ranks a node, but net.x, net.y and net.z make \
+                 2 x 2 x 1 = 4",
+            ),
+            (
+                NetworkError::Routers(queue),
+                "net: the input queue of 7 flits holds no whole packet of 10 flits",
+            ),
+            (
+                NetworkError::Routers(batch),
+                "net: credits of 9 flits at once leave no room for a packet",
+            ),
+        ];
+        for (error, sentence) in cases {
+            assert_eq!(error.to_string(), sentence);
+        }
+    }
 
     #[test]
     fn boxes_are_the_smallest_and_then_the_most_cubic() {

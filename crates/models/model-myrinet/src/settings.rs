@@ -77,9 +77,7 @@ impl Settings {
             beat: own.beat,
             beats_missed: own.beats_missed,
         };
-        if let Some(usage_error) = link.usage_error() {
-            return Err(format!("myrinet.stop and myrinet.go: {usage_error}"));
-        }
+        link.check().map_err(|why| format!("myrinet.stop and myrinet.go: {why}"))?;
         let (clock, latency) = (own.pci_clock, own.pci_memory);
         let base = pci::Params::pci_32_33();
         let pci = pci::Params {

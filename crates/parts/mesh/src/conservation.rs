@@ -4,6 +4,7 @@
 use crate::queues::{input_number, PORT};
 use crate::{Class, Router, CHANNELS, LINKS};
 use abi::packet::Packet;
+use std::fmt;
 
 /// Packets and their payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,9 +102,53 @@ impl Router {
     }
 }
 
+/// Something was lost or made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum Imbalance {
+    /// More or fewer packets or bytes came into the network than left it or are in it.
+    #[error("packets: {came:?} came into the network, {went:?} left it or stand in it")]
+    Packets { came: Volume, went: Volume },
+    /// A network interface and its router have counted differently.
+    #[error("node {node}, {what}: {nic} at the network interface, {router} at the router")]
+    Interface { node: usize, what: &'static str, nic: u64, router: u64 },
+    /// More has come to an end of a link than has left the other.
+    #[error(
+        "{at}: {sent} flits sent, {received} received; {told} credits sent, {repaid} received"
+    )]
+    Made { at: ChannelAt, sent: u64, received: u64, told: u64, repaid: u64 },
+    /// Less has come than has left.
+    #[error("{at}: {flits} flits and {credits} credits were lost")]
+    Lost { at: ChannelAt, flits: u64, credits: u64 },
+    /// The room of an input queue has become another.
+    #[error(
+        "{at}: credits, flits on the way, taken, kept back, credits on the way, recovering: \
+         {parts:?} do not make {queue}"
+    )]
+    Room { at: ChannelAt, parts: [u64; 6], queue: u64 },
+}
+
+/// A virtual channel of a link, at its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelAt {
+    /// The node that sends.
+    pub node: usize,
+    /// [`crate::Link::index`] of the link.
+    pub link: usize,
+    /// The channel.
+    pub channel: usize,
+}
+
+impl fmt::Display for ChannelAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ChannelAt { node, link, channel } = self;
+        write!(f, "node {node}, link {link}, channel {channel}")
+    }
+}
+
 /// Compares the ledgers of all routers, in order of their nodes. `settled`: nothing was on its way
-/// between routers when the run ended. The error names the imbalance.
-pub fn check(ledgers: &[Ledger], settled: bool) -> Result<(), String> {
+/// between routers when the run ended.
+pub fn check(ledgers: &[Ledger], settled: bool) -> Result<(), Imbalance> {
     let (mut came, mut went, mut on_links) = (Volume::default(), Volume::default(), 0);
     for (node, ledger) in ledgers.iter().enumerate() {
         let books = &ledger.books;
@@ -117,7 +162,8 @@ pub fn check(ledgers: &[Ledger], settled: bool) -> Result<(), String> {
             let Some(neighbour) = ledger.neighbours[link] else { continue };
             let other = &ledgers[neighbour as usize];
             for channel in 0..CHANNELS {
-                on_links += self::link(node, ledger, other, link, channel, settled)?;
+                let at = ChannelAt { node, link, channel };
+                on_links += self::link(at, ledger, other, settled)?;
             }
         }
     }
@@ -131,11 +177,11 @@ pub fn check(ledgers: &[Ledger], settled: bool) -> Result<(), String> {
     if balanced {
         return Ok(());
     }
-    Err(format!("packets: {came:?} came into the network, {went:?} left it or stand in it"))
+    Err(Imbalance::Packets { came, went })
 }
 
 /// The NIC of a node and its router agree.
-fn nic(node: usize, ledger: &Ledger) -> Result<(), String> {
+fn nic(node: usize, ledger: &Ledger) -> Result<(), Imbalance> {
     let books = &ledger.books;
     let pairs = [
         ("packets sent", ledger.sent_by_nic, books.injected.packets),
@@ -144,33 +190,26 @@ fn nic(node: usize, ledger: &Ledger) -> Result<(), String> {
     ];
     match pairs.into_iter().find(|(_, nic, router)| nic != router) {
         None => Ok(()),
-        Some((what, nic, router)) => Err(format!(
-            "node {node}, {what}: {nic} at the network interface, {router} at the router"
-        )),
+        Some((what, nic, router)) => Err(Imbalance::Interface { node, what, nic, router }),
     }
 }
 
 /// Both ends of a link agree about a channel. Returns the flits on their way.
 fn link(
-    node: usize,
+    at: ChannelAt,
     sender: &Ledger,
     receiver: &Ledger,
-    link: usize,
-    channel: usize,
     settled: bool,
-) -> Result<u64, String> {
-    let i = input_number(link, channel);
-    let wrong = |what: String| Err(format!("node {node}, link {link}, channel {channel}: {what}"));
+) -> Result<u64, Imbalance> {
+    let i = input_number(at.link, at.channel);
     let (sent, received) = (sender.books.sent[i], receiver.books.received[i]);
     let (told, repaid) = (receiver.books.told[i], sender.books.repaid[i]);
     let (Some(flying), Some(returning)) = (sent.checked_sub(received), told.checked_sub(repaid))
     else {
-        return wrong(format!(
-            "{sent} flits sent, {received} received; {told} credits sent, {repaid} received"
-        ));
+        return Err(Imbalance::Made { at, sent, received, told, repaid });
     };
     if settled && flying + returning > 0 {
-        return wrong(format!("{flying} flits and {returning} credits were lost"));
+        return Err(Imbalance::Lost { at, flits: flying, credits: returning });
     }
     let parts = [
         sender.credits[i],
@@ -181,11 +220,45 @@ fn link(
         sender.books.recovering[i],
     ];
     if parts.iter().sum::<u64>() != sender.input_queue {
-        return wrong(format!(
-            "credits, flits on the way, taken, kept back, credits on the way, recovering: \
-             {parts:?} do not make {}",
-            sender.input_queue
-        ));
+        return Err(Imbalance::Room { at, parts, queue: sender.input_queue });
     }
     Ok(flying)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_imbalance_is_a_sentence() {
+        let at = ChannelAt { node: 3, link: 1, channel: 2 };
+        let volume = |packets| Volume { packets, bytes: 64 * packets };
+        let cases = [
+            (
+                Imbalance::Packets { came: volume(2), went: volume(1) },
+                "packets: Volume { packets: 2, bytes: 128 } came into the network, \
+                 Volume { packets: 1, bytes: 64 } left it or stand in it",
+            ),
+            (
+                Imbalance::Interface { node: 3, what: "packets sent", nic: 5, router: 4 },
+                "node 3, packets sent: 5 at the network interface, 4 at the router",
+            ),
+            (
+                Imbalance::Made { at, sent: 1, received: 2, told: 3, repaid: 4 },
+                "node 3, link 1, channel 2: 1 flits sent, 2 received; 3 credits sent, 4 received",
+            ),
+            (
+                Imbalance::Lost { at, flits: 5, credits: 6 },
+                "node 3, link 1, channel 2: 5 flits and 6 credits were lost",
+            ),
+            (
+                Imbalance::Room { at, parts: [1, 2, 3, 4, 5, 6], queue: 20 },
+                "node 3, link 1, channel 2: credits, flits on the way, taken, kept back, credits \
+                 on the way, recovering: [1, 2, 3, 4, 5, 6] do not make 20",
+            ),
+        ];
+        for (imbalance, sentence) in cases {
+            assert_eq!(imbalance.to_string(), sentence);
+        }
+    }
 }

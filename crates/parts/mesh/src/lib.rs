@@ -32,7 +32,7 @@ mod router;
 mod steady_state;
 mod topology;
 
-pub use conservation::{check, Ledger};
+pub use conservation::{check, ChannelAt, Imbalance, Ledger, Volume};
 pub use faults::{DeadLink, FaultSite, Faults, Rule, What, Which};
 pub use queues::PORT;
 pub use router::{Counters, OutputCounters, Router};
@@ -98,25 +98,36 @@ impl Params {
     pub fn lookahead(&self) -> Duration {
         self.hop()
     }
-    /// Error in the parameters, as a sentence.
-    pub fn usage_error(&self) -> Option<String> {
+    /// Checks that nothing waits for ever.
+    pub fn check(&self) -> Result<(), ParamsError> {
         let queues = [
             ("input queue", self.input_queue),
             ("output queue", self.output_queue),
             ("node queue", self.node_queue),
         ];
-        if let Some((name, flits)) = queues.into_iter().find(|(_, flits)| *flits < PACKET_FLITS) {
-            return Some(format!(
-                "the {name} of {flits} flits holds no whole packet of {PACKET_FLITS} flits"
-            ));
+        if let Some((queue, flits)) = queues.into_iter().find(|(_, flits)| *flits < PACKET_FLITS) {
+            return Err(ParamsError::Queue { queue, flits });
         }
         // Credits kept back must leave room for a packet, or sender and receiver wait for each
         // other.
         let most = self.input_queue - PACKET_FLITS + 1;
-        (self.credit_batch > most).then(|| {
-            format!("credits of {} flits at once leave no room for a packet", self.credit_batch)
-        })
+        match self.credit_batch {
+            flits if flits > most => Err(ParamsError::CreditBatch { flits }),
+            _ => Ok(()),
+        }
     }
+}
+
+/// Parameters with which packets would wait for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum ParamsError {
+    /// A queue is too small.
+    #[error("the {queue} of {flits} flits holds no whole packet of {PACKET_FLITS} flits")]
+    Queue { queue: &'static str, flits: u32 },
+    /// Credits are kept back that a packet needs.
+    #[error("credits of {flits} flits at once leave no room for a packet")]
+    CreditBatch { flits: u32 },
 }
 
 /// Message across a link. A plain value: it crosses between logical processes.

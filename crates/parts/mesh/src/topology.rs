@@ -38,15 +38,21 @@ pub struct Topology {
 }
 
 /// A user's description of a topology that makes no sense, as a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopologyError(String);
-
-impl fmt::Display for TopologyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyError {
+    /// A dimension has no nodes.
+    #[error("a topology needs at least one node a dimension")]
+    Empty,
+    /// It has more nodes than ids.
+    #[error(
+        "a topology of {}x{}x{} has more than the {NODES_MAX} nodes that an id can name",
+        .0[0], .0[1], .0[2]
+    )]
+    TooLarge([u32; 3]),
+    /// A text says none.
+    #[error("'{0}' is no topology: write the nodes a dimension, as in 4x2x1 or 'torus 4x4x4'")]
+    Unknown(String),
 }
-impl std::error::Error for TopologyError {}
 
 /// Nodes that a 16-bit node id can name.
 const NODES_MAX: u64 = 1 << 16;
@@ -64,11 +70,8 @@ impl Topology {
         let nodes = dims.iter().try_fold(1_u64, |n, &dim| n.checked_mul(u64::from(dim)));
         match nodes {
             Some(1..=NODES_MAX) => Ok(Topology { dims, torus }),
-            Some(0) => Err(TopologyError("a topology needs at least one node a dimension".into())),
-            _ => Err(TopologyError(format!(
-                "a topology of {}x{}x{} has more than the {NODES_MAX} nodes that an id can name",
-                dims[0], dims[1], dims[2]
-            ))),
+            Some(0) => Err(TopologyError::Empty),
+            _ => Err(TopologyError::TooLarge(dims)),
         }
     }
     /// Number of nodes.
@@ -152,11 +155,7 @@ impl Topology {
 impl FromStr for Topology {
     type Err = TopologyError;
     fn from_str(text: &str) -> Result<Topology, TopologyError> {
-        let wrong = || {
-            TopologyError(format!(
-                "'{text}' is no topology: write the nodes a dimension, as in 4x2x1 or 'torus 4x4x4'"
-            ))
-        };
+        let wrong = || TopologyError::Unknown(text.to_owned());
         let (torus, dims_text) = match text.trim().split_once(char::is_whitespace) {
             None => (false, text.trim()),
             Some(("mesh", rest)) => (false, rest.trim()),
@@ -189,11 +188,23 @@ mod tests {
         {
             assert_eq!(text.parse::<Topology>().unwrap().to_string(), printed);
         }
-        for text in
-            ["", "x", "4x", "4x2x1x1", "ring 4", "-1", "0x2", "70000", "4000000000x4000000000"]
-        {
-            let error = text.parse::<Topology>().unwrap_err().to_string();
-            assert!(error.contains("topology"), "{text}: {error}");
+        for text in ["", "x", "4x", "4x2x1x1", "ring 4", "-1"] {
+            let error = text.parse::<Topology>().unwrap_err();
+            let sentence = format!(
+                "'{text}' is no topology: write the nodes a dimension, as in 4x2x1 or 'torus 4x4x4'"
+            );
+            assert_eq!(error.to_string(), sentence);
+        }
+        for (text, sentence) in [
+            ("0x2", "a topology needs at least one node a dimension"),
+            ("70000", "a topology of 70000x1x1 has more than the 65536 nodes that an id can name"),
+            (
+                "4000000000x4000000000",
+                "a topology of 4000000000x4000000000x1 has more than the 65536 nodes that an id \
+                 can name",
+            ),
+        ] {
+            assert_eq!(text.parse::<Topology>().unwrap_err().to_string(), sentence);
         }
     }
 

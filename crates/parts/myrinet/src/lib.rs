@@ -55,7 +55,7 @@ mod switch;
 
 pub use card::{Card, CardParams, Counters, Host, Point, Stopped};
 pub use crc::{crc32, crc8};
-pub use link::{Params, Signal, Slot, Wires};
+pub use link::{Params, ParamsError, Signal, Slot, Wires};
 pub use mutant::{set_mutant, Mutant};
 pub use routes::{check_routes, Deadlock, End, Topology};
 pub use switch::{Switch, SwitchCounters, SwitchParams};

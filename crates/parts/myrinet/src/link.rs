@@ -67,6 +67,21 @@ pub struct Params {
     pub beats_missed: u32,
 }
 
+/// Parameters with which no link works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum ParamsError {
+    /// GO would be sent before STOP.
+    #[error("GO at {go} bytes is not below STOP at {stop}")]
+    Marks { stop: u32, go: u32 },
+    /// A whole cable would be silent.
+    #[error("a cable is silent when more than one beat is missed")]
+    Beats,
+    /// The link is infinitely fast.
+    #[error("a byte takes no time")]
+    Byte,
+}
+
 impl Params {
     /// A link of 2 Gb/s with a cable of this delay. Marks and heartbeat: assumed.
     pub fn new(delay: Duration) -> Params {
@@ -82,17 +97,20 @@ impl Params {
         self.stop + cable + 2 * SLOT as u32 - 1
     }
 
-    /// Error in the parameters, as a sentence.
-    pub fn usage_error(&self) -> Option<String> {
+    /// Checks that such a link works.
+    pub fn check(&self) -> Result<(), ParamsError> {
         let (stop, go) = (self.stop, self.go);
         if go >= stop {
-            return Some(format!("GO at {go} bytes is not below STOP at {stop}"));
+            return Err(ParamsError::Marks { stop, go });
         }
         let beats = self.beat.0 > 0 && self.beats_missed > 1;
         if !beats {
-            return Some("a cable is silent when more than one beat is missed".to_owned());
+            return Err(ParamsError::Beats);
         }
-        (self.byte.0 == 0).then(|| "a byte takes no time".to_owned())
+        if self.byte.0 == 0 {
+            return Err(ParamsError::Byte);
+        }
+        Ok(())
     }
 
     pub(crate) fn buffer(&self) -> Slack {
@@ -147,5 +165,25 @@ impl Outlet {
         debug_assert!(now >= self.free && !self.stopped, "the wire is taken");
         self.free = now + self.byte * slot.len.into();
         wires.put(port, self.free, Signal::Slot(slot));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_that_do_not_work_are_refused_with_a_sentence() {
+        let good = Params::new(Duration::from_ns(50));
+        assert_eq!(good.check(), Ok(()));
+        let beats = "a cable is silent when more than one beat is missed";
+        for (params, sentence) in [
+            (Params { go: 64, ..good }, "GO at 64 bytes is not below STOP at 64"),
+            (Params { beats_missed: 1, ..good }, beats),
+            (Params { beat: Duration(0), ..good }, beats),
+            (Params { byte: Duration(0), ..good }, "a byte takes no time"),
+        ] {
+            assert_eq!(params.check().unwrap_err().to_string(), sentence);
+        }
     }
 }

@@ -267,7 +267,7 @@ proptest! {
         let (input_queue, output_queue, node_queue, node_room) = queues;
         let params = Params { input_queue, output_queue, node_queue, node_room, ..PARAMS };
         let params = Params { credit_batch: seed as u32 % (input_queue - 8), ..params };
-        prop_assert_eq!(params.usage_error(), None);
+        prop_assert_eq!(params.check(), Ok(()));
         let mut network = Network::with(&topology, &params);
         network.digest = Duration::from_ns(digest);
         let sent = traffic(&mut network, nodes, seed, 1500);
