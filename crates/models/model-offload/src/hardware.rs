@@ -269,7 +269,9 @@ impl Socketed {
                     Err(difference(&unit, &model))
                 }
             }
-            Beside::Judge(judge) => judge.cycle(inputs, &self.unit.outputs()),
+            Beside::Judge(judge) => {
+                judge.cycle(inputs, &self.unit.outputs()).map_err(|why| why.to_string())
+            }
         };
         let breach = self.unit.breach().map(str::to_owned);
         if let Some(what) = breach.or(held.err()) {
@@ -332,7 +334,7 @@ impl Chip for Socketed {
             if let Beside::Judge(judge) = &self.beside
                 && let Err(what) = judge.at_rest()
             {
-                self.refuse(what);
+                self.refuse(what.to_string());
             }
         }
         self.cycle = end;

@@ -43,7 +43,7 @@ impl Loaded {
         let file = |name| swapped(&folder.join(name));
         let image = Image { text: file("offload.img")?, rom: file("shim.img")? };
         let bad = |why: String| format!("the firmware in {}: {why}", folder.display());
-        image.check().map_err(bad)?;
+        image.check().map_err(|why| bad(why.to_string()))?;
         let symbols = Symbols::load(&folder.join(FIRMWARE.elf)).map_err(|why| why.to_string())?;
         if image.text != symbols.loaded(of::TEXT_BASE, of::TEXT_SIZE) {
             let why = "offload.img is not made from offload.elf; take both from one build";

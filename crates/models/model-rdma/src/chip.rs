@@ -142,7 +142,7 @@ impl Chip {
     pub fn recorded(&mut self) -> Result<Option<Captured>, String> {
         match self {
             Chip::Model(_) => Ok(None),
-            Chip::Rtl(nic, _) => nic.recorded(),
+            Chip::Rtl(nic, _) => Ok(nic.recorded()?),
         }
     }
     /// Passes on the counts of the transceivers.

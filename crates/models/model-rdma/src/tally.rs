@@ -40,7 +40,8 @@ impl Judge {
     fn arrived(&self, node: u32, header: &Header, read: impl Fn(u64) -> u64) -> Result<(), String> {
         let Header { source, flow, destination, words, .. } = *header;
         let Some(written) = &self.written else {
-            return self.spec().arrive((source, flow), destination, words, read).map(drop);
+            self.spec().arrive((source, flow), destination, words, read)?;
+            return Ok(());
         };
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
         let mut there = HashMap::new();
@@ -57,12 +58,13 @@ impl Judge {
             }
         }
         let read = |addr| there[&addr];
-        self.spec().arrive((source, flow), destination, words, read).map(drop)
+        self.spec().arrive((source, flow), destination, words, read)?;
+        Ok(())
     }
 
     /// Nothing moves any more. The error is a sentence.
     pub fn at_rest(&self) -> Result<(), String> {
-        let Some(written) = &self.written else { return self.spec().at_rest() };
+        let Some(written) = &self.written else { return Ok(self.spec().at_rest()?) };
         // A program need not look at its notifications.
         self.spec().all_arrived()?;
         let written = written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +175,10 @@ impl Tally {
     }
     /// The count of notifications that a host has read.
     pub fn notified(&self, source: u8, count: u64) -> Result<(), String> {
-        self.judge.as_ref().map_or(Ok(()), |judge| judge.spec().notified(source, count))
+        if let Some(judge) = &self.judge {
+            judge.spec().notified(source, count)?;
+        }
+        Ok(())
     }
 
     /// A reset is on its way to the card (`begins`), or has taken all that was there.

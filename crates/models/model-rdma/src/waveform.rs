@@ -40,7 +40,7 @@ fn parse(text: &str, nodes: u32, launch: Time) -> Result<(Option<u32>, Trigger),
         }
     };
     let Some(time) = event.strip_prefix("time=") else {
-        return Ok((node, Trigger::parse(event).map_err(wrong)?));
+        return Ok((node, Trigger::parse(event).map_err(|why| wrong(why.to_string()))?));
     };
     match ValueKind::Duration.parse(time).map_err(|why| wrong(format!("the time: {why}")))? {
         Value::Duration(time) => Ok((node, Trigger::Time(launch.0 + time.0))),

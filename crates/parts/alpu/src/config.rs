@@ -28,6 +28,29 @@ pub struct Config {
     pub result_depth: usize,
 }
 
+/// The rule that the parameters break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Of [`Config::match_width`].
+    #[error("the match width must be 1 to 64 bits")]
+    MatchWidth,
+    /// Of [`Config::tag_width`].
+    #[error("the tag width must be 1 to 64 bits")]
+    TagWidth,
+    /// Of [`Config::block`].
+    #[error("a block must have 2, 4, 8, 16, 32 or 64 cells")]
+    Block,
+    /// Of [`Config::cells`].
+    #[error("the cells must be a multiple of those in a block")]
+    Cells,
+    /// Of [`Config::resolve_cycles`].
+    #[error("stage 4 must take 1 or 2 cycles")]
+    ResolveCycles,
+    /// Of the three FIFOs.
+    #[error("the depth of a FIFO must be a power of two, at least 2")]
+    Depth,
+}
+
 impl Config {
     /// A unit of `cells` cells in blocks of `block` with the widths of the prototypes in tables IV and V of
     /// brightwell2005, their cycles in stage 4, and FIFOs of 16.
@@ -46,28 +69,22 @@ impl Config {
         }
     }
 
-    /// Checks the parameters. The error is one sentence.
-    pub fn check(&self) -> Result<(), String> {
+    /// Checks the parameters.
+    pub fn check(&self) -> Result<(), ConfigError> {
         let depth = |depth: usize| depth >= 2 && depth.is_power_of_two();
         let rules = [
-            ((1..=64).contains(&self.match_width), "the match width must be 1 to 64 bits"),
-            ((1..=64).contains(&self.tag_width), "the tag width must be 1 to 64 bits"),
-            (
-                (2..=64).contains(&self.block) && self.block.is_power_of_two(),
-                "a block must have 2, 4, 8, 16, 32 or 64 cells",
-            ),
-            (
-                self.cells > 0 && self.cells % self.block.max(1) == 0,
-                "the cells must be a multiple of those in a block",
-            ),
-            ((1..=2).contains(&self.resolve_cycles), "stage 4 must take 1 or 2 cycles"),
+            ((1..=64).contains(&self.match_width), ConfigError::MatchWidth),
+            ((1..=64).contains(&self.tag_width), ConfigError::TagWidth),
+            ((2..=64).contains(&self.block) && self.block.is_power_of_two(), ConfigError::Block),
+            (self.cells > 0 && self.cells % self.block.max(1) == 0, ConfigError::Cells),
+            ((1..=2).contains(&self.resolve_cycles), ConfigError::ResolveCycles),
             (
                 depth(self.header_depth) && depth(self.command_depth) && depth(self.result_depth),
-                "the depth of a FIFO must be a power of two, at least 2",
+                ConfigError::Depth,
             ),
         ];
-        match rules.iter().find(|(kept, _)| !kept) {
-            Some((_, rule)) => Err((*rule).into()),
+        match rules.into_iter().find(|(kept, _)| !kept) {
+            Some((_, broken)) => Err(broken),
             None => Ok(()),
         }
     }
@@ -90,4 +107,29 @@ impl Config {
 
 fn ones(width: u32) -> u64 {
     u64::MAX >> (64 - width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_broken_rule_is_a_sentence() {
+        let good = Config::new(QueueKind::Posted, 128, 16);
+        assert_eq!(good.check(), Ok(()));
+        let cases = [
+            (Config { match_width: 65, ..good }, "the match width must be 1 to 64 bits"),
+            (Config { tag_width: 0, ..good }, "the tag width must be 1 to 64 bits"),
+            (Config { block: 12, ..good }, "a block must have 2, 4, 8, 16, 32 or 64 cells"),
+            (Config { cells: 100, ..good }, "the cells must be a multiple of those in a block"),
+            (Config { resolve_cycles: 3, ..good }, "stage 4 must take 1 or 2 cycles"),
+            (
+                Config { result_depth: 1, ..good },
+                "the depth of a FIFO must be a power of two, at least 2",
+            ),
+        ];
+        for (config, sentence) in cases {
+            assert_eq!(config.check().unwrap_err().to_string(), sentence);
+        }
+    }
 }

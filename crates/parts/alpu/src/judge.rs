@@ -21,6 +21,34 @@ struct State {
     taken: usize,
 }
 
+/// Something that no unit may do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum Violation {
+    /// A result did not wait until it was taken.
+    #[error(
+        "{stood} stood at the output, was not taken, and now is {}",
+        .now.map_or("nothing".into(), |now| now.to_string())
+    )]
+    Changed { stood: Response, now: Option<Response> },
+    /// A result does not come.
+    #[error("it has owed a result for {cycles} cycles")]
+    Owes { cycles: u64 },
+    /// A result will never come.
+    #[error("it rests, and owes a result")]
+    Rests,
+    /// A result that nobody asked for.
+    #[error("{result} comes, and no result is due")]
+    Undue { result: Response },
+    /// A wrong result, and all that are right.
+    #[error("{result} comes, where {} is right", listed(.right))]
+    Other { result: Response, right: Vec<Response> },
+}
+
+fn listed(responses: &[Response]) -> String {
+    responses.iter().map(Response::to_string).collect::<Vec<_>>().join(", or ")
+}
+
 /// The judge of a unit.
 #[derive(Clone, Debug)]
 pub struct Judge {
@@ -51,14 +79,11 @@ impl Judge {
         }
     }
 
-    /// Checks a cycle: its inputs and outputs. The error says what is wrong.
-    pub fn cycle(&mut self, inputs: &Inputs, outputs: &Outputs) -> Result<(), String> {
+    /// Checks a cycle: its inputs and outputs.
+    pub fn cycle(&mut self, inputs: &Inputs, outputs: &Outputs) -> Result<(), Violation> {
         match (self.stands, outputs.result) {
             (Some(stood), now) if now != Some(stood) => {
-                let now = now.map_or("nothing".into(), |now| now.to_string());
-                return Err(format!(
-                    "{stood} stood at the output, was not taken, and now is {now}"
-                ));
+                return Err(Violation::Changed { stood, now });
             }
             (None, Some(result)) => self.result(result)?,
             _ => {}
@@ -79,17 +104,17 @@ impl Judge {
         }
         // The output may be what it waits for.
         self.waited = if outputs.result.is_none() && self.owes() { self.waited + 1 } else { 0 };
-        let patience = PATIENCE + PATIENCE_CELL * self.config.cells as u64;
-        if self.waited > patience {
-            return Err(format!("it has owed a result for {patience} cycles"));
+        let cycles = PATIENCE + PATIENCE_CELL * self.config.cells as u64;
+        if self.waited > cycles {
+            return Err(Violation::Owes { cycles });
         }
         Ok(())
     }
 
     /// Checks a unit at rest, in which nothing will happen until somebody pushes or pops.
-    pub fn at_rest(&self) -> Result<(), String> {
+    pub fn at_rest(&self) -> Result<(), Violation> {
         if self.stands.is_none() && self.owes() {
-            return Err("it rests, and owes a result".into());
+            return Err(Violation::Rests);
         }
         Ok(())
     }
@@ -114,13 +139,13 @@ impl Judge {
     }
 
     /// Checks a new result at the output.
-    fn result(&mut self, result: Response) -> Result<(), String> {
-        let (mut next, mut possible) = (Vec::new(), Vec::new());
+    fn result(&mut self, result: Response) -> Result<(), Violation> {
+        let (mut next, mut right) = (Vec::new(), Vec::new());
         let mut offer = |state: State, response: Response| {
             if response == result && !next.contains(&state) {
                 next.push(state);
-            } else if !possible.contains(&response) {
-                possible.push(response);
+            } else if !right.contains(&response) {
+                right.push(response);
             }
         };
         for state in &self.states {
@@ -141,10 +166,9 @@ impl Judge {
             }
         }
         if next.is_empty() {
-            let right = possible.iter().map(Response::to_string).collect::<Vec<_>>().join(", or ");
-            return Err(match possible.is_empty() {
-                true => format!("{result} comes, and no result is due"),
-                false => format!("{result} comes, where {right} is right"),
+            return Err(match right.is_empty() {
+                true => Violation::Undue { result },
+                false => Violation::Other { result, right },
             });
         }
         self.states = next;
@@ -193,7 +217,7 @@ mod tests {
             let header = Some(Request { bits, mask: 0 });
             self.judge.cycle(&Inputs { header, ..IDLE }, &Play::out(None)).unwrap();
         }
-        fn result(&mut self, result: Response) -> Result<(), String> {
+        fn result(&mut self, result: Response) -> Result<(), Violation> {
             self.judge.cycle(&Inputs { result_ready: true, ..IDLE }, &Play::out(Some(result)))
         }
         /// Two entries, 1 and then 2, and the acknowledgement of the first command.
@@ -212,8 +236,13 @@ mod tests {
     fn the_oldest_entry_is_right_and_another_is_not() {
         let mut play = Play::filled();
         play.header(7);
-        let why = play.result(Response::MatchSuccess { tag: 2 }).unwrap_err();
-        assert!(why.contains("where match success, tag 0x1") && why.contains("is right"), "{why}");
+        let result = Response::MatchSuccess { tag: 2 };
+        let why = play.result(result).unwrap_err();
+        let first = Response::MatchSuccess { tag: 1 };
+        assert!(
+            matches!(&why, Violation::Other { right, .. } if right.first() == Some(&first)),
+            "{why}"
+        );
         let mut play = Play::filled();
         play.header(7);
         play.result(Response::MatchSuccess { tag: 1 }).unwrap();
@@ -250,28 +279,56 @@ mod tests {
     #[test]
     fn what_nobody_asked_for_what_changes_and_what_never_comes_is_found() {
         let why = Play::new().result(Response::MatchFailure).unwrap_err();
-        assert!(why.contains("no result is due"), "{why}");
+        assert_eq!(why, Violation::Undue { result: Response::MatchFailure });
 
         let mut play = Play::new();
         play.header(7);
         play.judge.cycle(&IDLE, &Play::out(Some(Response::MatchFailure))).unwrap();
         let why = play.judge.cycle(&IDLE, &Play::out(None)).unwrap_err();
-        assert!(why.contains("was not taken"), "{why}");
+        assert_eq!(why, Violation::Changed { stood: Response::MatchFailure, now: None });
 
         let mut play = Play::filled();
         play.judge.at_rest().unwrap();
         play.header(7);
-        assert!(play.judge.at_rest().unwrap_err().contains("owes"));
+        assert_eq!(play.judge.at_rest(), Err(Violation::Rests));
         let found = (0..10_000).find_map(|_| play.judge.cycle(&IDLE, &Play::out(None)).err());
-        assert!(found.unwrap().contains("owed a result for"));
+        assert_eq!(found, Some(Violation::Owes { cycles: 4096 + 4 * 64 }));
     }
 
     #[test]
     fn a_full_unit_says_what_is_free() {
         let mut play = Play::filled();
         play.command(Command::StartInsert);
-        let why = play.result(Response::StartAcknowledge { free: 4 }).unwrap_err();
-        assert!(why.contains("where start acknowledge, 2 free is right"), "{why}");
+        let [result, right] = [4, 2].map(|free| Response::StartAcknowledge { free });
+        assert_eq!(play.result(result), Err(Violation::Other { result, right: vec![right] }));
+    }
+
+    #[test]
+    fn each_violation_is_a_sentence() {
+        let (stood, other) = (Response::MatchFailure, Response::MatchSuccess { tag: 1 });
+        let free = Response::StartAcknowledge { free: 2 };
+        let cases = [
+            (
+                Violation::Changed { stood, now: None },
+                "match failure stood at the output, was not taken, and now is nothing",
+            ),
+            (
+                Violation::Changed { stood, now: Some(other) },
+                "match failure stood at the output, was not taken, and now is match success, \
+                 tag 0x1",
+            ),
+            (Violation::Owes { cycles: 4352 }, "it has owed a result for 4352 cycles"),
+            (Violation::Rests, "it rests, and owes a result"),
+            (Violation::Undue { result: stood }, "match failure comes, and no result is due"),
+            (
+                Violation::Other { result: stood, right: vec![other, free] },
+                "match failure comes, where match success, tag 0x1, or start acknowledge, 2 free \
+                 is right",
+            ),
+        ];
+        for (violation, sentence) in cases {
+            assert_eq!(violation.to_string(), sentence);
+        }
     }
 
     /// START INSERT waits for room in the result FIFO; nothing moves until somebody fetches a result.

@@ -12,8 +12,8 @@ mod store;
 mod types;
 mod unit;
 
-pub use config::Config;
-pub use judge::Judge;
+pub use config::{Config, ConfigError};
+pub use judge::{Judge, Violation};
 pub use spec::Spec;
 pub use types::{Command, Entry, QueueKind, Request, Response};
 pub use unit::{Alpu, Inputs, Outputs, Waiting};

@@ -6,7 +6,6 @@ use des::Random;
 use rtl::{Design, Library};
 use serial::{Credit, Word};
 use std::ffi::c_void;
-use std::fmt::Write;
 
 /// A cycle's inputs, as the shim has them.
 #[repr(C)]
@@ -192,8 +191,23 @@ impl Card {
     }
 }
 
+/// The first difference between model and RTL.
+#[derive(Debug, thiserror::Error)]
+#[error("seed {seed}, cycle {cycle}: the RTL differs from the model\n{}RTL   {real:x?}", listed(.before))]
+struct Difference {
+    seed: u64,
+    cycle: usize,
+    /// Inputs of the last cycles, and outputs of the model.
+    before: Vec<(In, Out)>,
+    real: Out,
+}
+
+fn listed(cycles: &[(In, Out)]) -> String {
+    cycles.iter().map(|(input, model)| format!("in    {input:x?}\nmodel {model:x?}\n")).collect()
+}
+
 /// A random program of so many cycles; the error is the first difference.
-fn play(params: &Params, rtl: &mut Rtl, seed: u64, cycles: usize) -> Result<u64, String> {
+fn play(params: &Params, rtl: &mut Rtl, seed: u64, cycles: usize) -> Result<u64, Difference> {
     let mut random = Random::new(seed);
     let mut model = Crossbar::new(*params);
     let mut cards: Vec<Card> = (0..params.ports).map(|_| Card::new(params.ports)).collect();
@@ -233,12 +247,8 @@ fn play(params: &Params, rtl: &mut Rtl, seed: u64, cycles: usize) -> Result<u64,
     }
     let place = (2..real.len()).find(|cycle| real[*cycle] != expected[*cycle]);
     let Some(place) = place else { return Ok(before.words.iter().sum()) };
-    let mut message = format!("seed {seed}, cycle {place}: the RTL differs from the model\n");
-    for cycle in place.saturating_sub(6)..=place {
-        let _ = writeln!(message, "in    {:x?}\nmodel {:x?}", inputs[cycle], expected[cycle]);
-    }
-    let _ = write!(message, "RTL   {:x?}", real[place]);
-    Err(message)
+    let cycles = (place.saturating_sub(6)..=place).map(|cycle| (inputs[cycle], expected[cycle]));
+    Err(Difference { seed, cycle: place, before: cycles.collect(), real: real[place] })
 }
 
 /// Parameters with which crosspoints are often full, and counters often wrap.
@@ -252,7 +262,7 @@ fn check(params: Params, seeds: std::ops::Range<u64>, cycles: usize) {
     for seed in seeds {
         match play(&params, &mut rtl, seed, cycles) {
             Ok(passed) => words += passed,
-            Err(message) => panic!("{params:?}, {message}"),
+            Err(difference) => panic!("{params:?}, {difference}"),
         }
     }
     assert!(words > 100, "{words} words have passed");

@@ -35,4 +35,4 @@ pub use link_side::LinkCounters;
 pub use nic::{Arrival, Nic};
 pub use packet::{Entry, Header, Parser};
 pub use params::{Bug, Estimate, Params, LINK_HZ};
-pub use spec::{RemoteWrite, Spec};
+pub use spec::{Extent, RemoteWrite, Spec, Violation};

@@ -287,7 +287,7 @@ fn a_trigger_that_never_comes_writes_nothing() {
 
 #[test]
 fn wrong_triggers_are_refused() {
-    let sentence = |text: &str| Trigger::parse(text).unwrap_err();
+    let sentence = |text: &str| Trigger::parse(text).unwrap_err().to_string();
     assert!(sentence("crash").contains("crc, parity, bond"), "{}", sentence("crash"));
     assert!(sentence("clk=1").contains("no port"), "{}", sentence("clk=1"));
     assert!(sentence("interrupt_o=yes").contains("0x11"), "{}", sentence("interrupt_o=yes"));

@@ -29,7 +29,7 @@ mod unit;
 
 pub use around::Around;
 pub use card::{Card, Counters, Fault};
-pub use params::{Image, Params, Units};
+pub use params::{Image, ImageError, Params, Units};
 pub use point::{Moves, Point};
 pub use unit::{Chip, Wrong};
 

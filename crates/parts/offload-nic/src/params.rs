@@ -59,20 +59,51 @@ pub struct Image {
     pub rom: Vec<u8>,
 }
 
+/// Reason for which an image is none of the firmware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImageError {
+    /// The text has so many bytes.
+    #[error(
+        "an image of {0} bytes does not fill or fit its region of {size} bytes",
+        size = of::TEXT_SIZE
+    )]
+    Text(usize),
+    /// The ROM has so many bytes.
+    #[error("a ROM of {0} bytes does not fill its page of {size} bytes", size = of::ROM_SIZE)]
+    Rom(usize),
+}
+
 impl Image {
-    /// Checks the image. The error is a sentence.
-    pub fn check(&self) -> Result<(), String> {
+    /// Checks the image.
+    pub fn check(&self) -> Result<(), ImageError> {
         if self.text.len() > of::TEXT_SIZE as usize || self.text.is_empty() {
-            return Err(format!(
-                "an image of {} bytes does not fill or fit its region of {} bytes",
-                self.text.len(),
-                of::TEXT_SIZE
-            ));
+            return Err(ImageError::Text(self.text.len()));
         }
         if self.rom.len() != of::ROM_SIZE as usize {
-            let (len, size) = (self.rom.len(), of::ROM_SIZE);
-            return Err(format!("a ROM of {len} bytes does not fill its page of {size} bytes"));
+            return Err(ImageError::Rom(self.rom.len()));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_of_another_size_is_refused_with_a_sentence() {
+        let image = |text, rom| Image { text: vec![0; text], rom: vec![0; rom] };
+        let (text, rom) = (of::TEXT_SIZE as usize, of::ROM_SIZE as usize);
+        assert_eq!(image(text, rom).check(), Ok(()));
+        for (text, rom, sentence) in [
+            (
+                0,
+                rom,
+                format!("an image of 0 bytes does not fill or fit its region of {text} bytes"),
+            ),
+            (text, 8, format!("a ROM of 8 bytes does not fill its page of {rom} bytes")),
+        ] {
+            assert_eq!(image(text, rom).check().unwrap_err().to_string(), sentence);
+        }
     }
 }

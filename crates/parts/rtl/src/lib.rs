@@ -12,8 +12,8 @@ mod unit;
 mod verilated;
 
 pub use nic::{Nic, NicDesign};
-pub use recorder::{Capture, Captured};
+pub use recorder::{Capture, Captured, RecordError};
 pub use switch::{Switch, SwitchDesign};
-pub use trigger::{Sign, Trigger, EVENTS};
+pub use trigger::{Sign, Trigger, TriggerError, EVENTS};
 pub use unit::{Pins, Unit, UnitDesign};
 pub use verilated::{Design, DesignPaths, Library, Unbuilt};

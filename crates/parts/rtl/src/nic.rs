@@ -1,6 +1,6 @@
 //! The NIC.
 
-use crate::recorder::{Capture, Captured, Recorder};
+use crate::recorder::{Capture, Captured, RecordError, Recorder};
 use crate::trigger::Sign;
 use crate::verilated::{Design, DesignPaths, Library, Unbuilt};
 use forth_nic::{Arrival, Estimate, Header, HostCounters, LinkCounters, Params, Transceiver};
@@ -241,8 +241,8 @@ impl Nic {
             recorder.sign(sign, time);
         }
     }
-    /// The run is over: what has been recorded, if the trigger has come. The error is a sentence.
-    pub fn recorded(&mut self) -> Result<Option<Captured>, String> {
+    /// The run is over: what has been recorded, if the trigger has come.
+    pub fn recorded(&mut self) -> Result<Option<Captured>, RecordError> {
         self.recorder.take().map_or(Ok(None), |recorder| recorder.finish())
     }
     /// Counts that triggers look at, if the recorder's does.

@@ -8,6 +8,7 @@ use crate::trigger::{Seen, Sign, Trigger};
 use std::collections::BTreeMap;
 use std::ffi::{c_void, CString};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,6 +47,25 @@ pub struct Captured {
     pub edges: [u64; 2],
 }
 
+/// Reason for which a waveform is not written.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum RecordError {
+    /// The traced design does not open the file.
+    #[error("{0} cannot be written")]
+    Open(PathBuf),
+    /// The trigger cannot be written into the file.
+    #[error("{file}: {why}")]
+    Mark { file: PathBuf, why: io::Error },
+}
+
+// Goes when the callers' errors are types.
+impl From<RecordError> for String {
+    fn from(error: RecordError) -> String {
+        error.to_string()
+    }
+}
+
 /// Something that is done to the second NIC.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -70,7 +90,7 @@ pub(crate) struct Recorder {
     /// The file, once the trigger has come.
     captured: Option<Captured>,
     /// Why there is no file.
-    failed: Option<String>,
+    failed: Option<RecordError>,
     over: bool,
 }
 
@@ -219,7 +239,7 @@ impl Recorder {
         let opens = name
             .is_some_and(|name| unsafe { (self.waves.open)(self.unit, name.as_ptr().cast()) == 1 });
         if !opens {
-            self.failed = Some(format!("{} cannot be written", captured.file.display()));
+            self.failed = Some(RecordError::Open(captured.file));
             self.over = true;
             return;
         }
@@ -236,8 +256,8 @@ impl Recorder {
         unsafe { (self.waves.end)(self.unit) }
     }
 
-    /// The run is over: the file, if the trigger has come. The error is a sentence.
-    pub fn finish(mut self) -> Result<Option<Captured>, String> {
+    /// The run is over: the file, if the trigger has come.
+    pub fn finish(mut self) -> Result<Option<Captured>, RecordError> {
         self.end();
         if let Some(why) = self.failed.take() {
             return Err(why);
@@ -248,8 +268,8 @@ impl Recorder {
     }
 
     /// Puts the trigger before the header, as a comment.
-    fn mark(&self, captured: &Captured) -> Result<(), String> {
-        let failed = |why| format!("{}: {why}", captured.file.display());
+    fn mark(&self, captured: &Captured) -> Result<(), RecordError> {
+        let failed = |why| RecordError::Mark { file: captured.file.clone(), why };
         let text = fs::read(&captured.file).map_err(failed)?;
         let trigger = &self.capture.trigger;
         let mark = format!("$comment trigger at {} ps: {trigger} $end\n", captured.at);
@@ -262,5 +282,19 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         // SAFETY: the unit was given for good, and is not used again.
         unsafe { (self.delete)(self.unit) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_a_sentence() {
+        let file = PathBuf::from("run/wave.vcd");
+        let why = io::Error::other("it is full");
+        let mark = RecordError::Mark { file: file.clone(), why };
+        assert_eq!(mark.to_string(), "run/wave.vcd: it is full");
+        assert_eq!(RecordError::Open(file).to_string(), "run/wave.vcd cannot be written");
     }
 }

@@ -93,26 +93,43 @@ pub(crate) const PORTS: [Port; 28] = [
     ("control_o", |s| flags(s.link_out.control)),
 ];
 
+/// Reason for which a text is no trigger, as the rest of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TriggerError {
+    /// No event has that name.
+    #[error(
+        "an event is one of {}, time=TIME or PORT=VALUE",
+        EVENTS.map(|(name, _)| name).join(", ")
+    )]
+    Event,
+    /// No port has that name.
+    #[error(
+        "{0} is no port that can be waited for; these can: {ports}",
+        ports = PORTS.map(|(port, _)| port).join(", ")
+    )]
+    Port(String),
+    /// A port never has that value.
+    #[error("{0} is no value; write 17 or 0x11")]
+    Value(String),
+}
+
 impl Trigger {
-    /// Reads an event's name, or `PORT=VALUE` with a decimal or (0x) hexadecimal value. The error is the rest
-    /// of a sentence.
-    pub fn parse(text: &str) -> Result<Trigger, String> {
+    /// Reads an event's name, or `PORT=VALUE` with a decimal or (0x) hexadecimal value.
+    pub fn parse(text: &str) -> Result<Trigger, TriggerError> {
         if let Some(event) = EVENTS.iter().position(|(name, _)| *name == text) {
             return Ok(Trigger::Event(event));
         }
-        let names = || EVENTS.map(|(name, _)| name).join(", ");
         let Some((name, value)) = text.split_once('=') else {
-            return Err(format!("an event is one of {}, time=TIME or PORT=VALUE", names()));
+            return Err(TriggerError::Event);
         };
         let Some(port) = PORTS.iter().position(|(port, _)| *port == name) else {
-            let ports = PORTS.map(|(port, _)| port).join(", ");
-            return Err(format!("{name} is no port that can be waited for; these can: {ports}"));
+            return Err(TriggerError::Port(name.to_owned()));
         };
         let number = match value.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16),
             None => value.parse(),
         };
-        let number = number.map_err(|_| format!("{value} is no value; write 17 or 0x11"))?;
+        let number = number.map_err(|_| TriggerError::Value(value.to_owned()))?;
         Ok(Trigger::Port(port, number))
     }
 
@@ -155,5 +172,25 @@ impl Display for Trigger {
             Trigger::Port(port, value) => write!(f, "{}={value:#x}", PORTS[*port].0),
             Trigger::Time(from) => write!(f, "time={from} ps"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_trigger_is_refused_with_a_sentence() {
+        let refused = |text| Trigger::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            refused("noise"),
+            "an event is one of crc, parity, bond, overflow, credits, frozen, interrupt, stop, \
+             fault, time=TIME or PORT=VALUE"
+        );
+        let ports = refused("noise=1");
+        let begins =
+            "noise is no port that can be waited for; these can: request_o, request_write_o,";
+        assert!(ports.starts_with(begins) && ports.ends_with(", bytes_o, control_o"), "{ports}");
+        assert_eq!(refused("busy_o=yes"), "yes is no value; write 17 or 0x11");
     }
 }

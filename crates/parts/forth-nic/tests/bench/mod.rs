@@ -13,12 +13,21 @@ use abi::forth::{control, control_bit, register, table, Descriptor, REGION_SIZE}
 use bus::Memory;
 use des::{Clock, Duration, Time};
 use fabric::Fabric;
-use forth_nic::{Arrival, Nic, Params, RemoteWrite, Spec, LINK_HZ};
+use forth_nic::{Arrival, Nic, Params, RemoteWrite, Spec, Violation, LINK_HZ};
 use pci::{
     register as config, Burst, Bus, ConfigSpace, Cycle, Device, HostRead, Monitor, WriteCombiner,
 };
 use serial::Symbols;
 use std::collections::VecDeque;
+
+/// A world does not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum Unsettled {
+    #[error("the world never comes to rest")]
+    Restless,
+    #[error("{0}")]
+    Violation(#[from] Violation),
+}
 
 /// A shape whose numbers are no powers of two, with a single lane and small buffers.
 pub fn odd() -> Params {
@@ -316,20 +325,20 @@ impl<F: Fabric, C: Card> World<F, C> {
     }
 
     /// Runs until nothing moves, then has the specification say whether anything is missing.
-    pub fn settle(&mut self) -> Result<(), String> {
+    pub fn settle(&mut self) -> Result<(), Unsettled> {
         let mut rest = 0;
         while rest < 4000 {
             self.step();
             let quiet = self.nodes.iter().all(Node::<C>::is_quiet) && self.fabric.is_quiet();
             rest = if quiet { rest + 1 } else { 0 };
             if self.now > Time(2_000_000_000_000) {
-                return Err("the world never comes to rest".into());
+                return Err(Unsettled::Restless);
             }
         }
         for (place, node) in self.nodes.iter().enumerate() {
             self.spec.notified(place as u8, node.word(NOTIFY_ADDR))?;
         }
-        self.spec.at_rest()
+        Ok(self.spec.at_rest()?)
     }
 
     /// Reads a register of a node's card; panics if that never answers.
