@@ -62,7 +62,8 @@ fn a_unit_that_is_another_is_found_out_by_a_small_program() {
     let config = small(QueueKind::Posted, 8, 4);
     let mut bench = Bench::between(Config { overlap: true, ..config }, config);
     let found = (0..1000).find_map(|seed| bench.fails(seed));
-    let (program, message) = found.expect("the second match comes a cycle earlier");
+    let (program, failure) = found.expect("the second match comes a cycle earlier");
+    let message = failure.to_string();
     assert!(message.contains("the RTL differs from the model"), "{message}");
     assert!(program.commands.is_empty() && program.headers.len() == 2, "{program:#x?}");
 }

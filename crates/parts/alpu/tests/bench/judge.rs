@@ -13,6 +13,23 @@ pub struct Judge {
     results: VecDeque<Response>,
 }
 
+/// Something that the specification does not do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unspecified {
+    #[error("a command that was never given")]
+    Command,
+    #[error("a header that was never given")]
+    Header,
+    #[error("a match ended without result, {inserting}")]
+    NoResult { inserting: bool },
+    #[error("two results in one cycle")]
+    TwoResults,
+    #[error("{got:?} came where {right:?} is right")]
+    Result { got: Option<Response>, right: Option<Response> },
+    #[error("at rest with {commands} commands, {headers} headers and {results} results left")]
+    Left { commands: usize, headers: usize, results: usize },
+}
+
 impl Judge {
     /// A judge of an empty unit.
     pub fn new(config: &Config) -> Judge {
@@ -27,29 +44,29 @@ impl Judge {
         inputs: &Inputs,
         outputs: &Outputs,
         after: Waiting,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unspecified> {
         let moved = |port: bool| usize::from(port);
         let taken = moved(outputs.result.is_some() && inputs.result_ready);
         let command = inputs.command.filter(|_| outputs.command_ready);
         let request = inputs.header.filter(|_| outputs.header_ready);
         if before.commands + moved(command.is_some()) > after.commands {
-            let command = self.commands.pop_front().ok_or("a command that was never given")?;
+            let command = self.commands.pop_front().ok_or(Unspecified::Command)?;
             self.results.extend(self.spec.command(command));
         }
         if before.headers + moved(request.is_some()) > after.headers {
-            let request = self.requests.pop_front().ok_or("a header that was never given")?;
+            let request = self.requests.pop_front().ok_or(Unspecified::Header)?;
             let inserting = self.spec.inserting();
             let result = self.spec.request(request);
-            let result = result.ok_or(format!("a match ended without result, {inserting}"))?;
+            let result = result.ok_or(Unspecified::NoResult { inserting })?;
             self.results.push_back(result);
         }
         if after.results + taken - before.results > 1 {
-            return Err("two results in one cycle".into());
+            return Err(Unspecified::TwoResults);
         }
         if taken == 1 {
             let (got, right) = (outputs.result, self.results.pop_front());
             if got != right {
-                return Err(format!("{got:?} came where {right:?} is right"));
+                return Err(Unspecified::Result { got, right });
             }
         }
         self.commands.extend(command);
@@ -59,16 +76,15 @@ impl Judge {
 
     /// Checks a unit at rest: all must have been taken and answered, except headers behind one that failed in
     /// insert mode.
-    pub fn at_rest(&self) -> Result<(), String> {
+    pub fn at_rest(&self) -> Result<(), Unspecified> {
         let answered = self.requests.is_empty() || self.spec.inserting();
         if self.commands.is_empty() && answered && self.results.is_empty() {
             return Ok(());
         }
-        Err(format!(
-            "at rest with {} commands, {} headers and {} results left",
-            self.commands.len(),
-            self.requests.len(),
-            self.results.len()
-        ))
+        Err(Unspecified::Left {
+            commands: self.commands.len(),
+            headers: self.requests.len(),
+            results: self.results.len(),
+        })
     }
 }

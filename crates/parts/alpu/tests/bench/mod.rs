@@ -8,14 +8,36 @@ mod judge;
 use crate::rtl::{RawOut, Rtl};
 use crate::stimulus::{self, Player, Program};
 use alpu::{Alpu, Config, Inputs};
-use judge::Judge;
-use std::fmt::Write;
+use judge::{Judge, Unspecified};
 
 /// Most cycles of a program.
 const CYCLES_MAX: usize = 100_000;
 
 /// Cycles at rest that are compared at the end of a program.
 const REST: usize = 12;
+
+/// The first thing that goes wrong with a program.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    #[error("cycle {cycle}: {wrong}")]
+    Unspecified { cycle: usize, wrong: Unspecified },
+    #[error("{0}")]
+    AtRest(Unspecified),
+    #[error("the program never ends")]
+    Endless,
+    /// With the last cycles, of each its number, inputs, and outputs of the model.
+    #[error("cycle {cycle}: {who} differs from the model\n{}  {who} {real:x?}", listed(.shown))]
+    Differs { who: &'static str, cycle: usize, shown: Vec<(usize, Inputs, RawOut)>, real: RawOut },
+    #[error("cycle {cycle}: advance_until_output passed {passed} cycles")]
+    Passed { cycle: usize, passed: usize },
+}
+
+fn listed(cycles: &[(usize, Inputs, RawOut)]) -> String {
+    let line = |(at, inputs, model): &(usize, Inputs, RawOut)| {
+        format!("{at:5} in  {inputs:x?}\n      out {model:x?}\n")
+    };
+    cycles.iter().map(line).collect()
+}
 
 /// A model and the RTL of one configuration.
 pub struct Bench {
@@ -58,28 +80,28 @@ impl Bench {
     /// Random programs from the seeds; a failure is shrunk and printed with its seed.
     pub fn random(&mut self, seeds: std::ops::Range<u64>) {
         for seed in seeds {
-            if let Some((program, message)) = self.fails(seed) {
-                panic!("seed {seed}, {:?}:\n{message}\n{program:#x?}", self.config);
+            if let Some((program, failure)) = self.fails(seed) {
+                panic!("seed {seed}, {:?}:\n{failure}\n{program:#x?}", self.config);
             }
         }
     }
 
     /// Plays the random program of a seed. If it fails: the program, shrunk, and the error.
-    pub fn fails(&mut self, seed: u64) -> Option<(Program, String)> {
+    pub fn fails(&mut self, seed: u64) -> Option<(Program, Failure)> {
         let program = stimulus::random(&self.config, seed);
-        let message = self.play(&program).err()?;
-        Some(stimulus::shrink(program, message, |program| self.play(program).err()))
+        let failure = self.play(&program).err()?;
+        Some(stimulus::shrink(program, failure, |program| self.play(program).err()))
     }
 
     /// Checks a program; a failure prints it.
     pub fn check(&mut self, program: &Program) {
-        if let Err(message) = self.play(program) {
-            panic!("{:?}:\n{message}\n{program:#x?}", self.config);
+        if let Err(failure) = self.play(program) {
+            panic!("{:?}:\n{failure}\n{program:#x?}", self.config);
         }
     }
 
     /// Plays a program. The error says what went wrong in which cycle.
-    pub fn play(&mut self, program: &Program) -> Result<(), String> {
+    pub fn play(&mut self, program: &Program) -> Result<(), Failure> {
         let judged = self.play_model(program);
         self.cycles += self.inputs.len() as u64;
         // A difference says more than a judgement on the model alone.
@@ -92,7 +114,7 @@ impl Bench {
     }
 
     /// Records the model's outputs, and judges them.
-    fn play_model(&mut self, program: &Program) -> Result<(), String> {
+    fn play_model(&mut self, program: &Program) -> Result<(), Failure> {
         let mut judge = Judge::new(&self.config);
         let mut player = Player::new(program);
         let mut rest = 0;
@@ -110,19 +132,19 @@ impl Bench {
                 continue;
             }
             let verdict = judge.cycle(before, &inputs, &outputs, self.model.waiting());
-            verdict.map_err(|error| format!("cycle {cycle}: {error}"))?;
+            verdict.map_err(|wrong| Failure::Unspecified { cycle, wrong })?;
             let now = self.model.outputs();
             let still = self.model.is_at_rest() && now.result.is_none() && player.is_done(&now);
             rest = if still { rest + 1 } else { 0 };
             if cycle > CYCLES_MAX {
-                return Err("the program never ends".into());
+                return Err(Failure::Endless);
             }
         }
-        judge.at_rest()
+        judge.at_rest().map_err(Failure::AtRest)
     }
 
     /// The same inputs, with `advance` wherever nothing is at the ports.
-    fn play_leaper(&mut self) -> Result<(), String> {
+    fn play_leaper(&mut self) -> Result<(), Failure> {
         let mut cycle = 0;
         while cycle < self.inputs.len() {
             let idle = |inputs: &&Inputs| **inputs == Inputs::default();
@@ -140,7 +162,7 @@ impl Bench {
             let early = self.outputs[cycle..cycle + passed].iter().any(|out| out.rsp_valid == 1);
             let found = self.leaper.outputs().result.is_some();
             if early || (passed < run && !found) {
-                return Err(format!("cycle {cycle}: advance_until_output passed {passed} cycles"));
+                return Err(Failure::Passed { cycle, passed });
             }
             self.leaper.advance((run - passed) as u64);
             cycle += run;
@@ -150,17 +172,19 @@ impl Bench {
 }
 
 /// Error with the cycle in which `real` differs from the model, and the cycles before it.
-fn compare(who: &str, inputs: &[Inputs], model: &[RawOut], real: &[RawOut]) -> Result<(), String> {
+fn compare(
+    who: &'static str,
+    inputs: &[Inputs],
+    model: &[RawOut],
+    real: &[RawOut],
+) -> Result<(), Failure> {
     // Before the first reset outputs mean nothing.
     let skip = usize::from(inputs[0].reset);
     let pairs = model.iter().zip(real).enumerate().skip(skip);
     let Some((cycle, _)) = pairs.into_iter().find(|(_, (model, real))| model != real) else {
         return Ok(());
     };
-    let mut message = format!("cycle {cycle}: {who} differs from the model\n");
-    for at in cycle.saturating_sub(12)..=cycle {
-        let _ = writeln!(message, "{at:5} in  {:x?}\n      out {:x?}", inputs[at], model[at]);
-    }
-    let _ = write!(message, "  {who} {:x?}", real[cycle]);
-    Err(message)
+    let shown = cycle.saturating_sub(12)..=cycle;
+    let shown = shown.map(|at| (at, inputs[at], model[at])).collect();
+    Err(Failure::Differs { who, cycle, shown, real: real[cycle] })
 }

@@ -204,11 +204,11 @@ impl Values {
 }
 
 /// The smallest program found that still fails, with the error.
-pub fn shrink(
+pub fn shrink<E>(
     mut program: Program,
-    mut message: String,
-    mut fails: impl FnMut(&Program) -> Option<String>,
-) -> (Program, String) {
+    mut error: E,
+    mut fails: impl FnMut(&Program) -> Option<E>,
+) -> (Program, E) {
     let mut tries = 3000;
     loop {
         let mut candidates = candidates(&program).take(tries);
@@ -218,8 +218,8 @@ pub fn shrink(
         });
         drop(candidates);
         match found {
-            Some(smaller) => (program, message) = smaller,
-            None => return (program, message),
+            Some(smaller) => (program, error) = smaller,
+            None => return (program, error),
         }
     }
 }

@@ -81,10 +81,16 @@ fn count(image: &Image, counts: &mut Counts) {
     }
 }
 
-/// The program's images at all levels. The error says which compiler does not end.
-fn images(folder: &Path, runtime: &[Input]) -> Result<Vec<Image>, String> {
-    let image =
-        |level| build(folder, runtime, level).ok_or_else(|| format!("clang {level} does not end"));
+/// The compiler does not end.
+#[derive(Debug, thiserror::Error)]
+#[error("clang {level} does not end")]
+struct Endless {
+    level: &'static str,
+}
+
+/// The program's images at all levels.
+fn images(folder: &Path, runtime: &[Input]) -> Result<Vec<Image>, Endless> {
+    let image = |level| build(folder, runtime, level).ok_or(Endless { level });
     LEVELS.into_iter().map(image).collect()
 }
 

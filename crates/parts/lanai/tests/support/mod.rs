@@ -3,7 +3,7 @@
 
 use bus::BusError;
 use des::{Clock, Time};
-use lanai::{Board, Config, Core, Stop};
+use lanai::{Board, Config, Core, Fault, Stop};
 use lanai_link::{Image, Input, Map, Region};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,12 +57,21 @@ pub fn core() -> Core {
     Core::new(Config { clock: Clock::from_hz(66_000_000), guard: 0..0 })
 }
 
+/// A program comes to no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoResult {
+    #[error("{0}")]
+    Fault(Fault),
+    #[error("no result")]
+    Endless,
+}
+
 /// Runs until the result is there; `cycles` at most.
-pub fn run(core: &mut Core, flat: &mut Flat, cycles: u64) -> Result<u32, String> {
+pub fn run(core: &mut Core, flat: &mut Flat, cycles: u64) -> Result<u32, NoResult> {
     let until = Clock::from_hz(66_000_000).edge(core.cycle() + cycles);
     match core.run(flat, until) {
-        Stop::Fault => Err(core.fault().unwrap().to_string()),
-        Stop::Reached | Stop::Halted => flat.result.ok_or_else(|| "no result".to_owned()),
+        Stop::Fault => Err(NoResult::Fault(core.fault().unwrap())),
+        Stop::Reached | Stop::Halted => flat.result.ok_or(NoResult::Endless),
     }
 }
 

@@ -2,13 +2,14 @@
 //! beats are sent or booked.
 
 use crate::bench::{Bench, Node};
+use crate::trouble::Trouble;
 use abi::myrinet::{isr, register};
 use des::{Duration, Time};
 use myrinet::{Params, Switch, SwitchParams};
 use proptest::prelude::*;
 
 /// A card at a switch, whose cable is cut `after` so long: when card and switch have noticed it.
-pub fn silence(sent: bool, after: Duration, delay: Duration) -> Result<[Time; 2], String> {
+pub fn silence(sent: bool, after: Duration, delay: Duration) -> Result<[Time; 2], Trouble> {
     let link = Params::new(delay);
     let mut bench = Bench::new(&link);
     let card = bench.add_card(link);
@@ -28,23 +29,23 @@ pub fn silence(sent: bool, after: Duration, delay: Duration) -> Result<[Time; 2]
         [bench.card(card).silent(), switch]
     };
     if known(&mut bench) != [None; 2] {
-        return Err("a whole cable is said to be silent".to_owned());
+        return Err(Trouble::WholeIsSilent);
     }
     let cut = bench.now;
     bench.cut((card, 0));
     bench.run(cut + link.beat * u64::from(link.beats_missed) + Duration(1));
     let [Some(a), Some(b)] = known(&mut bench) else {
-        return Err("nobody notices that a cable is cut".to_owned());
+        return Err(Trouble::CutIsWhole);
     };
     let least = cut + link.beat * u64::from(link.beats_missed - 1);
     if a.min(b) < least {
-        return Err(format!("the cable is silent at {a} and {b}, before {least}"));
+        return Err(Trouble::Early { ends: [a, b], least });
     }
     let now = bench.now;
     let status = bench.card(card).register(now, register::ISR).unwrap();
     let counted = [bench.card(card).counters().silences, bench.switch(switch).counters().silences];
     if status & isr::LINK3 == 0 || counted != [1; 2] {
-        return Err(format!("status {status:#x}, counted {counted:?}"));
+        return Err(Trouble::Silences { status, counted });
     }
     Ok([a, b])
 }

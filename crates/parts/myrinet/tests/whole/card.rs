@@ -2,6 +2,7 @@
 
 use crate::bench::cards::MEMORY;
 use crate::bench::Bench;
+use crate::trouble::Trouble;
 use abi::myrinet::{self as my, board_control, dma, dma_block, isr, register};
 use des::Duration;
 use myrinet::{Params, Stopped};
@@ -30,7 +31,7 @@ fn put_block(bench: &mut Bench, at: u32, next: u32, length: u32, local: u32, hos
 
 /// Three blocks, from the host, to the host, and back again, of sizes that are no multiples of
 /// anything.
-pub fn chain(bench: &mut Bench) -> Result<(), String> {
+pub fn chain(bench: &mut Bench) -> Result<(), Trouble> {
     let first = my::DMA_SEND_CHAIN;
     let bytes: Vec<u8> = (0..1003_u32).map(|n| (n * 13) as u8).collect();
     bench.host(0).memory[5..1008].copy_from_slice(&bytes);
@@ -49,14 +50,14 @@ pub fn chain(bench: &mut Bench) -> Result<(), String> {
         bench.get(0, SPECIAL + register::ISR) & isr::WAKE != 0
     })?;
     if bench.host(0).memory[0x2_0003..][..1003] != bytes {
-        return Err("the host has other bytes".to_owned());
+        return Err(Trouble::HostBytes);
     }
     if bench.card(0).sram()[0xa_0000..][..8] != [&bytes[..7], &[0]].concat() {
-        return Err("the card has other bytes".to_owned());
+        return Err(Trouble::CardBytes);
     }
     let counters = bench.card(0).counters();
     if (counters.blocks, counters.bytes_moved) != (3, 2013) {
-        return Err(format!("{counters:?}"));
+        return Err(Trouble::Counters(Box::new(counters)));
     }
     // Ones' complement sum, as the headers of IP have it.
     let halves =
@@ -65,7 +66,7 @@ pub fn chain(bench: &mut Bench) -> Result<(), String> {
     let sum = (sum & 0xffff) + (sum >> 16);
     match bench.get(0, first + dma_block::SUMS as u32) == sum << 16 {
         true => Ok(()),
-        false => Err("the sum is another".to_owned()),
+        false => Err(Trouble::Sum),
     }
 }
 
@@ -111,7 +112,7 @@ fn the_clock_and_the_timers_count_half_microseconds() {
 }
 
 /// Interrupts, by mask and switch.
-pub fn interrupts(bench: &mut Bench) -> Result<(), String> {
+pub fn interrupts(bench: &mut Bench) -> Result<(), Trouble> {
     let line = |bench: &mut Bench| {
         bench.pass(Duration::from_us(1));
         bench.host(0).line
@@ -132,7 +133,7 @@ pub fn interrupts(bench: &mut Bench) -> Result<(), String> {
     let queue = [0, 4].map(|offset| bench.get(0, my::DOORBELL_QUEUE + offset));
     match (&*seen, queue) {
         ([false, false, true, false, true, false], [0x3004, 77]) => Ok(()),
-        _ => Err(format!("{seen:?}, {queue:x?}")),
+        _ => Err(Trouble::Interrupts { lines: seen, queue }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Traffic through switches without cards.
 
 use crate::bench::{Bench, Node, Sender, Sink};
+use crate::trouble::Trouble;
 use des::{Duration, Random, Time};
 use myrinet::{Params, Switch, SwitchCounters, SwitchParams};
 
@@ -67,7 +68,7 @@ fn route(sender: usize, sink: usize) -> Vec<u8> {
 
 /// Sends random packets, and checks that each arrives where it should, whole and in order, and that
 /// no byte is lost or made. Some are damaged on the way, some have routes that lead nowhere.
-pub fn run(traffic: &Traffic) -> Result<Outcome, String> {
+pub fn run(traffic: &Traffic) -> Result<Outcome, Trouble> {
     let mut random = Random::new(traffic.seed);
     let mut scene = scene(traffic);
     // By sink and sender: the expected packets.
@@ -115,11 +116,8 @@ pub fn run(traffic: &Traffic) -> Result<Outcome, String> {
             let packets = scene.bench.sink(*sink).packets.iter();
             let found: Vec<&Vec<u8>> = packets.filter(|p| p[0] == sender as u8).collect();
             if found != expected.iter().collect::<Vec<_>>() {
-                return Err(format!(
-                    "sink {number} has {} packets of sender {sender}, or other ones than the {}",
-                    found.len(),
-                    expected.len()
-                ));
+                let (found, sent) = (found.len(), expected.len());
+                return Err(Trouble::Sink { sink: number, sender, found, sent });
             }
         }
     }
@@ -132,7 +130,7 @@ fn is_done(scene: &mut Scene) -> bool {
 }
 
 /// No byte is lost or made: what came in has gone out, was a route byte, was dropped, or is still there.
-fn conserves(scene: &mut Scene, lost: u64) -> Result<(), String> {
+fn conserves(scene: &mut Scene, lost: u64) -> Result<(), Trouble> {
     let sent: u64 = scene.senders.iter().map(|sender| scene.bench.sender(*sender).bytes).sum();
     let taken: u64 = scene.sinks.iter().map(|sink| scene.bench.sink(*sink).bytes).sum();
     let (mut dropped, mut route_bytes, mut dropped_bytes) = (0, 0, 0);
@@ -140,20 +138,20 @@ fn conserves(scene: &mut Scene, lost: u64) -> Result<(), String> {
         let (held, c) = (scene.bench.switch(switch).held(), scene.bench.switch(switch).counters());
         let SwitchCounters { bytes_in, bytes_out, .. } = c;
         if bytes_in != bytes_out + c.route_bytes + c.bytes_dropped + held {
-            return Err(format!("a switch loses bytes: {c:?}, {held} inside"));
+            return Err(Trouble::SwitchLoses { counters: Box::new(c), held });
         }
         if held != 0 || c.packets_in != c.packets_out + c.dropped {
-            return Err(format!("a packet stands in a switch: {c:?}, {held} inside"));
+            return Err(Trouble::SwitchHolds { counters: Box::new(c), held });
         }
         dropped += c.dropped;
         route_bytes += c.route_bytes;
         dropped_bytes += c.bytes_dropped;
     }
     if sent != taken + route_bytes + dropped_bytes {
-        return Err(format!("{sent} bytes were sent, {taken} came"));
+        return Err(Trouble::Bytes { sent, came: taken });
     }
     match dropped == lost {
         true => Ok(()),
-        false => Err(format!("{dropped} packets were dropped, and not {lost}")),
+        false => Err(Trouble::Dropped { dropped, lost }),
     }
 }

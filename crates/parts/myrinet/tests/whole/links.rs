@@ -21,7 +21,7 @@ proptest! {
             packets: 60,
             longest: 1500,
         };
-        let outcome = run(&traffic).map_err(TestCaseError::fail)?;
+        let outcome = run(&traffic).map_err(|trouble| TestCaseError::fail(trouble.to_string()))?;
         prop_assert!(outcome.high <= outcome.slack, "{outcome:?}");
     }
 }

@@ -7,6 +7,7 @@
 //! | `card` | the card by its registers |
 //! | `beats` | heartbeat |
 //! | `story`, `pingpong` | cards with the real control program |
+//! | `trouble` | what goes wrong |
 //! | `mutants` | the bugs that the others find |
 #![allow(clippy::unwrap_used)]
 
@@ -19,3 +20,4 @@ mod links;
 mod mutants;
 mod pingpong;
 mod story;
+mod trouble;

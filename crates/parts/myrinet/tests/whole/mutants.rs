@@ -2,6 +2,7 @@
 //! pass.
 
 use crate::crossbar::{self, Traffic};
+use crate::trouble::Trouble;
 use crate::{beats, bench, card, story};
 use des::Duration;
 use lanai_link::Image;
@@ -14,7 +15,7 @@ fn verdict(bug: Option<Mutant>, image: &Image) -> Option<String> {
     let tried = catch_unwind(AssertUnwindSafe(|| try_all(image)));
     set_mutant(None);
     match tried {
-        Ok(result) => result.err(),
+        Ok(result) => result.err().map(|trouble| trouble.to_string()),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             Some(text.or(panic.downcast_ref::<String>().cloned()).unwrap())
@@ -22,7 +23,7 @@ fn verdict(bug: Option<Mutant>, image: &Image) -> Option<String> {
     }
 }
 
-fn try_all(image: &Image) -> Result<(), String> {
+fn try_all(image: &Image) -> Result<(), Trouble> {
     for seed in 0..6 {
         crossbar::run(&Traffic {
             seed,
@@ -88,7 +89,7 @@ fn bugs_of_the_control_program_are_found() {
         let image = bench::cards::control_program(bug);
         let found = story::ping_pong(&image).err().or_else(|| story::foreign_packets(&image).err());
         println!("{bug}: {found:?}");
-        let found = found.unwrap_or_else(|| panic!("bug {bug} is not found"));
+        let found = found.unwrap_or_else(|| panic!("bug {bug} is not found")).to_string();
         assert!(found.contains(by), "bug {bug} is found by: {found}");
     }
 }

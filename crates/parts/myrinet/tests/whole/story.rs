@@ -3,10 +3,12 @@
 
 use crate::bench::cards::{area, packet};
 use crate::bench::{Bench, Node, Sender};
+use crate::trouble::{expect, Trouble};
 use abi::myrinet::{command_area, isr, register, status, BOARD_SPECIAL};
 use des::{Duration, Random, Time};
 use lanai_link::Image;
 use myrinet::{check_routes, End, Params, Switch, SwitchParams, Topology};
+use std::error::Error;
 
 pub fn link() -> Params {
     // Ten metres.
@@ -18,15 +20,8 @@ fn switch() -> Node {
     Node::Switch(Switch::new(SwitchParams { ports: 8, route, link: link() }))
 }
 
-fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), String> {
-    match found == expected {
-        true => Ok(()),
-        false => Err(format!("{what}: {found:?}, and not {expected:?}")),
-    }
-}
-
 /// Two cards at ports 2 and 5 of a switch.
-fn pair(image: &Image) -> Result<Bench, String> {
+fn pair(image: &Image) -> Result<Bench, Trouble> {
     let mut bench = Bench::new(&link());
     let (a, b) = (bench.add_card(link()), bench.add_card(link()));
     let middle = bench.add(switch());
@@ -41,7 +36,7 @@ fn pair(image: &Image) -> Result<Bench, String> {
 }
 
 /// A packet there and back; the data are checked at both ends.
-fn round(bench: &mut Bench, bytes: &[u8]) -> Result<(), String> {
+fn round(bench: &mut Bench, bytes: &[u8]) -> Result<(), Trouble> {
     for (from, to) in [(0, 1), (1, 0)] {
         let packet = packet(to as u16, from as u16, bytes);
         expect("status", bench.send(from, &packet)?, status::DONE)?;
@@ -53,7 +48,7 @@ fn round(bench: &mut Bench, bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Times of the rounds, and what the cards did.
-pub fn ping_pong(image: &Image) -> Result<(Vec<Time>, Vec<myrinet::Counters>), String> {
+pub fn ping_pong(image: &Image) -> Result<(Vec<Time>, Vec<myrinet::Counters>), Trouble> {
     let mut bench = pair(image)?;
     let mut random = Random::new(8);
     let mut times = Vec::new();
@@ -76,7 +71,7 @@ pub fn ping_pong(image: &Image) -> Result<(Vec<Time>, Vec<myrinet::Counters>), S
 }
 
 /// Six switches in a row: from the first one's port 0 to the last one's port 1.
-pub fn six_switches(image: &Image) -> Result<(), String> {
+pub fn six_switches(image: &Image) -> Result<(), Trouble> {
     let mut bench = Bench::new(&link());
     let (a, b) = (bench.add_card(link()), bench.add_card(link()));
     let row: Vec<usize> = (0..6).map(|_| bench.add(switch())).collect();
@@ -96,7 +91,7 @@ pub fn six_switches(image: &Image) -> Result<(), String> {
 
 /// Packets of a sender without a card arrive at a card: damaged ones, those of another type, ones that are
 /// too long.
-pub fn foreign_packets(image: &Image) -> Result<(), String> {
+pub fn foreign_packets(image: &Image) -> Result<(), Trouble> {
     let mut bench = Bench::new(&link());
     let card = bench.add_card(link());
     let sender = bench.add(Node::Sender(Sender::new(&link())));
@@ -141,7 +136,7 @@ pub fn foreign_packets(image: &Image) -> Result<(), String> {
 
 /// Both cards send at once, as much as a packet holds: all of each link is in use both ways, and the
 /// processors wait for memory.
-pub fn both_ways(image: &Image) -> Result<(), String> {
+pub fn both_ways(image: &Image) -> Result<(), Trouble> {
     let mut bench = pair(image)?;
     let mut random = Random::new(9);
     let packets = [(1, 0), (0, 1)].map(|(to, from)| {
@@ -160,15 +155,15 @@ pub fn both_ways(image: &Image) -> Result<(), String> {
 }
 
 /// Function, file and line of the fault that a control program runs into when it receives.
-pub fn place_of_fault(image: &Image) -> Result<(String, String, u32), String> {
+pub fn place_of_fault(image: &Image) -> Result<(String, String, u32), Box<dyn Error>> {
     use object::{Object, ObjectSection};
     let mut bench = pair(image)?;
     let trouble = round(&mut bench, b"whatever").err();
     let Some(myrinet::Stopped::Fault(fault)) = bench.card(1).stopped() else {
-        return Err(format!("no fault, but {trouble:?}"));
+        return Err(format!("no fault, but {trouble:?}").into());
     };
     let function = image.function(fault.pc).ok_or("no function")?.name.clone();
-    let file = object::File::parse(&*image.elf).map_err(|error| error.to_string())?;
+    let file = object::File::parse(&*image.elf)?;
     let dwarf = gimli::Dwarf::load(|id| {
         let section = file.section_by_name(id.name());
         let data = section.map(|section| section.data().unwrap()).unwrap_or(&[]);
@@ -181,7 +176,7 @@ pub fn place_of_fault(image: &Image) -> Result<(String, String, u32), String> {
 
 /// Sixteen cards behind three switches in a row, with routes from the topology. Everybody sends to the
 /// next one, and then all to the first. When everything was done.
-pub fn sixteen_cards(image: &Image) -> Result<Time, String> {
+pub fn sixteen_cards(image: &Image) -> Result<Time, Trouble> {
     const CARDS: usize = 16;
     let (mut bench, mut topology) = (Bench::new(&link()), Topology::new());
     let cards: Vec<usize> = (0..CARDS).map(|_| bench.add_card(link())).collect();
@@ -206,12 +201,12 @@ pub fn sixteen_cards(image: &Image) -> Result<Time, String> {
     for from in 0..CARDS {
         bench.boot(from, image)?;
         for to in 0..CARDS {
-            let route = topology.route(from, to).ok_or("no route")?;
+            let route = topology.route(from, to).ok_or(Trouble::NoRoute)?;
             bench.set_route(from, to as u32, &route);
             routes.push((from, route));
         }
     }
-    check_routes(&topology, &routes).map_err(|deadlock| deadlock.to_string())?;
+    check_routes(&topology, &routes).map_err(Trouble::Deadlock)?;
     let own = |from: usize, to: usize| packet(to as u16, from as u16, &[from as u8; 100]);
     for from in 0..CARDS {
         bench.ask(from, &own(from, (from + 1) % CARDS));
@@ -226,7 +221,8 @@ pub fn sixteen_cards(image: &Image) -> Result<Time, String> {
     let mut left: Vec<Vec<u8>> = (1..CARDS).map(|from| own(from, 0)).collect();
     while !left.is_empty() {
         let found = bench.receive(0)?;
-        let place = left.iter().position(|packet| *packet == found).ok_or("an unknown packet")?;
+        let place =
+            left.iter().position(|packet| *packet == found).ok_or(Trouble::UnknownPacket)?;
         left.remove(place);
     }
     Ok(bench.now)

@@ -1,6 +1,7 @@
 //! Cards with the real control program, and hosts that a test plays.
 
 use super::{Bench, Node};
+use crate::trouble::Trouble;
 use abi::myrinet::{self as my, board_control, command, command_area, dma_block, isr, register};
 use des::{Duration, Time};
 use lanai_link::{Image, Input, Map};
@@ -140,18 +141,18 @@ impl Bench {
         &mut self,
         what: &str,
         mut done: impl FnMut(&mut Bench) -> bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Trouble> {
         let end = self.now + Duration::from_us(20_000);
         while !done(self) {
             for node in 0..self.nodes.len() {
                 if let Node::Card(card, _) = &self.nodes[node]
                     && let Some(stopped) = card.stopped()
                 {
-                    return Err(format!("node {node} {stopped}"));
+                    return Err(Trouble::Stopped { node, stopped });
                 }
             }
             if self.now >= end {
-                return Err(format!("{what} does not come"));
+                return Err(Trouble::Missing(what.to_owned()));
             }
             self.pass(Duration::from_ns(500));
         }
@@ -159,7 +160,7 @@ impl Bench {
     }
 
     /// Loads the control program and lets it go.
-    pub fn boot(&mut self, node: usize, image: &Image) -> Result<(), String> {
+    pub fn boot(&mut self, node: usize, image: &Image) -> Result<(), Trouble> {
         self.write(node, 0, &image.flat);
         self.set(node, my::BOARD_SPECIAL + register::EIMR, isr::HOST);
         self.set(node, my::BOARD_CONTROL, board_control::RESET_OFF | board_control::INTERRUPT_ON);
@@ -180,7 +181,7 @@ impl Bench {
     }
 
     /// Sends a packet as the driver does: waits until the card is free, asks, waits until it is done.
-    pub fn send(&mut self, node: usize, packet: &[u8]) -> Result<u32, String> {
+    pub fn send(&mut self, node: usize, packet: &[u8]) -> Result<u32, Trouble> {
         let done = |bench: &mut Bench| bench.get(node, area(command_area::COMMAND)) == 0;
         self.wait("a free card", done)?;
         self.ask(node, packet);
@@ -189,7 +190,7 @@ impl Bench {
     }
 
     /// Receives a packet as the driver does: at the interrupt, by DMA that it starts.
-    pub fn receive(&mut self, node: usize) -> Result<Vec<u8>, String> {
+    pub fn receive(&mut self, node: usize) -> Result<Vec<u8>, Trouble> {
         self.wait("the interrupt", |bench| bench.host(node).line)?;
         self.set(node, my::BOARD_SPECIAL + register::ISR, isr::HOST);
         let length = self.get(node, block(dma_block::LENGTH));
