@@ -7,6 +7,7 @@
 
 use crate::runner::{command, compiled, ended, Ended};
 use crate::seeds::number;
+use crate::seeds::Unexpected;
 use crate::soak::{fault, kinds_here, quoted};
 use des::Random;
 use serde_json::Value;
@@ -107,13 +108,13 @@ impl Case {
     }
 
     /// Compares all runs of it; the error names the one that differs, and the difference. True if it failed.
-    fn check(&self, program: &Path) -> Result<bool, String> {
+    fn check(&self, program: &Path) -> Result<bool, Unexpected> {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let first = self.run(program, "", folder);
         let same = |other: &Run, how: &str| match differs(&first, other) {
             None => Ok(()),
-            Some(what) => Err(format!("{how}: {what}")),
+            Some(difference) => Err(Unexpected::Differs { how: how.to_owned(), difference }),
         };
         let mut files: Option<[Vec<u8>; 2]> = None;
         for how in SAME {
@@ -125,7 +126,7 @@ impl Case {
             if how.contains("PCAP") {
                 let read = ["PCAP", "TRACE"].map(|name| std::fs::read(folder.join(name)).unwrap());
                 if *files.get_or_insert(read.clone()) != read {
-                    return Err(format!("{how}: files differ"));
+                    return Err(Unexpected::Files { how: how.to_owned() });
                 }
             }
         }

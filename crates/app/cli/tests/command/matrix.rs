@@ -6,7 +6,7 @@
 //! ```
 
 use crate::runner::{compiled, sunstar, Ended};
-use crate::seeds::chosen;
+use crate::seeds::{chosen, Unexpected};
 use crate::soak::{endings_of, kinds_here};
 use machine::faults::Form;
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ struct Cell {
 }
 
 impl Cell {
-    fn run(&self, programs: &[PathBuf]) -> Result<(), String> {
+    fn run(&self, programs: &[PathBuf]) -> Result<(), Unexpected> {
         let (program, arguments) = (&programs[self.program], PROGRAMS[self.program].1);
         let seed = self.seed.to_string();
         let line = format!("run -q -n 4 --until 80ms --seed {seed} -m {}", self.machine);
@@ -66,11 +66,12 @@ impl Cell {
         let program = [program.display().to_string()];
         let arguments = arguments.split_whitespace().map(|word| word.replace('@', &seed));
         let all: Vec<String> = words.chain(fault).chain(program).chain(arguments).collect();
-        self.look(&sunstar(&all)).map_err(|why| format!("sunstar {}\n{why}", all.join(" ")))
+        self.look(&sunstar(&all))
+            .map_err(|why| Unexpected::Of { line: all.join(" "), why: Box::new(why) })
     }
 
     /// It ends well, or as is documented of its fault.
-    fn look(&self, ended: &Ended) -> Result<(), String> {
+    fn look(&self, ended: &Ended) -> Result<(), Unexpected> {
         let says = |word: &str| ended.stderr.contains(word);
         let documented = kinds_here()
             .into_iter()
@@ -81,7 +82,7 @@ impl Cell {
         if !wrong && (ended.code == 0 || documented) {
             return Ok(());
         }
-        Err(format!("{ended:#?}"))
+        Err(Unexpected::end(ended))
     }
 }
 
@@ -122,7 +123,7 @@ fn run_all(cells: impl Iterator<Item = Cell>) {
         runs += 1;
         if let Err(why) = cell.run(&programs) {
             eprintln!("{why}");
-            wrong.push(why);
+            wrong.push(why.to_string());
         }
     }
     println!("{runs} runs, {} wrong", wrong.len());

@@ -2,7 +2,7 @@
 
 use crate::guests::hash_and_output;
 use crate::runner::{command, ended, Ended};
-use crate::seeds::{chosen, hold};
+use crate::seeds::{chosen, hold, Unexpected};
 
 /// A run of so many nodes.
 fn run(nodes: &str, words: &[&str]) -> Ended {
@@ -161,13 +161,13 @@ fn a_node_has_one_rank() {
 }
 
 /// A random program of a seed over point to point, datatypes and collective operations.
-fn random(seed: u64, rounds: &str) -> Result<(), (String, String)> {
+fn random(seed: u64, rounds: &str) -> Result<(), (String, Unexpected)> {
     let nodes = (2 + seed % 4).to_string();
     let (program, argument) = ("tests/soak/random.c", seed.to_string());
     let ended = run(&nodes, &[program, &argument, rounds]);
     let line = format!("sunstar run -m amata -n {nodes} {program} {seed} {rounds}");
     let well = ended.code == 0 && ended.stderr.is_empty();
-    well.then_some(()).ok_or_else(|| (line, format!("{ended:#?}")))
+    well.then_some(()).ok_or_else(|| (line, Unexpected::end(&ended)))
 }
 
 #[test]

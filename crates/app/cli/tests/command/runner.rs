@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const HANGS_AFTER: Duration = Duration::from_secs(600);
 
 /// Output and ending of a command.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ended {
     pub code: i32,
     pub stdout: String,

@@ -3,6 +3,36 @@
 use crate::runner::Ended;
 use std::ops::Range;
 
+/// A run that is not as it should be.
+#[derive(Debug, thiserror::Error)]
+pub enum Unexpected {
+    /// It has ended in another way.
+    #[error("{0:#?}")]
+    End(Box<Ended>),
+    /// It is another if it is simulated in another way.
+    #[error("{how} changes it: {again:#?} {ended:#?}")]
+    Changes { how: String, again: Box<Ended>, ended: Box<Ended> },
+    /// Its report is another.
+    #[error("{how}: {difference}")]
+    Differs { how: String, difference: String },
+    /// Its files are others.
+    #[error("{how}: files differ")]
+    Files { how: String },
+    /// The same, with the line that repeats it.
+    #[error("sunstar {line}\n{why}")]
+    Of { line: String, why: Box<Unexpected> },
+}
+
+impl Unexpected {
+    pub fn end(ended: &Ended) -> Unexpected {
+        Unexpected::End(Box::new(ended.clone()))
+    }
+    pub fn changes(how: &str, again: Ended, ended: &Ended) -> Unexpected {
+        let (again, ended) = (Box::new(again), Box::new(ended.clone()));
+        Unexpected::Changes { how: how.to_owned(), again, ended }
+    }
+}
+
 /// The number that an environment variable has.
 pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("it is a number"))
@@ -15,7 +45,7 @@ pub fn chosen(count: u64) -> Range<u64> {
 }
 
 /// Checks these seeds, and fails with a list of those that failed, with the line that repeats each.
-pub fn hold(seeds: Range<u64>, check: impl Fn(u64) -> Result<(), (String, String)>) {
+pub fn hold(seeds: Range<u64>, check: impl Fn(u64) -> Result<(), (String, Unexpected)>) {
     let (made, mut wrong) = (seeds.end - seeds.start, Vec::new());
     for seed in seeds {
         if let Err((replay, why)) = check(seed) {
@@ -34,11 +64,11 @@ pub fn same_in_another_way(
     ended: &Ended,
     others: &[&str],
     again: impl Fn(&str) -> Ended,
-) -> Result<(), String> {
+) -> Result<(), Unexpected> {
     let Some(other) = others.get((seed % of) as usize) else { return Ok(()) };
     let again = again(other);
     if again.hash().is_none() || again.hash() != ended.hash() {
-        return Err(format!("{other} changes it: {again:#?} {ended:#?}"));
+        return Err(Unexpected::changes(other, again, ended));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::runner::{compiled, ended, root, sunstar, Ended};
-use crate::seeds::chosen;
+use crate::seeds::{chosen, Unexpected};
 use des::Random;
 use machine::faults::{FaultKind, Form, Scope};
 use machine::models::Model;
@@ -106,7 +106,7 @@ impl Case {
     }
 
     /// Runs it; the error describes the failure.
-    fn check(&self, programs: &Programs) -> Result<Went, String> {
+    fn check(&self, programs: &Programs) -> Result<Went, Unexpected> {
         let ended = self.run(programs, &[]);
         let went = self.look(&ended)?;
         // The same run, simulated in another way, is the same.
@@ -115,16 +115,16 @@ impl Case {
             let again = self.run(programs, &other.split(' ').collect::<Vec<_>>());
             let differs = again.code != ended.code || again.stderr != ended.stderr;
             if differs || went == Went::Well && again.hash() != ended.hash() {
-                return Err(format!("{other} changes it: {again:#?} {ended:#?}"));
+                return Err(Unexpected::changes(other, again, &ended));
             }
         }
         Ok(went)
     }
 
-    fn look(&self, ended: &Ended) -> Result<Went, String> {
+    fn look(&self, ended: &Ended) -> Result<Went, Unexpected> {
         let says = |word: &str| ended.stderr.contains(word);
         if says("panicked") || says("the judge:") {
-            return Err(format!("{ended:#?}"));
+            return Err(Unexpected::end(ended));
         }
         match ended.code {
             0 if ended.stdout.contains("rounds, all right") && ended.stderr.is_empty() => {
@@ -137,10 +137,10 @@ impl Case {
                 if expected && told {
                     Ok(Went::AsExpected)
                 } else {
-                    Err(format!("{ended:#?}"))
+                    Err(Unexpected::end(ended))
                 }
             }
-            _ => Err(format!("{ended:#?}")),
+            _ => Err(Unexpected::end(ended)),
         }
     }
 }
@@ -322,7 +322,7 @@ fn the_line_of_a_failure_repeats_it() {
     // A failure is planted: nothing is expected of the fault.
     let case = Case { seed, options, program: 0, kinds: Vec::new() };
     let folder = tempfile::tempdir().unwrap();
-    let why = case.check(&Programs::compiled_in(folder.path())).unwrap_err();
+    let why = case.check(&Programs::compiled_in(folder.path())).unwrap_err().to_string();
     let binary = Path::new(env!("CARGO_BIN_EXE_sunstar"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::runner::{compiled, run, Ended};
-use crate::seeds::{chosen, hold, same_in_another_way};
+use crate::seeds::{chosen, hold, same_in_another_way, Unexpected};
 use des::Random;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -55,10 +55,10 @@ impl Case {
         run(&format!("{more} {options} {program} {}", self.arguments))
     }
 
-    fn check(&self, programs: &[PathBuf]) -> Result<(), String> {
+    fn check(&self, programs: &[PathBuf]) -> Result<(), Unexpected> {
         let ended = self.run(programs, "");
         if ended.code != 0 || !ended.stderr.is_empty() {
-            return Err(format!("{ended:#?}"));
+            return Err(Unexpected::end(&ended));
         }
         let others = ["-t 2", "--no-park", "--no-merge", "--cold-boot"];
         same_in_another_way((self.seed, 32), &ended, &others, |other| self.run(programs, other))

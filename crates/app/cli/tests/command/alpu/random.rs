@@ -7,7 +7,7 @@
 //! ```
 
 use crate::runner::{command, compiled, ended, root, Ended};
-use crate::seeds::{chosen, hold, same_in_another_way};
+use crate::seeds::{chosen, hold, same_in_another_way, Unexpected};
 use crate::soak::quoted;
 use crate::units::MACHINE;
 use crate::usage_errors::installation;
@@ -85,13 +85,13 @@ impl Case {
         ended(command.env("SUNSTAR_ROOT", &programs.installation))
     }
 
-    fn check(&self, programs: &Programs) -> Result<(), String> {
+    fn check(&self, programs: &Programs) -> Result<(), Unexpected> {
         let ended = self.run(programs, "");
         // A busy machine is no fault of the program.
         let slow = |line: &str| line.ends_with("without an MPI call");
         let well = ended.code == 0 && ended.stderr.lines().all(slow);
         if !well || !ended.stdout.contains("rounds, all right") {
-            return Err(format!("{ended:#?}"));
+            return Err(Unexpected::end(&ended));
         }
         let others = ["-t 2", "--no-park", "--no-translate", "--cold-boot"];
         same_in_another_way((self.seed, 32), &ended, &others, |other| self.run(programs, other))

@@ -161,7 +161,7 @@ fn hold_all(
                 Share::All => hold(folder, &name, &table()),
                 Share::OneOf(_) => hold_some(folder, &name, &lines),
             };
-            wrong.extend(compared.err());
+            wrong.extend(compared.err().map(|changed| changed.to_string()));
         } else {
             println!("{name}: kernel or tools are not those of the table; statuses are compared");
             let (rows, there) = (stable(&lines.join("\n")), stable(&before));

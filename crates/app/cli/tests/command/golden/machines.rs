@@ -200,7 +200,7 @@ pub fn hold_all(
                 Share::All => hold(folder, &name, &table()),
                 Share::OneOf(_) => hold_some(folder, &name, &lines),
             };
-            wrong.extend(compared.err());
+            wrong.extend(compared.err().map(|changed| changed.to_string()));
             held.insert(name);
         }
     }

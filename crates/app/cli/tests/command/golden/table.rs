@@ -73,8 +73,23 @@ pub fn strays(folder: &str, held: &BTreeSet<String>) -> Vec<String> {
     stray.map(|name| format!("tests/golden/{folder}/{name}.snap: nothing has these rows")).collect()
 }
 
-/// Compares a machine's table with the reviewed one. The error describes the rows that differ.
-pub fn hold(folder: &str, machine: &str, table: &str) -> Result<(), String> {
+/// A machine's table is another than the reviewed one, or has other rows.
+#[derive(Debug, thiserror::Error)]
+#[error("machine {machine}:\n{rows}")]
+pub struct Changed {
+    machine: String,
+    /// Description of the rows that differ.
+    rows: String,
+}
+
+impl Changed {
+    fn between(machine: &str, before: &str, table: &str) -> Changed {
+        Changed { machine: machine.to_owned(), rows: differences(machine, before, table) }
+    }
+}
+
+/// Compares a machine's table with the reviewed one.
+pub fn hold(folder: &str, machine: &str, table: &str) -> Result<(), Changed> {
     let before = reviewed(folder, machine);
     let held = catch_unwind(|| {
         insta::with_settings!({
@@ -85,18 +100,18 @@ pub fn hold(folder: &str, machine: &str, table: &str) -> Result<(), String> {
             insta::assert_snapshot!(machine, table);
         });
     });
-    held.map_err(|_| format!("machine {machine}:\n{}", differences(machine, &before, table)))
+    held.map_err(|_| Changed::between(machine, &before, table))
 }
 
-/// Looks for each of some rows in a machine's table. The error describes those that are not there.
-pub fn hold_some(folder: &str, machine: &str, rows: &[String]) -> Result<(), String> {
+/// Looks for each of some rows in a machine's table.
+pub fn hold_some(folder: &str, machine: &str, rows: &[String]) -> Result<(), Changed> {
     let before = reviewed(folder, machine);
     let there: BTreeSet<&str> = before.lines().collect();
     let mut others = rows.iter().filter(|row| !there.contains(&***row)).peekable();
     if others.peek().is_none() {
         return Ok(());
     }
-    Err(format!("machine {machine}:\n{}", differences(machine, &before, &rows.join("\n"))))
+    Err(Changed::between(machine, &before, &rows.join("\n")))
 }
 
 /// The words of a line, behind its columns.
