@@ -17,6 +17,7 @@ mod report;
 mod spelling;
 mod sweep;
 mod value;
+mod value_error;
 
 use crate::{run, terminal};
 pub use bench::{

@@ -57,8 +57,8 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
         unwritten = unwritten.take().or_else(|| pass_on(guest).err());
     });
     unwritten = unwritten.take().or_else(|| pass_on(&mut guest).err());
-    if let Some(why) = unwritten {
-        return Err(UsageError(why));
+    if let Some(error) = unwritten {
+        return Err(error);
     }
     Ok(match ending {
         Ending::Exited(status) => status as u8,
@@ -128,9 +128,9 @@ fn on_machine(root: &Root, machine: &str, options: &GuestOptions) -> Result<u8, 
 }
 
 /// Prints the output of the guest's program.
-fn pass_on(guest: &mut Guest) -> Result<(), String> {
-    let [out, err] =
-        guest.take_output().map_err(|why| format!("cannot read what a guest writes: {why}"))?;
+fn pass_on(guest: &mut Guest) -> Result<(), UsageError> {
+    let unread = |why| UsageError(format!("cannot read what a guest writes: {why}"));
+    let [out, err] = guest.take_output().map_err(unread)?;
     console::pass_on_bytes(&err);
-    console::print_bytes(&out)
+    console::print_bytes(&out).map_err(|why| UsageError(why.to_string()))
 }

@@ -6,6 +6,7 @@
 //! ```
 
 mod axis;
+mod axis_error;
 mod columns;
 mod estimate;
 mod execute;

@@ -2,6 +2,7 @@
 
 use super::queues::BenchQueuesOptions;
 use super::value::whole;
+use super::value_error::ValueError;
 use super::MachineOptions;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -43,20 +44,20 @@ pub enum BenchCommand {
 /// Largest message that the ping-pong sends, in bytes (`sizes` in examples/studies/latency.c).
 pub const LARGEST_MAX: u64 = 1 << 20;
 
-pub(super) fn largest(text: &str) -> Result<u64, String> {
+pub(super) fn largest(text: &str) -> Result<u64, ValueError> {
     let bytes = text.parse().ok().filter(|&bytes| bytes <= LARGEST_MAX);
-    bytes.ok_or_else(|| format!("allowed is 0 to {LARGEST_MAX}, the ping-pong's largest message"))
+    bytes.ok_or(ValueError::Largest { most: LARGEST_MAX })
 }
 
-fn largest_of_words(text: &str) -> Result<u64, String> {
+pub(super) fn largest_of_words(text: &str) -> Result<u64, ValueError> {
     let whole = |bytes: &u64| (8..=LARGEST_MAX).contains(bytes) && bytes % 8 == 0;
     let bytes = text.parse().ok().filter(whole);
-    bytes.ok_or_else(|| format!("allowed is 8 to {LARGEST_MAX}, in steps of 8"))
+    bytes.ok_or(ValueError::LargestOfWords { most: LARGEST_MAX })
 }
 
-fn even(text: &str) -> Result<u32, String> {
+pub(super) fn even(text: &str) -> Result<u32, ValueError> {
     let ranks = text.parse().ok().filter(|ranks| (2..=1024).contains(ranks) && ranks % 2 == 0);
-    ranks.ok_or_else(|| "allowed is an even number from 2 to 1024".to_owned())
+    ranks.ok_or(ValueError::Even)
 }
 
 /// Options of everything that measures.

@@ -1,5 +1,6 @@
 //! Environment, folder and output of the processes of a program, as options say them.
 
+use super::value_error::ValueError;
 use super::RunOptions;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -113,17 +114,17 @@ const FIRST: u64 = 365 * DAY;
 pub struct Date(pub u64);
 
 impl std::str::FromStr for Date {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Date, String> {
+    fn from_str(text: &str) -> Result<Date, ValueError> {
         if text == "now" {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             return Ok(Date(now.map_or(0, |now| now.as_secs())));
         }
-        let seconds = seconds(text).ok_or("it is now, or a date as 2026-01-31T12:00:00 (UTC)")?;
+        let seconds = seconds(text).ok_or(ValueError::Date)?;
         match seconds {
             0 | FIRST.. => Ok(Date(seconds)),
-            _ => Err("it is 1971-01-01 or later".into()),
+            _ => Err(ValueError::EarlyDate),
         }
     }
 }

@@ -225,17 +225,35 @@ pub fn compare(
     wanted.filter_map(|result| result.compare(measured, machine)).collect()
 }
 
+/// Reason for which a file of published results cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+enum PublishedError {
+    /// It is not in the format.
+    #[error("{}", .0.to_string().trim().replace('\n', " "))]
+    Format(toml::de::Error),
+    /// Nobody could repeat a result.
+    #[error("{id} must say its conditions and what measures it")]
+    Conditions { id: String },
+    /// A result has no number, or two.
+    #[error("{id} must have either a value or a range")]
+    Number { id: String },
+    /// A result has not its paper's name.
+    #[error("{id} must be named {paper}.something")]
+    Name { id: String, paper: String },
+}
+
 fn of_file(file: &Path) -> Result<File, UsageError> {
     let text = input::text(file).map_err(|why| UsageError::with_file("read", file, why))?;
     parse(&text).map_err(|why| UsageError::with_file("use", file, why))
 }
 
-fn parse(text: &str) -> Result<File, String> {
-    let mut file: File =
-        toml::from_str(text).map_err(|why| why.to_string().trim().replace('\n', " "))?;
+fn parse(text: &str) -> Result<File, PublishedError> {
+    let mut file: File = toml::from_str(text).map_err(PublishedError::Format)?;
     let within = file.within;
     file.result.iter_mut().for_each(|result| result.within = within);
     for result in &file.result {
+        let id = || result.id.clone();
         // What has a measurement says how a user repeats it, and what has none says why.
         // A machine that is not on the bench yet is measured by its parts' tests.
         let tells = |how: &str| result.workload.starts_with(how);
@@ -244,13 +262,13 @@ fn parse(text: &str) -> Result<File, String> {
             None => result.role == Role::Input || tells("none yet: ") || tells("cargo test "),
         };
         if !told || result.conditions.is_empty() {
-            return Err(format!("{} must say its conditions and what measures it", result.id));
+            return Err(PublishedError::Conditions { id: id() });
         }
         if result.value.is_some() == result.range.is_some() {
-            return Err(format!("{} must have either a value or a range", result.id));
+            return Err(PublishedError::Number { id: id() });
         }
         if result.id.strip_prefix(&*result.paper).is_none_or(|name| !name.starts_with('.')) {
-            return Err(format!("{} must be named {}.something", result.id, result.paper));
+            return Err(PublishedError::Name { id: id(), paper: result.paper.clone() });
         }
     }
     Ok(file)
@@ -360,12 +378,23 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_the_file_is_told() {
-        let why = parse("[[result]]\nid = \"x\"\n").unwrap_err();
-        assert!(why.contains("missing field"), "{why}");
+        let why = parse("[[result]]\nid = \"x\"\n").unwrap_err().to_string();
+        assert!(why.contains("missing field") && !why.contains('\n'), "{why}");
         let file = here().join("published/pedretti2005.toml");
         let text = std::fs::read_to_string(file).unwrap();
         let wrong = text.replacen("workload = \"sunstar", "workload = \"", 1);
-        let why = parse(&wrong).unwrap_err();
-        assert!(why.contains("pedretti2005.latency") && why.contains("what measures it"), "{why}");
+        assert_eq!(
+            parse(&wrong).unwrap_err().to_string(),
+            "pedretti2005.latency must say its conditions and what measures it"
+        );
+        let (id, paper) = ("pedretti2005.latency".to_owned(), "maccabe2006".to_owned());
+        assert_eq!(
+            PublishedError::Number { id: id.clone() }.to_string(),
+            "pedretti2005.latency must have either a value or a range"
+        );
+        assert_eq!(
+            PublishedError::Name { id, paper }.to_string(),
+            "pedretti2005.latency must be named maccabe2006.something"
+        );
     }
 }

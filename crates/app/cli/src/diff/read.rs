@@ -124,6 +124,32 @@ pub struct Node {
     pub host_ns: BTreeMap<String, f64>,
 }
 
+/// Reason for which a file is not a run that can be compared; its name stands before the sentence.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub(super) enum RunError {
+    /// It is not in the format.
+    #[error("is not the JSON of a run: {0}")]
+    Json(serde_json::Error),
+    /// It is the JSON of something else.
+    #[error("is not the JSON of a run (sunstar run --json)")]
+    Other,
+    /// It is a profile.
+    #[error("is a profile, not the JSON of a run (sunstar run --json)")]
+    Profile,
+    /// Its run has failed.
+    #[error("is a run of a sweep that left no report: {sentence}")]
+    NoReport { sentence: String },
+    /// It is of a later version.
+    #[error("was written by a newer Sunstar, in format {format} instead of {FORMAT}")]
+    Newer { format: u64 },
+    /// It is of an earlier version.
+    #[error(
+        "was written by an older Sunstar, which did not tell all that is compared; run it again"
+    )]
+    Older,
+}
+
 /// Reads a run.
 pub fn read(file: &Path) -> Result<Run, UsageError> {
     let text = input::read(file, input::WRITTEN_MAX)
@@ -133,40 +159,36 @@ pub fn read(file: &Path) -> Result<Run, UsageError> {
 
 /// Reads the text of the file of this name.
 pub(super) fn parse(name: String, text: &[u8]) -> Result<Run, UsageError> {
-    let wrong = |why: String| UsageError(format!("{name} {why}"));
-    let value: Value = serde_json::from_slice(text)
-        .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
-    let report = report_of(value).map_err(wrong)?;
-    let mut run: Run = serde_json::from_value(report)
-        .map_err(|why| wrong(format!("is not the JSON of a run: {why}")))?;
+    let mut run = run_of(text).map_err(|why| UsageError(format!("{name} {why}")))?;
     run.file = name;
     Ok(run)
 }
 
-/// The report itself, if it is one and of this version; else the error.
-fn report_of(value: Value) -> Result<Value, String> {
+fn run_of(text: &[u8]) -> Result<Run, RunError> {
+    let value = serde_json::from_slice(text).map_err(RunError::Json)?;
+    serde_json::from_value(report_of(value)?).map_err(RunError::Json)
+}
+
+/// The report itself, if it is one and of this version.
+fn report_of(value: Value) -> Result<Value, RunError> {
     let report = match (value.get("identity"), value.get("report")) {
         (Some(_), Some(Value::Null)) => {
             let sentence = value["sentence"].as_str().unwrap_or_default();
-            return Err(format!("is a run of a sweep that left no report: {sentence}"));
+            return Err(RunError::NoReport { sentence: sentence.to_owned() });
         }
         (Some(_), Some(report)) => report.clone(),
         _ => value,
     };
     if report.get("work_turns").is_some() {
-        return Err("is a profile, not the JSON of a run (sunstar run --json)".into());
+        return Err(RunError::Profile);
     }
     if report.get("trace_hash").is_none() {
-        return Err("is not the JSON of a run (sunstar run --json)".into());
+        return Err(RunError::Other);
     }
     match report.get("format").and_then(Value::as_u64) {
         Some(FORMAT) => Ok(report),
-        Some(newer) if newer > FORMAT => {
-            Err(format!("was written by a newer Sunstar, in format {newer} instead of {FORMAT}"))
-        }
-        _ => Err("was written by an older Sunstar, which did not tell all that is compared; \
-                  run it again"
-            .into()),
+        Some(format) if format > FORMAT => Err(RunError::Newer { format }),
+        _ => Err(RunError::Older),
     }
 }
 
@@ -177,19 +199,28 @@ mod tests {
 
     #[test]
     fn only_reports_of_this_version_are_taken() {
+        let older = "was written by an older Sunstar, which did not tell all that is compared; \
+                     run it again";
         let cases = [
-            (json!([1]), "is not the JSON of a run"),
-            (json!({"trace_hash": "0"}), "older"),
-            (json!({"trace_hash": "0", "format": 1}), "older"),
-            (json!({"trace_hash": "0", "format": 3}), "newer Sunstar, in format 3 instead of 2"),
-            (json!({"work_turns": 1}), "is a profile"),
-            (json!({"identity": {}, "report": null, "sentence": "it broke"}), "it broke"),
-            (json!({"identity": {}, "report": {"trace_hash": "0"}}), "older"),
+            (json!([1]), "is not the JSON of a run (sunstar run --json)"),
+            (json!({"trace_hash": "0"}), older),
+            (json!({"trace_hash": "0", "format": 1}), older),
+            (
+                json!({"trace_hash": "0", "format": 3}),
+                "was written by a newer Sunstar, in format 3 instead of 2",
+            ),
+            (json!({"work_turns": 1}), "is a profile, not the JSON of a run (sunstar run --json)"),
+            (
+                json!({"identity": {}, "report": null, "sentence": "it broke"}),
+                "is a run of a sweep that left no report: it broke",
+            ),
+            (json!({"identity": {}, "report": {"trace_hash": "0"}}), older),
         ];
         for (value, expected) in cases {
-            let said = report_of(value).unwrap_err();
-            assert!(said.contains(expected), "{said}");
+            assert_eq!(report_of(value).unwrap_err().to_string(), expected);
         }
+        let broken = run_of(b"{").unwrap_err().to_string();
+        assert!(broken.starts_with("is not the JSON of a run: EOF while"), "{broken}");
         let report = json!({"trace_hash": "0", "format": FORMAT});
         assert_eq!(report_of(json!({"identity": {}, "report": report})).unwrap(), report);
     }

@@ -9,7 +9,21 @@ pub struct Trial {
     pub without: &'static str,
     pub costs: Costs,
     /// Finds something, or a reason.
-    pub attempt: fn() -> Result<String, String>,
+    pub attempt: fn() -> Result<String, TrialError>,
+}
+
+/// Reason for which a trial finds nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The system refuses a call.
+    #[error("{0}")]
+    Refused(io::Error),
+    /// The system ends whoever makes a call.
+    #[error("the filter kills who calls it")]
+    Killed,
+    /// Calls of a run are refused, in the words of `rank`.
+    #[error("{0}")]
+    OfRun(String),
 }
 
 /// Extent of a failure.
@@ -27,7 +41,10 @@ pub const TRIALS: [Trial; 9] = [
         name: "system calls of a run",
         without: "no program runs",
         costs: Costs::Runs,
-        attempt: || rank::permitted(true).map(|()| "ok".into()),
+        attempt: || {
+            let permitted = rank::permitted(true).map(|()| "ok".into());
+            permitted.map_err(|why| TrialError::OfRun(why.to_string()))
+        },
     },
     Trial {
         name: "process_vm_readv, _writev",
@@ -75,14 +92,16 @@ pub const TRIALS: [Trial; 9] = [
         costs: Costs::Some,
         attempt: || {
             let file = std::fs::File::options().read(true).write(true).open("/proc/self/mem");
-            file.map(|_| "ok".into()).map_err(|why| why.to_string())
+            file.map(|_| "ok".into()).map_err(TrialError::Refused)
         },
     },
     Trial {
         name: "/dev/shm",
         without: "Linux guests have their memory in the folder for temporary files: slower",
         costs: Costs::Some,
-        attempt: || free(c"/dev/shm").map(|mb| format!("{mb} MB free")).map_err(|w| w.to_string()),
+        attempt: || {
+            free(c"/dev/shm").map(|mb| format!("{mb} MB free")).map_err(TrialError::Refused)
+        },
     },
     Trial {
         name: "vm.max_map_count",
@@ -128,7 +147,7 @@ fn checked(result: i64) -> io::Result<()> {
 }
 
 /// Does something in a child, which then ends.
-fn in_child(what: fn() -> io::Result<()>) -> Result<String, String> {
+fn in_child(what: fn() -> io::Result<()>) -> Result<String, TrialError> {
     // SAFETY: the child makes system calls only, and ends.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
@@ -136,19 +155,19 @@ fn in_child(what: fn() -> io::Result<()>) -> Result<String, String> {
         // SAFETY: the call does not come back.
         unsafe { libc::_exit(error) };
     }
-    checked(pid.into()).map_err(|why| why.to_string())?;
+    checked(pid.into()).map_err(TrialError::Refused)?;
     let mut status = 0;
     // SAFETY: a child of ours, and a place for its status.
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     match (libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
         (true, 0) => Ok("ok".into()),
-        (true, error) => Err(io::Error::from_raw_os_error(error).to_string()),
-        (false, _) => Err("the filter kills who calls it".into()),
+        (true, error) => Err(TrialError::Refused(io::Error::from_raw_os_error(error))),
+        (false, _) => Err(TrialError::Killed),
     }
 }
 
 /// Does something to a child that waits, which is then killed.
-fn of_child(what: fn(libc::pid_t) -> io::Result<()>) -> Result<String, String> {
+fn of_child(what: fn(libc::pid_t) -> io::Result<()>) -> Result<String, TrialError> {
     // SAFETY: the child makes system calls only, and never comes back.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
@@ -160,14 +179,14 @@ fn of_child(what: fn(libc::pid_t) -> io::Result<()>) -> Result<String, String> {
             }
         }
     }
-    checked(pid.into()).map_err(|why| why.to_string())?;
+    checked(pid.into()).map_err(TrialError::Refused)?;
     let done = what(pid);
     // SAFETY: a child of ours that was not waited for.
     unsafe {
         libc::kill(pid, libc::SIGKILL);
         libc::waitpid(pid, std::ptr::null_mut(), 0);
     }
-    done.map(|()| "ok".into()).map_err(|why| why.to_string())
+    done.map(|()| "ok".into()).map_err(TrialError::Refused)
 }
 
 /// A word that is at the same address in a child.
@@ -239,16 +258,27 @@ mod tests {
             }
             fix_addresses()
         }
-        assert_eq!(in_child(fix_addresses), Ok("ok".into()));
+        assert_eq!(in_child(fix_addresses).unwrap(), "ok");
         let why = in_child(refused).unwrap_err();
-        assert!(why.contains("not permitted"), "{why}");
-        assert_eq!(in_child(filter), Ok("ok".into()));
+        assert_eq!(why.to_string(), "Operation not permitted (os error 1)");
+        assert_eq!(in_child(filter).unwrap(), "ok");
+    }
+
+    #[test]
+    fn who_is_killed_is_told() {
+        fn killed() -> io::Result<()> {
+            // SAFETY: the child ends here.
+            unsafe { libc::raise(libc::SIGKILL) };
+            Ok(())
+        }
+        let why = in_child(killed).unwrap_err();
+        assert_eq!(why.to_string(), "the filter kills who calls it");
     }
 
     #[test]
     fn children_are_read_written_and_traced() {
-        assert_eq!(of_child(access_memory), Ok("ok".into()));
-        assert_eq!(of_child(trace), Ok("ok".into()));
+        assert_eq!(of_child(access_memory).unwrap(), "ok");
+        assert_eq!(of_child(trace).unwrap(), "ok");
         assert!(free(c"/nonexistent").is_err());
     }
 }

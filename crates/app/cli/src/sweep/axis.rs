@@ -5,6 +5,7 @@
 //! NAME=...; NAME=...        go in step: the first values of all, the second ones, and so on
 //! ```
 
+use super::axis_error::{AxisError, ItemError};
 use machine::parameters::quantity::ValueKind;
 use machine::parameters::Row;
 use models::MODELS;
@@ -80,19 +81,18 @@ impl Variable {
     }
 
     /// `NAME=VALUES`; the error does not name the option.
-    fn parse(text: &str) -> Result<Variable, String> {
-        let (name, values) = text
-            .split_once('=')
-            .ok_or("it must read NAME=VALUES, as in host.interrupt_entry=1us..5us:1us")?;
+    fn parse(text: &str) -> Result<Variable, AxisError> {
+        let (name, values) = text.split_once('=').ok_or(AxisError::NoValues)?;
         let items: Vec<&str> = values.split(',').map(str::trim).collect();
         Variable::of(name.trim(), &items)
     }
 
     /// A name with items that are values or ranges.
-    pub fn of(name: &str, items: &[&str]) -> Result<Variable, String> {
+    pub fn of(name: &str, items: &[&str]) -> Result<Variable, AxisError> {
         let numbers = numbers_of(name)?;
+        let own = || name.to_owned();
         if items.is_empty() || items.contains(&"") {
-            return Err(format!("{name} has an empty value"));
+            return Err(AxisError::Empty { name: own() });
         }
         let unit = match numbers {
             Numbers::Quantity(kind, _) => kind.unit_of(items[0].split("..").next().unwrap_or("")),
@@ -101,14 +101,15 @@ impl Variable {
         let unit = unit.unwrap_or_default();
         let mut values = Vec::new();
         for item in items {
-            let wrong = |why: String| format!("{name} is \"{item}\": {why}");
+            let wrong = |why| AxisError::Item { name: own(), item: (*item).to_owned(), why };
             values.extend(numbers.expand(item, unit).map_err(wrong)?);
             if values.len() > POINTS_MAX {
-                return Err(format!("{name} has more than {POINTS_MAX} values"));
+                return Err(AxisError::TooMany { name: own(), most: POINTS_MAX });
             }
         }
-        let target = target_of(name).ok_or_else(|| MODELS.unknown(name))?;
-        Ok(Variable { name: name.to_string(), target, unit, values })
+        let target =
+            target_of(name).ok_or_else(|| AxisError::Misspelt(MODELS.unknown(name).to_string()))?;
+        Ok(Variable { name: own(), target, unit, values })
     }
 }
 
@@ -122,20 +123,19 @@ pub struct Axis {
 impl Axis {
     /// Parses a value of `--vary`.
     pub fn parse(text: &str) -> Result<Axis, UsageError> {
-        let wrong = |why: String| UsageError(format!("--vary {text}: {why}"));
-        let variables: Result<Vec<Variable>, String> =
-            text.split(';').map(Variable::parse).collect();
-        Axis::of(variables.map_err(wrong)?).map_err(wrong)
+        let variables = text.split(';').map(Variable::parse).collect::<Result<_, _>>();
+        let axis = variables.and_then(Axis::of);
+        axis.map_err(|why| UsageError(format!("--vary {text}: {why}")))
     }
 
     /// Axis of names that change together.
-    pub fn of(variables: Vec<Variable>) -> Result<Axis, String> {
-        let first = variables.first().ok_or("nothing is varied")?;
+    pub fn of(variables: Vec<Variable>) -> Result<Axis, AxisError> {
+        let first = variables.first().ok_or(AxisError::Nothing)?;
         let other = variables.iter().find(|v| v.values.len() != first.values.len());
         if let Some(other) = other {
-            let (a, b) = (&first.name, &other.name);
-            let (m, n) = (first.values.len(), other.values.len());
-            return Err(format!("{a} has {m} values and {b} has {n}, but they go in step"));
+            let [(first, values), (other, others)] =
+                [first, other].map(|variable| (variable.name.clone(), variable.values.len()));
+            return Err(AxisError::Step { first, values, other, others });
         }
         Ok(Axis { variables })
     }
@@ -165,7 +165,7 @@ enum Numbers {
     Words,
 }
 
-fn numbers_of(name: &str) -> Result<Numbers, String> {
+fn numbers_of(name: &str) -> Result<Numbers, AxisError> {
     match target_of(name) {
         Some(Target::Parameter(key)) => {
             let row = MODELS.row(key).expect("the target was made from it");
@@ -178,15 +178,15 @@ fn numbers_of(name: &str) -> Result<Numbers, String> {
             let fits = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             match fits && word.chars().all(letters) {
                 true => Ok(Numbers::Free),
-                false => Err(format!("{name}: after arg. stands a name of letters and digits")),
+                false => Err(AxisError::Argument { name: name.to_owned() }),
             }
         }
         Some(Target::Machine | Target::Fault | Target::Compute) => Ok(Numbers::Words),
         None => {
             let others = OTHERS.map(|(other, _)| other).join(", ");
-            Err(match MODELS.unknown(name) {
-                told if told.ends_with('?') => told,
-                told => format!("{told}; beside parameters there are arg.NAME, {others}"),
+            Err(match MODELS.unknown(name).to_string() {
+                told if told.ends_with('?') => AxisError::Misspelt(told),
+                told => AxisError::Unknown { told, others },
             })
         }
     }
@@ -194,7 +194,7 @@ fn numbers_of(name: &str) -> Result<Numbers, String> {
 
 impl Numbers {
     /// The values of an item; `unit` is that of the cells.
-    fn expand(self, item: &str, unit: &str) -> Result<Vec<Value>, String> {
+    fn expand(self, item: &str, unit: &str) -> Result<Vec<Value>, ItemError> {
         let range = item.split_once("..");
         match self {
             Numbers::Words => Ok(vec![word(item)]),
@@ -204,22 +204,21 @@ impl Numbers {
             },
             Numbers::Quantity(kind, row) => {
                 let parse = |text: &str| match row {
-                    Some(row) => row.parse(text),
-                    None => kind.parse(text),
+                    Some(row) => row.parse(text).map_err(|why| why.to_string()),
+                    None => kind.parse(text).map_err(|why| why.to_string()),
+                };
+                let parse_within = |text: &str| {
+                    parse(text).map_err(|why| ItemError::Within { text: text.to_owned(), why })
                 };
                 let Some((first, rest)) = range else {
-                    let number = parse(item)?.number();
+                    let number = parse(item).map_err(ItemError::Value)?.number();
                     let cell = number.map_or(item.to_string(), |n| kind.in_unit(n, unit));
                     return Ok(vec![Value { text: item.to_string(), cell }]);
                 };
-                let (last, step) = rest.split_once(':').ok_or(NO_STEP)?;
+                let (last, step) = rest.split_once(':').ok_or(ItemError::NoStep)?;
                 let (first, last, step) = (first.trim(), last.trim(), step.trim());
-                let number = |text: &str| {
-                    let value = parse(text).map_err(|why| format!("\"{text}\": {why}"))?;
-                    value
-                        .number()
-                        .ok_or_else(|| format!("a range needs numbers; allowed is {kind}"))
-                };
+                let number =
+                    |text: &str| parse_within(text)?.number().ok_or(ItemError::Words(kind));
                 let (from, to) = (number(first)?, number(last)?);
                 let step = match step.strip_prefix('x') {
                     Some(factor) => Step::Times(factor_of(factor)?),
@@ -232,7 +231,7 @@ impl Numbers {
                     let number = u64::try_from(number).expect("it lies between two such numbers");
                     let text = written(kind, number, own);
                     // A step may also lead between what is allowed, as from one power of two to the next.
-                    parse(&text).map_err(|why| format!("\"{text}\": {why}"))?;
+                    parse_within(&text)?;
                     Ok(Value { text, cell: kind.in_unit(number, unit) })
                 };
                 numbers.into_iter().map(value).collect()
@@ -240,9 +239,6 @@ impl Numbers {
         }
     }
 }
-
-/// Error of a range without step.
-const NO_STEP: &str = "a range reads FIRST..LAST:STEP or FIRST..LAST:xFACTOR";
 
 fn word(text: &str) -> Value {
     Value { text: text.to_string(), cell: text.to_string() }
@@ -254,15 +250,17 @@ enum Step {
     Times(f64),
 }
 
-fn step_of(kind: ValueKind, text: &str) -> Result<u64, String> {
+fn step_of(kind: ValueKind, text: &str) -> Result<u64, ItemError> {
     let kind = if kind == ValueKind::PowerOfTwo { ValueKind::Count } else { kind };
-    let value = kind.parse(text).map_err(|why| format!("the step \"{text}\": {why}"))?;
-    value.number().ok_or_else(|| format!("a range needs numbers; allowed is {kind}"))
+    let value = kind
+        .parse(text)
+        .map_err(|why| ItemError::StepValue { text: text.to_owned(), why: why.to_string() })?;
+    value.number().ok_or(ItemError::Words(kind))
 }
 
-fn factor_of(text: &str) -> Result<f64, String> {
+fn factor_of(text: &str) -> Result<f64, ItemError> {
     let factor = text.parse::<f64>().ok().filter(|factor| factor.is_finite() && *factor > 1.0);
-    factor.ok_or_else(|| format!("the factor \"{text}\" must be a number above 1, as in x2"))
+    factor.ok_or_else(|| ItemError::Factor { text: text.to_owned() })
 }
 
 /// A number with its unit, so that it can be parsed again: in `unit` if that takes few digits.
@@ -278,19 +276,17 @@ fn written(kind: ValueKind, number: u64, unit: &str) -> String {
 }
 
 /// The numbers from `first` on that are not beyond `last`.
-fn range_of(first: i128, last: i128, step: Step) -> Result<Vec<i128>, String> {
+fn range_of(first: i128, last: i128, step: Step) -> Result<Vec<i128>, ItemError> {
     if last < first {
-        return Err("the end of the range lies before its start".into());
+        return Err(ItemError::Backwards);
     }
     let mut numbers = vec![first];
     let mut next = first;
     for power in 1.. {
         next = match step {
             Step::Plus(step) if step > 0 => next + step,
-            Step::Plus(_) => return Err("the step must be more than nothing".into()),
-            Step::Times(_) if first <= 0 => {
-                return Err("a range with a factor must start above 0".into());
-            }
+            Step::Plus(_) => return Err(ItemError::NoWay),
+            Step::Times(_) if first <= 0 => return Err(ItemError::FromZero),
             Step::Times(factor) => (first as f64 * factor.powi(power)).round() as i128,
         };
         if next > last {
@@ -301,7 +297,7 @@ fn range_of(first: i128, last: i128, step: Step) -> Result<Vec<i128>, String> {
             numbers.push(next);
         }
         if numbers.len() > POINTS_MAX || power as usize > POINTS_MAX {
-            return Err(format!("the range has more than {POINTS_MAX} values"));
+            return Err(ItemError::TooMany { most: POINTS_MAX });
         }
     }
     Ok(numbers)
@@ -309,7 +305,7 @@ fn range_of(first: i128, last: i128, step: Step) -> Result<Vec<i128>, String> {
 
 /// A range of arguments: all are decimals, written with as many digits as the longest. `None` if it only
 /// looks like a range, as a path may.
-fn free_range(first: &str, rest: &str) -> Option<Result<Vec<Value>, String>> {
+fn free_range(first: &str, rest: &str) -> Option<Result<Vec<Value>, ItemError>> {
     let (last, step) = rest.split_once(':').unwrap_or((rest, ""));
     let (first, last, step) = (first.trim(), last.trim(), step.trim());
     let (first, last) = (Decimal::parse(first)?, Decimal::parse(last)?);
@@ -317,7 +313,7 @@ fn free_range(first: &str, rest: &str) -> Option<Result<Vec<Value>, String>> {
         Some(factor) => factor_of(factor).map(|factor| (Step::Times(factor), 0)),
         None => match Decimal::parse(step) {
             Some(step) => Ok((Step::Plus(step.number), step.digits)),
-            None => Err(NO_STEP.to_string()),
+            None => Err(ItemError::NoStep),
         },
     };
     Some(by.and_then(|(step, step_digits)| {
@@ -413,33 +409,40 @@ mod tests {
     fn names_in_step_have_as_many_values() {
         let axis = Axis::parse("net.flit=1ns,2ns; net.port_flit=3ns,4ns").unwrap();
         assert_eq!((axis.variables.len(), axis.len()), (2, 2));
-        let wrong = Axis::parse("net.flit=1ns,2ns;net.port_flit=3ns").unwrap_err().to_string();
-        assert!(wrong.contains("net.flit has 2 values and net.port_flit has 1"), "{wrong}");
+        let text = "net.flit=1ns,2ns;net.port_flit=3ns";
+        let sentence = "net.flit has 2 values and net.port_flit has 1, but they go in step";
+        let wrong = Axis::parse(text).unwrap_err().to_string();
+        assert_eq!(wrong, format!("--vary {text}: {sentence}"));
     }
 
     #[test]
     fn mistakes_are_named() {
+        let range = "a range reads FIRST..LAST:STEP or FIRST..LAST:xFACTOR";
         let cases = [
-            ("net.flit", "NAME=VALUES"),
-            ("net.flit=", "empty value"),
-            ("net.flit=1ns,,2ns", "empty value"),
+            ("net.flit", "it must read NAME=VALUES, as in host.interrupt_entry=1us..5us:1us"),
+            ("net.flit=", "net.flit has an empty value"),
+            ("net.flit=1ns,,2ns", "net.flit has an empty value"),
             ("host.interrupt=1us", "did you mean host.interrupt_entry?"),
-            ("size=8", "arg.NAME"),
-            ("arg.=8", "after arg. stands a name"),
+            (
+                "size=8",
+                "; beside parameters there are arg.NAME, machine, ranks, seed, fault, compute",
+            ),
+            ("arg.=8", "arg.: after arg. stands a name of letters and digits"),
             ("net.flit=1", "the unit is missing"),
             ("net.flit=1 GB", "the unit GB does not fit"),
             ("net.flit=2 ms", "allowed is 1 ps to 1 ms"),
-            ("net.flit=1ns..2ns", "FIRST..LAST:STEP"),
-            ("net.flit=1..2ns:1ns", "the unit is missing"),
-            ("net.flit=1ns..2ns:1", "the step \"1\""),
-            ("net.flit=2ns..1ns:1ns", "before its start"),
-            ("net.flit=1ns..2ns:0ns", "more than nothing"),
-            ("net.flit=1ns..2ns:x1", "above 1"),
-            ("host.copy_start=0ns..2ns:x2", "start above 0"),
-            ("net.flit=1ps..1ms:1ps", "more than 100000 values"),
-            ("firmware.inline=on..off:1", "a range needs numbers"),
+            ("net.flit=1ns..2ns", range),
+            ("net.flit=1..2ns:1ns", "net.flit is \"1..2ns:1ns\": \"1\": the unit is missing"),
+            ("net.flit=1ns..2ns:1", "the step \"1\": the unit is missing"),
+            ("net.flit=2ns..1ns:1ns", "the end of the range lies before its start"),
+            ("net.flit=1ns..2ns:0ns", "the step must be more than nothing"),
+            ("net.flit=1ns..2ns:x1", "the factor \"1\" must be a number above 1, as in x2"),
+            ("host.copy_start=0ns..2ns:x2", "a range with a factor must start above 0"),
+            ("net.flit=1ps..1ms:1ps", "the range has more than 100000 values"),
+            ("seed=1..60000:1,1..60000:1", "seed has more than 100000 values"),
+            ("firmware.inline=on..off:1", "a range needs numbers; allowed is "),
             ("linux.page_run=1..4:1", "a power of two"),
-            ("arg.n=1..5", "FIRST..LAST:STEP"),
+            ("arg.n=1..5", range),
             ("arg.n=1..1000000:1", "more than 100000 values"),
         ];
         for (text, expected) in cases {

@@ -1,6 +1,7 @@
 //! The plan of a sweep: its axes, their order, and the command line of each point.
 
 use super::axis::{Axis, Target, Value, Variable, POINTS_MAX};
+use super::axis_error::AxisError;
 use crate::args::{MachineOptions, SweepOptions};
 use machine::input;
 use std::ffi::OsString;
@@ -225,7 +226,7 @@ fn read(path: &Path) -> Result<File, UsageError> {
 }
 
 /// Axis of a `[[vary]]` table, whose names change together. `net.flit` may be quoted or not.
-fn axis_of(table: &toml::Table) -> Result<Axis, String> {
+fn axis_of(table: &toml::Table) -> Result<Axis, AxisError> {
     let mut variables = Vec::new();
     let mut tables = vec![(String::new(), table)];
     while let Some((path, table)) = tables.pop() {
@@ -238,7 +239,7 @@ fn axis_of(table: &toml::Table) -> Result<Axis, String> {
                     variables.push(Variable::of(&name, &items)?);
                 }
                 toml::Value::Array(items) => {
-                    let items: Result<Vec<String>, String> =
+                    let items: Result<Vec<String>, AxisError> =
                         items.iter().map(|item| item_of(&name, item)).collect();
                     let items = items?;
                     let items: Vec<&str> = items.iter().map(|item| item.trim()).collect();
@@ -251,12 +252,12 @@ fn axis_of(table: &toml::Table) -> Result<Axis, String> {
     Axis::of(variables)
 }
 
-fn item_of(name: &str, value: &toml::Value) -> Result<String, String> {
+fn item_of(name: &str, value: &toml::Value) -> Result<String, AxisError> {
     match value {
         toml::Value::String(text) => Ok(text.clone()),
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
-        other => Err(format!("{name} is {other}; allowed are strings, numbers and lists of them")),
+        other => Err(AxisError::Kind { name: name.to_owned(), value: other.to_string() }),
     }
 }
 
@@ -286,4 +287,18 @@ fn placeholders(word: &str) -> Vec<&str> {
     };
     let inner = word.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
     inner.filter(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_values_of_which_there_can_be_one_a_point() {
+        let axis = |text: &str| axis_of(&text.parse().expect("it is TOML"));
+        let error = axis("seed = true").unwrap_err();
+        let sentence = "seed is true; allowed are strings, numbers and lists of them";
+        assert_eq!(error.to_string(), sentence);
+        assert_eq!(axis("").unwrap_err().to_string(), "nothing is varied");
+    }
 }
