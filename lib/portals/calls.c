@@ -30,7 +30,7 @@ __attribute__((destructor)) static void leave(void)
 
 /* --- event queues: the simulator tells whether a function of the program shall see the event --- */
 
-/* A call whose last argument is where the simulator puts the address of that function. */
+/* Its last argument is where the simulator puts the address of that function (abi/portals/words.toml). */
 static int take(enum portals_function function, const char *name, unsigned count, uint64_t *args,
                 ptl_event_t *event)
 {
