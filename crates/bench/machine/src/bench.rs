@@ -7,10 +7,11 @@ use crate::instruments::journal::Journal;
 use crate::instruments::message_trace::Tallies;
 use crate::judge::Adapter;
 use crate::node::{Equipment, Nic, Node};
-use crate::parameters::hosts::{Administration, Clocks, Collectives, Host, Machine, Mpi, Portals};
+use crate::parameters::hosts::{
+    Administration, Clocks, Collectives, GuestNode, Host, Machine, Mpi, Portals,
+};
 use crate::parameters::{Parameters, Row};
 use crate::placement::Placement;
-use crate::programs::guests::GuestNode;
 use crate::programs::{Carrier, Executable, MakeNal, Program, Ranks, Software, Start};
 use crate::remains::Remains;
 use crate::run::{Options, UsageError};

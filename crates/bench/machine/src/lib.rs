@@ -15,6 +15,8 @@
 // What is printed must not end us where it cannot be written: `console` prints.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[macro_use]
+pub mod parameters;
 mod allocator;
 pub mod bench;
 pub mod console;
@@ -27,7 +29,6 @@ pub mod instruments;
 pub mod judge;
 pub mod models;
 pub mod node;
-pub mod parameters;
 pub mod placement;
 pub mod programs;
 pub mod remains;

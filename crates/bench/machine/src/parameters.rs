@@ -6,6 +6,7 @@
 //! `base = "NAME"`, missing parameters come from `NAME.toml` in the same folder or among Sunstar's own. That
 //! may have a base itself, and be of another model: what its model has no use for, it hands on from its base.
 
+#[macro_use]
 pub mod declare;
 pub mod hosts;
 pub mod quantity;

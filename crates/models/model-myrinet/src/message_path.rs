@@ -5,8 +5,7 @@ use machine::instruments::message_trace::{
     cause, firmware, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 use machine::instruments::timeline::Queue;
-use machine::parameters::hosts::{Clocks, Host, Linux};
-use machine::programs::guests::GuestNode;
+use machine::parameters::hosts::{Clocks, GuestNode, Host, Linux};
 
 // Waypoints of its own.
 

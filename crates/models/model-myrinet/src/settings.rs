@@ -4,9 +4,8 @@ use super::fabric::Fabric;
 use super::module::Module;
 use ::myrinet::{CardParams, Params, SwitchParams};
 use des::Duration;
-use machine::parameters::hosts::Host;
+use machine::parameters::hosts::{GuestNode, Host};
 use machine::parameters::{Parameters, Row};
-use machine::programs::guests::GuestNode;
 use machine::{parameters, rows};
 
 /// The parameters of such machines.

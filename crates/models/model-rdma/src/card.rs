@@ -218,7 +218,8 @@ impl Card {
         self.nic.set_time(now);
         let mut pins = Pins::of(&mut self.nic, notify_addr(self.nid));
         let cycle = self.bus.cycle(&mut pins);
-        pins.tell(now, &self.trail);
+        let seen = pins.seen();
+        seen.into_iter().for_each(|seen| self.trail.bus(now, seen));
         if self.tally.counts_anew.take() {
             self.account = Account::default();
         }

@@ -70,7 +70,7 @@ parameters! {
     }
 }
 
-/// What joins the cards.
+/// Network of the cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topology {
     Link,

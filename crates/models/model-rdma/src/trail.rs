@@ -33,7 +33,7 @@ mod of_storage;
 mod packets;
 mod pins;
 
-/// Pieces on their way out, with the node that each is for. A posted one of no message is dropped by the card.
+/// Pieces on their way out, with the node that each is for. The card drops a posted one of no message.
 const OUT: [Stage; 5] = [
     Stage::SILENT,
     Stage::SILENT.in_queue(0).marks(Waypoint::COMMAND_ARRIVED),
@@ -226,7 +226,7 @@ impl Trail {
     }
 
     /// Handles the actions of the bus on the card at the edge at `now`.
-    fn bus(&self, now: Time, seen: Seen) {
+    pub fn bus(&self, now: Time, seen: Seen) {
         let out = &mut *self.out.borrow_mut();
         for _ in 0..seen.descriptors {
             match out.message(POSTED) {

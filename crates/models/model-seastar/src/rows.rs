@@ -44,7 +44,7 @@ parameters! {
     }
 }
 
-/// Who recovers where a network interface has no room.
+/// Recovery where a network interface has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// Nobody: the firmware stops.

@@ -387,14 +387,14 @@ mod tests {
             parse(&wrong).unwrap_err().to_string(),
             "pedretti2005.latency must say its conditions and what measures it"
         );
-        let (id, paper) = ("pedretti2005.latency".to_owned(), "maccabe2006".to_owned());
+        let (id, paper) = ("pedretti2005.latency".to_owned(), "brightwell2007".to_owned());
         assert_eq!(
             PublishedError::Number { id: id.clone() }.to_string(),
             "pedretti2005.latency must have either a value or a range"
         );
         assert_eq!(
             PublishedError::Name { id, paper }.to_string(),
-            "pedretti2005.latency must be named maccabe2006.something"
+            "pedretti2005.latency must be named brightwell2007.something"
         );
     }
 }

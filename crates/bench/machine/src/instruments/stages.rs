@@ -156,7 +156,7 @@ impl<T: Copy> Stages<T> {
     pub fn pieces(&self, stage: usize) -> &VecDeque<Piece<T>> {
         &self.held[stage]
     }
-    /// What goes with the pieces at a stage.
+    /// Additions to the pieces at a stage.
     pub fn with_mut(&mut self, stage: usize) -> impl Iterator<Item = &mut T> {
         self.held[stage].iter_mut().map(|piece| &mut piece.with)
     }
@@ -287,7 +287,7 @@ mod tests {
         );
     }
 
-    /// What is no message's keeps its place, so that the next one is not taken for it.
+    /// Pieces of no message keep their places, so that the next one is not taken for it.
     #[test]
     fn something_that_is_no_messages_takes_its_place() {
         let mut world = world();

@@ -1,23 +1,17 @@
 //! Declaration of parameters: one line is the row, with kind and range, the key, and a field with its type.
 //!
-//! ```
-//! # use machine::parameters;
+//! ```text
 //! parameters! {
 //!     /// A link.
 //!     pub struct Link in "link" {
 //!         /// Time from end to end.
 //!         latency: time("1 ns", "1 ms"),
-//!         rate: rate("1 MB/s", "1000 GB/s"),
 //!         window: count("1", "1024") as u16,
-//!         check: choice("none" => false, "crc" => true) as bool,
 //!     }
 //! }
-//! assert_eq!(Link::latency, "link.latency");
-//! assert_eq!(Link::ROWS.len(), 4);
-//! fn transfer(machine: &machine::Parameters, bytes: u64) -> des::Duration {
-//!     let link = Link::of(machine);
-//!     link.latency + des::Duration::of_transfer(bytes, link.rate)
-//! }
+//! Link::of(machine).window      the value of a machine, a u16
+//! Link::window                  its key, "link.window"
+//! Link::ROWS                    its rows, for a model's
 //! ```
 //!
 //! Kinds are the functions of [`schema`](super::schema). A number is a `u64`, or what stands behind `as`; a
@@ -152,4 +146,51 @@ pub const fn joined<const N: usize>(parts: &[&[Row]]) -> [Row; N] {
         part += 1;
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parameters::{schema, Parameters};
+
+    parameters! {
+        /// A link.
+        pub struct Link in "link" {
+            /// Time from end to end.
+            latency: time("1 ns", "1 ms"),
+            window: count("1", "1024") as u16,
+            check: choice("none" => false, "crc" => true) as bool,
+            topology: choice("row", "ring"),
+        }
+    }
+
+    parameters! {
+        /// Fields of something that exists.
+        Spans in "span" => std::ops::Range<u64> {
+            start: bytes("0 B", "1 KB"),
+            end: bytes("0 B", "1 KB"),
+        }
+    }
+
+    #[test]
+    fn a_line_is_row_and_key() {
+        assert_eq!([Link::latency, Link::window], ["link.latency", "link.window"]);
+        let rows = [
+            schema::time(Link::latency, "1 ns", "1 ms"),
+            schema::count(Link::window, "1", "1024"),
+            schema::choice(Link::check, &["none", "crc"]),
+            schema::choice(Link::topology, &["row", "ring"]),
+            schema::bytes(Spans::start, "0 B", "1 KB"),
+            schema::bytes(Spans::end, "0 B", "1 KB"),
+        ];
+        let joined = rows![Link::ROWS, Spans::ROWS];
+        assert_eq!(joined.map(|row| format!("{row:?}")), rows.map(|row| format!("{row:?}")));
+    }
+
+    /// The types of fields are those of the declaration.
+    #[test]
+    fn a_field_has_its_type() {
+        let link = Link { latency: des::Duration(5), window: 7_u16, check: true, topology: "row" };
+        assert_eq!((link.latency.0, link.window, link.check, link.topology), (5, 7, true, "row"));
+        let _: [fn(&Parameters) -> std::ops::Range<u64>; 1] = [Spans::of];
+    }
 }

@@ -1,7 +1,6 @@
 //! Parameters that every machine has.
 
-use super::Row;
-use crate::{parameters, rows};
+use super::schema::Row;
 
 /// All of them, in the order in which they are printed; those of a machine's model are behind the others of
 /// their sections ([`Models::rows`](crate::models::Models::rows)).
@@ -83,6 +82,18 @@ parameters! {
         translate_page: time("0 ns", "1 ms"),
         /// Pages that are contiguous.
         page_run: power_of_two("1", "1024") as u32,
+    }
+}
+
+parameters! {
+    /// A Linux guest as a host, and what it costs beside the primitives of hosts under Linux: of models whose
+    /// hosts can be guests.
+    pub struct GuestNode in "guest" {
+        /// Time at which its program starts: Linux takes longer to boot.
+        launch: time("0 ns", "100000 ms"),
+        memory: bytes("32 MiB", "2 GiB"),
+        context_switch: time("0 ns", "1 ms"),
+        packet: time("0 ns", "1 ms"),
     }
 }
 

@@ -16,8 +16,7 @@ use crate::bench::Bench;
 use crate::console;
 use crate::instruments::journal::Journal;
 use crate::node::Software;
-use crate::parameters;
-use crate::parameters::hosts::Clocks;
+use crate::parameters::hosts::{Clocks, GuestNode};
 use crate::parameters::Parameters;
 use crate::system::{Os, Systems};
 use bus::BusError;
@@ -44,17 +43,6 @@ mod observed;
 mod slot;
 #[cfg(test)]
 mod tests;
-
-parameters! {
-    /// A guest, and what it costs beside the primitives of hosts under Linux.
-    pub struct GuestNode in "guest" {
-        /// Time at which its program starts: Linux takes longer to boot.
-        launch: time("0 ns", "100000 ms"),
-        memory: bytes("32 MiB", "2 GiB"),
-        context_switch: time("0 ns", "1 ms"),
-        packet: time("0 ns", "1 ms"),
-    }
-}
 
 /// Programs in guests: each has the ranks behind those of the ones before it.
 #[derive(Clone, Debug)]

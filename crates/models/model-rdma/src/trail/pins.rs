@@ -1,13 +1,11 @@
 //! The card's pins at the bus.
 
-use super::Trail;
 use abi::forth::QUEUE_SIZE;
-use des::Time;
 use pci::{Device, DeviceIn, DeviceOut, Operation};
 
 /// Actions of the bus on a card in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Descriptors that it got.
     pub descriptors: u32,
     /// The read that it wanted is taken.
@@ -30,12 +28,10 @@ impl<D: Device> Pins<'_, D> {
     pub fn of(card: &mut D, notify: u64) -> Pins<'_, D> {
         Pins { card, notify, seen: Seen::default() }
     }
-    /// Tells what the edge at `now` has done.
-    pub fn tell(self, now: Time, trail: &Trail) {
+    /// Actions of the edge that they have seen, if there were any.
+    pub fn seen(self) -> Option<Seen> {
         let Seen { descriptors, accepted, read, wrote } = self.seen;
-        if descriptors > 0 || accepted || read || wrote {
-            trail.bus(now, self.seen);
-        }
+        (descriptors > 0 || accepted || read || wrote).then_some(self.seen)
     }
 }
 

@@ -21,7 +21,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("mpi", 7),
     ("portals", 12),
     ("rank", 14),
-    ("machine", 11),
+    ("machine", 10),
     ("ppc440-debug", 4),
     ("spec", 3),
     ("model-myrinet", 4),
