@@ -51,8 +51,8 @@ pub fn pass_through(
     }
     // Without any argument a linker error about a missing main would be the answer.
     if arguments.is_empty() {
-        return Err(UsageError(
-            "nothing to compile; give it what you would give the compiler".into(),
+        return Err(UsageError::sentence(
+            "nothing to compile; give it what you would give the compiler",
         ));
     }
     status(language, &mut command(root, language, arguments, &root.library())?)

@@ -62,7 +62,7 @@ mod tracee;
 mod clocked {
     use super::*;
     pub fn run(_: &str, _: &Path, _: &mut Service) -> Result<u8, Broken> {
-        Err(UsageError("--clocked works on x86-64 only; leave it out".into()).into())
+        Err(UsageError::sentence("--clocked works on x86-64 only; leave it out").into())
     }
 }
 
@@ -90,7 +90,9 @@ impl Drop for Socket<'_> {
 /// Serves until the command of `--run` has ended, until a signal comes, or for ever.
 pub fn disk(options: &DiskOptions) -> Result<u8, UsageError> {
     if options.size == 0 || options.size % SECTOR != 0 {
-        return Err(UsageError(format!("--size is whole sectors of {SECTOR} bytes, at least one")));
+        return Err(UsageError::sentence(format!(
+            "--size is whole sectors of {SECTOR} bytes, at least one"
+        )));
     }
     let reins = Reins::default();
     reins.begun.store(true, Ordering::Relaxed);
@@ -121,7 +123,7 @@ impl Service {
             Some(command) => {
                 let mut shell = Command::new("sh");
                 shell.args(["-c", command]).env("uri", uri(socket)).env("unixsocket", socket);
-                let cannot = |why| UsageError(format!("cannot run sh: {why}"));
+                let cannot = |why| UsageError::sentence(format!("cannot run sh: {why}"));
                 *running = Some(shell.spawn().map_err(cannot)?);
                 self.live(running)
             }
@@ -139,7 +141,8 @@ impl Service {
                 return Err(Broken::Stopped);
             }
             if let Some(running) = command {
-                let ended = running.try_wait().map_err(|why| UsageError(format!("sh: {why}")))?;
+                let ended =
+                    running.try_wait().map_err(|why| UsageError::sentence(format!("sh: {why}")))?;
                 if let Some(status) = ended {
                     *command = None;
                     return Ok(code(status));

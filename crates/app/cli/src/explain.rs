@@ -39,7 +39,9 @@ fn text(
     let mut out = String::new();
     let Some(all) = &report.messages else {
         let model = report.machine.model;
-        return Err(UsageError(format!("model {model} tells neither of messages nor of calls")));
+        return Err(UsageError::sentence(format!(
+            "model {model} tells neither of messages nor of calls"
+        )));
     };
     let nothing = options.slowest.is_none()
         && options.message.is_none()
@@ -59,7 +61,7 @@ fn text(
     }
     if let Some(id) = options.message {
         let followed = all.followed.as_ref().ok_or_else(|| {
-            UsageError(format!(
+            UsageError::sentence(format!(
                 "message {id} did not come to its end, or there is none of that name"
             ))
         })?;
@@ -69,7 +71,10 @@ fn text(
         let has = |class: &&Breakdown| (class.bytes_least..=class.bytes_most).contains(&bytes);
         let classes: Vec<_> = report.breakdowns.iter().filter(has).collect();
         if classes.is_empty() {
-            return Err(UsageError(format!("no message of {} was sent", plural(bytes, "byte"))));
+            return Err(UsageError::sentence(format!(
+                "no message of {} was sent",
+                plural(bytes, "byte")
+            )));
         }
         for class in classes {
             self::class(&mut out, report, class, terminal).expect(string);
@@ -77,7 +82,7 @@ fn text(
     }
     if let Some(number) = options.rank {
         let rank = report.account.iter().find(|rank| rank.rank == number).ok_or_else(|| {
-            UsageError(format!("there is no rank {number}: the run has {}", report.ranks))
+            UsageError::sentence(format!("there is no rank {number}: the run has {}", report.ranks))
         })?;
         self::rank(&mut out, report, rank, terminal).expect(string);
     }
@@ -254,7 +259,10 @@ fn call(
     let Some((sum, waits)) = all.iter().find(|(call, _)| call.call.eq_ignore_ascii_case(name))
     else {
         let names: Vec<_> = all.iter().map(|(call, _)| call.call).collect();
-        return Err(UsageError(format!("{name} was not called; called were {}", names.join(", "))));
+        return Err(UsageError::sentence(format!(
+            "{name} was not called; called were {}",
+            names.join(", ")
+        )));
     };
     let (times, total) = (grouped(sum.times), time_of(sum.total_ps as f64 / 1e3));
     let title = format!("{}: {times} calls of all ranks, {total} together", sum.call);

@@ -53,7 +53,7 @@ fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
     let kinds = with_bugs().map_or(&[][..], |model| model.faults);
     if !hidden::bugs(kinds).any(|bug| bug.name == name) {
         let why = format!("there is no bug {answer}; `sunstar faults bug` lists all");
-        return Err(UsageError(why));
+        return Err(UsageError::sentence(why));
     }
     let hidden = hidden::find(kinds, seed).filter(|(bug, _)| bug.name == name);
     let right = hidden.is_some();
@@ -98,7 +98,7 @@ fn list(options: &FaultsOptions) -> Result<u8, UsageError> {
     }
     if out.is_empty() {
         let name = name.unwrap_or_default();
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "there is no fault like {name}; `sunstar faults` lists all"
         )));
     }

@@ -32,7 +32,7 @@ pub fn required_on(
         Processor::PowerPc => "a PowerPC 440",
         Processor::Lanai => "a LANai",
     };
-    Err(UsageError(format!(
+    Err(UsageError::sentence(format!(
         "{what} wants {wants}, and the network interfaces of machine {machine} have {has}: \
          {instead}"
     )))
@@ -43,7 +43,7 @@ pub fn required_with_ring(parameters: &Parameters, what: &str) -> Result<(), Usa
     if required(parameters, what)?.ring {
         return Ok(());
     }
-    Err(UsageError(format!(
+    Err(UsageError::sentence(format!(
         "{what} wants firmware with counters of its own, which that of machine {} has not: sunstar \
          profile counts the cycles of its functions",
         parameters.name()
@@ -58,7 +58,7 @@ pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, UsageError> {
     let parameters = machines::chosen(root, &options.machine)?;
     let firmware = required(&parameters, "sunstar fw")?;
     let folder = folder(root, &parameters)?;
-    let listing = firmware.listing(&folder).map_err(UsageError)?;
+    let listing = firmware.listing(&folder).map_err(UsageError::sentence)?;
     let elf = folder.join(firmware.elf);
     let size =
         std::fs::metadata(&elf).map_err(|why| UsageError::with_file("read", &elf, why))?.len();
@@ -73,7 +73,7 @@ pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, UsageError> {
 /// `sunstar lanai-link`.
 pub fn link(options: &lanai_link::command::Options) -> Result<u8, UsageError> {
     let sizes = lanai_link::command::run(options);
-    let sizes = sizes.map_err(|sentences| UsageError(sentences.join("\nsunstar: ")))?;
+    let sizes = sizes.map_err(|sentences| UsageError::sentence(sentences.join("\nsunstar: ")))?;
     terminal::write(&sizes)?;
     Ok(0)
 }

@@ -33,7 +33,8 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
     }
     let kernel = kernel(root)?;
     let (input, _raw) = keyboard::input()?;
-    let folder = std::env::current_dir().map_err(|why| UsageError(format!("no folder: {why}")))?;
+    let folder =
+        std::env::current_dir().map_err(|why| UsageError::sentence(format!("no folder: {why}")))?;
     let task = Task {
         number: 0,
         guests: 1,
@@ -51,7 +52,8 @@ pub fn guest(root: &Root, options: &GuestOptions) -> Result<u8, UsageError> {
         setup: Setup::default(),
     };
     let begun = Guest::start(&kernel, &task);
-    let mut guest = begun.map_err(|why| UsageError(format!("the guest cannot begin: {why}")))?;
+    let mut guest =
+        begun.map_err(|why| UsageError::sentence(format!("the guest cannot begin: {why}")))?;
     let mut unwritten = None;
     let (ending, _) = guest::alone(&mut guest, |_, guest| {
         unwritten = unwritten.take().or_else(|| pass_on(guest).err());
@@ -85,16 +87,18 @@ fn on_machine(root: &Root, machine: &str, options: &GuestOptions) -> Result<u8, 
     let (node, program) = options.command.split_first().expect("a command is required");
     let node: u32 = node.to_str().and_then(|word| word.parse().ok()).ok_or_else(|| {
         let word = node.to_string_lossy();
-        UsageError(format!("{word}: with --machine the number of a node stands before the program"))
+        UsageError::sentence(format!(
+            "{word}: with --machine the number of a node stands before the program"
+        ))
     })?;
     let nodes = options.nodes.unwrap_or_else(|| node.saturating_add(1).max(2).next_multiple_of(2));
     if node >= nodes {
-        return Err(UsageError(format!("there is no node {node}: --nodes is {nodes}")));
+        return Err(UsageError::sentence(format!("there is no node {node}: --nodes is {nodes}")));
     }
     let of = MachineOptions { machine: machine.into(), overrides: options.overrides.clone() };
     if !machines::chosen(root, &of)?.model().guests {
         let those = machines::with_guests(root)?.join(", ");
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "machine {machine} runs no Linux guests; these do: {those}"
         )));
     }
@@ -129,8 +133,8 @@ fn on_machine(root: &Root, machine: &str, options: &GuestOptions) -> Result<u8, 
 
 /// Prints the output of the guest's program.
 fn pass_on(guest: &mut Guest) -> Result<(), UsageError> {
-    let unread = |why| UsageError(format!("cannot read what a guest writes: {why}"));
+    let unread = |why| UsageError::sentence(format!("cannot read what a guest writes: {why}"));
     let [out, err] = guest.take_output().map_err(unread)?;
     console::pass_on_bytes(&err);
-    console::print_bytes(&out).map_err(|why| UsageError(why.to_string()))
+    console::print_bytes(&out).map_err(|why| UsageError::sentence(why.to_string()))
 }

@@ -171,7 +171,7 @@ pub fn watch_signals(run: Reins) -> Result<(), UsageError> {
     // SAFETY: pipe2 fills the array of two that it is given.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
         let why = std::io::Error::last_os_error();
-        return Err(UsageError(format!("cannot make a pipe for signals: {why}")));
+        return Err(UsageError::sentence(format!("cannot make a pipe for signals: {why}")));
     }
     // SAFETY: the descriptor was just made and nothing else owns it.
     let read_end = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(ends[0]) });
@@ -181,7 +181,7 @@ pub fn watch_signals(run: Reins) -> Result<(), UsageError> {
         .name("interrupt".into())
         .spawn(move || watch(read_end, &run))
         .map_err(|why| {
-            UsageError(format!(
+            UsageError::sentence(format!(
                 "cannot watch signals: the system refuses a thread ({why}); allow more memory (ulimit -v) \
                  or processes (ulimit -u)"
             ))

@@ -17,7 +17,7 @@ pub fn input() -> Result<(Input, Option<Raw>), UsageError> {
     if !io::stdin().is_terminal() {
         return Ok((all()?, None));
     }
-    let why = |why| UsageError(format!("the terminal: {why}"));
+    let why = |why| UsageError::sentence(format!("the terminal: {why}"));
     let (rows, columns) = size();
     let raw = Raw::set().map_err(why)?;
     Ok((Input::Terminal { rows, columns, typist: Arc::new(Keyboard) }, Some(raw)))
@@ -38,7 +38,7 @@ pub fn of_run() -> Result<Option<(u32, Input)>, UsageError> {
 fn all() -> Result<Input, UsageError> {
     let mut bytes = Vec::new();
     let read = io::stdin().read_to_end(&mut bytes);
-    read.map_err(|why| UsageError(format!("standard input cannot be read: {why}")))?;
+    read.map_err(|why| UsageError::sentence(format!("standard input cannot be read: {why}")))?;
     Ok(Input::All(bytes.into()))
 }
 

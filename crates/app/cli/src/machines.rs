@@ -12,7 +12,7 @@ use sunstar::usage_error::UsageError;
 pub fn chosen(root: &Root, options: &MachineOptions) -> Result<Parameters, UsageError> {
     let mut parameters = load(root, &options.machine)?;
     for assignment in &options.overrides {
-        parameters.set(assignment).map_err(|why| UsageError(why.to_string()))?;
+        parameters.set(assignment)?;
     }
     Ok(parameters)
 }

@@ -57,7 +57,10 @@ pub fn nic(options: &NicOptions) -> Result<u8, UsageError> {
 
 fn unknown(name: &str) -> UsageError {
     let names: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
-    UsageError(format!("there is no stage {name}; there are {} and all", names.join(", ")))
+    UsageError::sentence(format!(
+        "there is no stage {name}; there are {} and all",
+        names.join(", ")
+    ))
 }
 
 /// The text of a run, in a process of its own.
@@ -72,12 +75,13 @@ fn carry_out(run: &Run, options: &NicOptions) -> Result<String, UsageError> {
     }
     command.args(["--seed", &options.seed.to_string()]);
     command.arg(format!("builtin:{}", run.workload));
-    let ended =
-        command.output().map_err(|why| UsageError(format!("cannot run {}: {why}", run.label)))?;
+    let ended = command
+        .output()
+        .map_err(|why| UsageError::sentence(format!("cannot run {}: {why}", run.label)))?;
     if !ended.status.success() {
         let why = String::from_utf8_lossy(&ended.stderr);
         let why = why.trim().trim_start_matches("sunstar: ");
-        return Err(UsageError(format!("{}: {why}", run.label)));
+        return Err(UsageError::sentence(format!("{}: {why}", run.label)));
     }
     Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
 }

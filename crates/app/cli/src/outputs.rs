@@ -44,19 +44,19 @@ pub fn check(outputs: &[Named], inputs: &[Named]) -> Result<(), UsageError> {
         let same = |(_, other): &&Named| this.is_some() && identity(other) == this;
         let shown = file.display();
         if let Some((input, _)) = inputs.iter().find(same) {
-            return Err(UsageError(format!(
+            return Err(UsageError::sentence(format!(
                 "{name} would overwrite {input}, {shown}; name another file"
             )));
         }
         if let Some((other, _)) = outputs[..at].iter().find(same) {
-            return Err(UsageError(format!(
+            return Err(UsageError::sentence(format!(
                 "{other} and {name} both write {shown}; name two files"
             )));
         }
         let also = outputs[..at].iter().find(|(_, other)| is_stdout(file) && is_stdout(other));
         if let Some((other, _)) = also {
             let text = format!("{other} and {name} both write to standard output; name a file");
-            return Err(UsageError(text));
+            return Err(UsageError::sentence(text));
         }
         check_writable(file)?;
     }

@@ -44,8 +44,7 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, UsageError> 
     let profiles = run.outcome.profiles.iter();
     let asked = |nid: u32| options.node.number().is_none_or(|node| node == nid);
     let chosen: Vec<&Profile> = profiles.filter(|profile| asked(profile.nid)).collect();
-    let symbols = Symbols::load(&run.firmware.join(firmware.elf))
-        .map_err(|why| UsageError(why.to_string()))?;
+    let symbols = Symbols::load(&run.firmware.join(firmware.elf))?;
     let summary = Summary::of(&chosen, &symbols);
     let nodes: Vec<u32> = chosen.iter().map(|profile| profile.nid).collect();
     let table = || {

@@ -39,7 +39,7 @@ pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, UsageError> {
     let parameters = machines::chosen(root, &options.run.machine())?;
     if !parameters.model().processes {
         let name = parameters.name();
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "machine {name} runs no MPI programs, so it has no such queues"
         )));
     }
@@ -94,8 +94,11 @@ fn settings(
         let sizes = SIZES.iter().map(|size| Some(format!("{UNITS}={size}")));
         return Ok(if free { sizes.collect() } else { vec![None] });
     };
-    let wrong =
-        || UsageError(format!("--vary {vary}: it must read KEY=VALUE,VALUE, as {UNITS}=off,128"));
+    let wrong = || {
+        UsageError::sentence(format!(
+            "--vary {vary}: it must read KEY=VALUE,VALUE, as {UNITS}=off,128"
+        ))
+    };
     let (key, values) = vary.split_once('=').ok_or_else(wrong)?;
     let values: Vec<&str> = values.split(',').map(str::trim).collect();
     if key.trim().is_empty() || values.contains(&"") {
@@ -137,7 +140,8 @@ fn aside(
     setting: &str,
 ) -> Result<Result<Figures, u8>, UsageError> {
     let words = words(options, setting);
-    let failed = |why: &dyn std::fmt::Display| UsageError(format!("with {setting}: {why}"));
+    let failed =
+        |why: &dyn std::fmt::Display| UsageError::sentence(format!("with {setting}: {why}"));
     let folder = scratch::folder("").map_err(|why| failed(&why))?;
     let json = folder.path().join("run.json");
     let mut command = child::command();

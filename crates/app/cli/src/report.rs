@@ -78,7 +78,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, UsageError> {
 /// place.
 pub fn check_page(file: &Path) -> Result<(), UsageError> {
     if file.as_os_str() == "-" {
-        return Err(UsageError("report writes a file, not standard output".into()));
+        return Err(UsageError::sentence("report writes a file, not standard output"));
     }
     if !file.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
@@ -89,7 +89,7 @@ pub fn check_page(file: &Path) -> Result<(), UsageError> {
         Ok(()) if head.eq_ignore_ascii_case(page::HEAD) => Ok(()),
         _ => {
             let file = file.display();
-            Err(UsageError(format!(
+            Err(UsageError::sentence(format!(
                 "{file} is there already, but is no page; the page is named before the program, as in \
                  sunstar report page.html -n 2 {file}"
             )))
@@ -102,8 +102,8 @@ pub fn check_page(file: &Path) -> Result<(), UsageError> {
 fn the_ping_pong(root: &Root, options: &mut ReportOptions) -> Result<(), UsageError> {
     let run = &mut options.run;
     if run.ranks != 1 || run.ranks_per_node.is_some() {
-        return Err(UsageError(
-            "-n and --ranks-per-node are for a program, and none was named".into(),
+        return Err(UsageError::sentence(
+            "-n and --ranks-per-node are for a program, and none was named",
         ));
     }
     let words = Program::Latency { largest: options.largest }.words(root.path());

@@ -74,10 +74,10 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, UsageError> {
 
 /// Compiles the program if it is source, builds the machine, and runs the program with `observers`.
 pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, UsageError> {
-    rank::permitted(!files(options)?.is_empty()).map_err(UsageError)?;
+    rank::permitted(!files(options)?.is_empty()).map_err(UsageError::sentence)?;
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
-    machine::faults::set(&mut parameters, &options.faults).map_err(UsageError)?;
+    machine::faults::set(&mut parameters, &options.faults).map_err(UsageError::sentence)?;
     let rtl = hardware::choose(options, &mut parameters)?;
     check_files(options, &parameters, None)?;
     let Observers { profile, follow, mut watchers, .. } = observers;
@@ -150,8 +150,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
         stop: reins.stop,
         writing: reins.writing,
         ..common
-    })
-    .map_err(|why| UsageError(why.to_string()))?;
+    })?;
     drop(line);
     if let Some(labels) = labels {
         labels.finish();
@@ -180,7 +179,8 @@ fn surroundings(
         }
     };
     let labels = options.all.label.then(|| Labels::new(Box::new(print))).transpose();
-    let labels = labels.map_err(|why| UsageError(format!("cannot label lines: {why}")))?;
+    let labels =
+        labels.map_err(|why| UsageError::sentence(format!("cannot label lines: {why}")))?;
     let output = match (&labels, &options.all.output) {
         (Some(labels), _) => rank::Output::Labelled(labels.clone()),
         (None, Some(file)) => rank::Output::Files(file.clone()),
@@ -192,7 +192,7 @@ fn surroundings(
     let around = |(part, env): (Part, Vec<(OsString, OsString)>)| {
         let folder = part.processes.wdir;
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(UsageError(format!(
+            return Err(UsageError::sentence(format!(
                 "--wdir {}: there is no such folder",
                 folder.display()
             )));
@@ -215,7 +215,7 @@ fn listen(
     elf: &Path,
 ) -> Result<Inspector, UsageError> {
     let listener = Listener::open(parameters, ranks, gdb.node, gdb.port);
-    let listener = listener.map_err(|why| UsageError(why.to_string()))?;
+    let listener = listener?;
     let sources = parameters.model().firmware.map(|firmware| firmware.sources);
     console::say(&invitation(&listener, sources.map(|folder| root.sources(folder)), elf));
     Ok(Inspector::new(listener))
@@ -228,7 +228,7 @@ fn open_monitor(
     monitored: &Monitored,
 ) -> Result<Inspector, UsageError> {
     let monitor = Monitor::open(parameters, ranks, monitored.node, monitored.file.as_deref());
-    Ok(Inspector::new(monitor.map_err(|why| UsageError(why.to_string()))?))
+    Ok(Inspector::new(monitor?))
 }
 
 /// Sentence that says how to connect gdb.
@@ -283,8 +283,7 @@ fn json_of(options: &RunOptions, run: &Run) -> Result<Value, UsageError> {
 
 /// Cost of each function of the firmware on all nodes, the most expensive first.
 fn functions(run: &Run) -> Result<Value, UsageError> {
-    let symbols = Symbols::load(&run.firmware.join("seastar.elf"))
-        .map_err(|why| UsageError(why.to_string()))?;
+    let symbols = Symbols::load(&run.firmware.join("seastar.elf"))?;
     let profiles: Vec<&Profile> = run.outcome.profiles.iter().collect();
     let functions = Summary::of(&profiles, &symbols).functions;
     let row = |function: &Function| {
@@ -341,7 +340,7 @@ pub fn unless_written(status: u8, written: Result<(), UsageError>) -> u8 {
 pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), UsageError> {
     let parameters = machines::chosen(root, &options.machine())?;
     machine::check_node(&parameters, options.ranks, "--node", node)
-        .map_err(|why| UsageError(why.to_string()))
+        .map_err(|why| UsageError::sentence(why.to_string()))
 }
 
 /// Files of the programs that have one.
@@ -374,7 +373,7 @@ pub fn check_files(
         [("--pcap", &options.pcap), ("--trace", &options.trace), ("--rtl-wave", &wave)];
     for (name, file) in files_only {
         if file.as_ref().is_some_and(|file| file.as_os_str() == "-") {
-            return Err(UsageError(format!("{name} writes a file, not standard output")));
+            return Err(UsageError::sentence(format!("{name} writes a file, not standard output")));
         }
     }
     check_model(options, parameters)?;
@@ -398,7 +397,7 @@ fn check_model(options: &RunOptions, parameters: &Parameters) -> Result<(), Usag
     }
     let model = parameters.model();
     if options.pcap.is_some() && model.link_type.is_none() {
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "--pcap writes packets, and machine {} has none: its interfaces are of model {}",
             parameters.name(),
             model.name
@@ -417,7 +416,7 @@ fn image_of_console(
     let model = parameters.model();
     let image = model.console.map(|image| firmware::console(root, image)).transpose()?;
     image.map(Some).ok_or_else(|| {
-        UsageError(format!(
+        UsageError::sentence(format!(
             "--console switch: machine {} has no switch with a console (model {}); forth-switch \
              has one",
             parameters.name(),

@@ -18,7 +18,7 @@ pub fn with_enough<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, UsageE
         let thread = std::thread::Builder::new().stack_size(ENOUGH).spawn_scoped(scope, work);
         let thread = thread.map_err(|why| {
             let kib = limit.rlim_cur >> 10;
-            UsageError(format!(
+            UsageError::sentence(format!(
                 "the system allows a stack of {kib} KiB (ulimit -s), and no thread with a larger \
                  one: {why}"
             ))

@@ -47,8 +47,8 @@ impl Output {
             None => Ok(Output::Nowhere),
             Some(file) if file.as_os_str() == "-" => {
                 let kept = redirect_stdout(io::stderr().as_fd());
-                let kept =
-                    kept.map_err(|why| UsageError(format!("cannot use {option} -: {why}")))?;
+                let kept = kept
+                    .map_err(|why| UsageError::sentence(format!("cannot use {option} -: {why}")))?;
                 Ok(Output::Stdout(kept.into()))
             }
             Some(file) => Ok(Output::File(file.to_owned())),
@@ -64,7 +64,7 @@ impl Output {
             Output::Nowhere => Ok(()),
             Output::File(file) => run::write(file, &text()?),
             Output::Stdout(stdout) => {
-                console::print_to(stdout.as_fd(), &text()?).map_err(UsageError)
+                console::print_to(stdout.as_fd(), &text()?).map_err(UsageError::sentence)
             }
         }
     }

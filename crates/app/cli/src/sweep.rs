@@ -151,7 +151,7 @@ pub fn sweep(root: &Root, options: &SweepOptions) -> Result<u8, UsageError> {
 /// Checks now that the table can be written later, and that it is none of the inputs.
 fn check_table(table: &Path, inputs: &[Named]) -> Result<(), UsageError> {
     if table.as_os_str() == "-" {
-        return Err(UsageError("--out names a file, not standard output".into()));
+        return Err(UsageError::sentence("--out names a file, not standard output"));
     }
     outputs::check(&[("--out", table)], inputs)
 }
@@ -246,7 +246,7 @@ impl Sweep<'_> {
             let started = |work| std::thread::Builder::new().spawn_scoped(scope, work);
             let watch: Box<dyn FnOnce() + Send> = Box::new(|| this.watch(&next, &over));
             if let Err(why) = started(watch) {
-                return Err(UsageError(format!(
+                return Err(UsageError::sentence(format!(
                     "the system refuses a thread to watch the sweep: {why}"
                 )));
             }
@@ -259,7 +259,7 @@ impl Sweep<'_> {
                 worker.join().expect("a worker does not panic");
             }
             over.store(true, Ordering::Relaxed);
-            let refused = || UsageError("the system refuses a thread to run points".into());
+            let refused = || UsageError::sentence("the system refuses a thread to run points");
             if none {
                 Err(refused())
             } else {
@@ -320,7 +320,7 @@ impl Sweep<'_> {
     }
 
     fn run(&self, slot: usize, job: &Job) -> Result<(), Broken> {
-        let mistake = |why: String| Broken::Mistake(UsageError(why));
+        let mistake = |why: String| Broken::Mistake(UsageError::sentence(why));
         let point = self.plan.point(self.options, job.points[0]);
         let record = execute::run(&self.prepared, self.options, &point, slot, &self.children);
         let mut record =

@@ -47,8 +47,7 @@ pub fn trace(root: &Root, options: &TraceOptions) -> Result<u8, UsageError> {
 /// The trace ring of a node.
 fn ring(run: &Run, node: u32, clock: &Clock) -> Result<String, UsageError> {
     let sram = &run.outcome.sram[node as usize];
-    let symbols = Symbols::load(&run.firmware.join("seastar.elf"))
-        .map_err(|why| UsageError(why.to_string()))?;
+    let symbols = Symbols::load(&run.firmware.join("seastar.elf"))?;
     Ok(tracedump::dump(&tracedump::of(sram, clock), &symbols))
 }
 
@@ -57,7 +56,7 @@ fn check_not_off(parameters: &Parameters) -> Result<(), UsageError> {
     let mut set = parameters.overrides().iter();
     if set.any(|set| set.starts_with("firmware.trace=")) && !Firmware::of(parameters).trace {
         let why = "--set firmware.trace=off: sunstar trace prints trace points, and needs them on";
-        return Err(UsageError(why.into()));
+        return Err(UsageError::sentence(why));
     }
     Ok(())
 }

@@ -215,7 +215,7 @@ fn named(source: &Path, folder: &Path) -> PathBuf {
 fn compiled(language: Language, command: &mut Command, source: &Path) -> Result<(), UsageError> {
     match status(language, command)? {
         0 => Ok(()),
-        _ => Err(UsageError(format!(
+        _ => Err(UsageError::sentence(format!(
             "{} does not compile; the messages above are the compiler's",
             source.display()
         ))),
@@ -237,7 +237,7 @@ pub(crate) fn cannot_start(
     why: &std::io::Error,
 ) -> UsageError {
     let (tool, variable, name) = (language.tool(), language.variable(), compiler.to_string_lossy());
-    UsageError(match why.kind() {
+    UsageError::sentence(match why.kind() {
         std::io::ErrorKind::NotFound if compiler == tool.name => tool.missing(),
         std::io::ErrorKind::NotFound => format!(
             "there is no {language} compiler {name}: name another in {variable}, or none, and {}",

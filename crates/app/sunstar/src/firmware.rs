@@ -27,7 +27,7 @@ const IMAGES: [&str; 3] = ["seastar.elf", "seastar.img", "shim.img"];
 pub fn required(parameters: &Parameters, what: &str) -> Result<&'static Firmware, UsageError> {
     let model = parameters.model();
     model.firmware.ok_or_else(|| {
-        UsageError(format!(
+        UsageError::sentence(format!(
             "{what} looks at firmware, and machine {} has none: its network interfaces are of \
              model {}",
             parameters.name(),
@@ -51,7 +51,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageErro
         rebuild(root, &parts, name)?;
         return Ok(root.path().join("build/firmware").join(name));
     }
-    models::seastar::firmware::image::can_build(parameters).map_err(UsageError)?;
+    models::seastar::firmware::image::can_build(parameters).map_err(UsageError::sentence)?;
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
@@ -60,7 +60,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageErro
     }
     match variant.join("seastar.elf").is_file() {
         true => Ok(variant),
-        false => Err(UsageError(format!(
+        false => Err(UsageError::sentence(format!(
             "there is no firmware with {} (build/firmware/{}), and no sources to build it from: \
              sunstar fw --copy FOLDER copies them out, and SUNSTAR_ROOT=FOLDER builds it there",
             options_text(&options),
@@ -201,7 +201,7 @@ fn rebuild(root: &Root, firmware: &Parts, name: &str) -> Result<(), UsageError> 
 fn compilers(sources: &str, processor: Processor) -> Result<Vec<OsString>, UsageError> {
     let required = |tool: &Tool| {
         tool.found().ok_or_else(|| {
-            UsageError(format!(
+            UsageError::sentence(format!(
                 "{sources} was changed since its images were made, and {}",
                 tool.missing()
             ))
@@ -240,7 +240,7 @@ fn linker(sources: &str) -> Result<PathBuf, UsageError> {
             .find(|path| path.is_file())
     };
     own.or_else(on_path).ok_or_else(|| {
-        UsageError(format!(
+        UsageError::sentence(format!(
             "{sources} was changed since its images were made, and `sunstar`, which links them, is \
              not on PATH"
         ))
@@ -271,12 +271,12 @@ fn locked_if_ours(built: &Path) -> Result<Option<File>, UsageError> {
 fn made_well(mut command: Command, what: impl Fn() -> String) -> Result<(), UsageError> {
     let output = command
         .output()
-        .map_err(|why| UsageError(format!("cannot start make for firmware: {why}")))?;
+        .map_err(|why| UsageError::sentence(format!("cannot start make for firmware: {why}")))?;
     if output.status.success() {
         return Ok(());
     }
     console::pass_on(&String::from_utf8_lossy(&output.stderr));
-    Err(UsageError(format!("{}; the messages above are the compiler's", what())))
+    Err(UsageError::sentence(format!("{}; the messages above are the compiler's", what())))
 }
 
 /// `make` in a folder, whoever has started us.

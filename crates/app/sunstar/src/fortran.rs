@@ -53,7 +53,7 @@ impl Modules {
 pub fn check(arguments: &[OsString]) -> Result<(), UsageError> {
     let wide = arguments.iter().find(|word| WIDE_INTEGERS.iter().any(|wide| *word == wide));
     match wide {
-        Some(word) => Err(UsageError(format!(
+        Some(word) => Err(UsageError::sentence(format!(
             "INTEGER has 4 bytes in this MPI; {} would make it 8",
             word.to_string_lossy()
         ))),
@@ -68,7 +68,7 @@ fn cache() -> Result<Cache, UsageError> {
     let user = unsafe { libc::geteuid() };
     let apart = || std::env::temp_dir().join(format!("sunstar-{user}"));
     Cache::open(&folder.unwrap_or_else(apart).join("fortran"))
-        .map_err(|why| UsageError(why.to_string()))
+        .map_err(|why| UsageError::sentence(why.to_string()))
 }
 
 /// Key that changes with the compiler and with the modules.
@@ -111,7 +111,7 @@ fn make(
         std::fs::write(&mark, "").map_err(|why| UsageError::with_file("write", &mark, why))?;
     } else if !compiles(None, false) {
         let name = compiler.to_string_lossy();
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "{name} does not compile the modules of MPI; the messages above are its own"
         )));
     }
@@ -119,7 +119,7 @@ fn make(
     let mut archiver = Command::new("ar");
     archiver.current_dir(new.path()).args(["rcs", "libmpi_modules.a"]).args(objects);
     if !archiver.status().is_ok_and(|status| status.success()) {
-        return Err(UsageError("cannot make a library of the modules of MPI with ar".into()));
+        return Err(UsageError::sentence("cannot make a library of the modules of MPI with ar"));
     }
     let made = new.keep();
     cache.keep(key, &made).map_err(|why| UsageError::with_file("make", &parent.join(key), why))

@@ -16,7 +16,7 @@ const MODULES: [(&str, &str); 2] = [("dp", "mcp.h"), ("bypass", "bypass/mcp.h")]
 
 /// The guests' kernel, with first program and modules as their sources are.
 pub fn kernel(root: &Root) -> Result<Kernel, UsageError> {
-    let kernel = Kernel::find(&root.guests()).map_err(|why| UsageError(why.to_string()))?;
+    let kernel = Kernel::find(&root.guests())?;
     let _lock = firmware::locked(&root.guests())
         .map_err(|why| UsageError::with_file("write in", &root.guests(), why))?;
     let linux = root.path().join("linux");
@@ -37,18 +37,19 @@ pub fn kernel(root: &Root) -> Result<Kernel, UsageError> {
 /// Builds a module against the kernel; messages are shown only if that fails.
 fn build(sources: &Path, kernel: &Kernel, name: &str, program: &Path) -> Result<(), UsageError> {
     if MAKE.found().is_none() {
-        return Err(UsageError(MAKE.missing()));
+        return Err(UsageError::sentence(MAKE.missing()));
     }
     let mut make = firmware::make(sources);
     make.arg(format!("TREE={}", kernel.tree().display()));
     make.arg(format!("OUT={}", kernel.module(name).with_file_name("").display()));
     make.arg(format!("PROGRAM={}", program.display()));
-    let output = make.output().map_err(|why| UsageError(format!("cannot start make: {why}")))?;
+    let output =
+        make.output().map_err(|why| UsageError::sentence(format!("cannot start make: {why}")))?;
     if output.status.success() {
         return Ok(());
     }
     console::pass_on(&String::from_utf8_lossy(&output.stderr));
-    Err(UsageError(format!(
+    Err(UsageError::sentence(format!(
         "the module {name} does not build; the messages above are the compiler's"
     )))
 }
@@ -73,6 +74,6 @@ pub fn prepare(root: &Root) -> Result<(), UsageError> {
     match ended.map_err(|why| UsageError::with_file("run", &script, why))? {
         status if status.success() => Ok(()),
         // The script has said why.
-        _ => Err(UsageError("there is no kernel for guests".into())),
+        _ => Err(UsageError::sentence("there is no kernel for guests")),
     }
 }

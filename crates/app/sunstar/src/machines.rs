@@ -14,7 +14,8 @@ pub fn load(root: &Root, name: &str) -> Result<Parameters, UsageError> {
 
 /// Reads a machine's file, which may build on one of Sunstar's.
 pub fn read(root: &Root, file: &Path) -> Result<Parameters, UsageError> {
-    Parameters::load_among(&MODELS, file, &folder(root)).map_err(|why| UsageError(why.to_string()))
+    Parameters::load_among(&MODELS, file, &folder(root))
+        .map_err(|why| UsageError::sentence(why.to_string()))
 }
 
 /// The file of a machine.
@@ -24,7 +25,7 @@ pub fn file(root: &Root, name: &str) -> Result<PathBuf, UsageError> {
     let file = if own { path.to_owned() } else { folder(root).join(format!("{name}.toml")) };
     if !own && !file.is_file() {
         let known = names(root)?.join(", ");
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "there is no machine {name}; there is {known}, or name a file of your own (.toml)"
         )));
     }

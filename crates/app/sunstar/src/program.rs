@@ -35,7 +35,7 @@ pub fn program(
     folder: &Path,
 ) -> Result<Program, UsageError> {
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
-        Some(name) => Program::builtin(&MODELS, name, args, ranks).map_err(UsageError),
+        Some(name) => Program::builtin(&MODELS, name, args, ranks).map_err(UsageError::sentence),
         None => {
             let (path, before) = executable(root, named, folder)?;
             let args = before.into_iter().chain(args.iter().cloned()).collect();
@@ -70,7 +70,7 @@ pub fn programs(
             Program::Executables(executables) => all.extend(executables),
             Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => {
                 let name = part.command[0].to_string_lossy();
-                return Err(UsageError(format!(
+                return Err(UsageError::sentence(format!(
                     "{name} is no program beside which others can run"
                 )));
             }
@@ -160,10 +160,10 @@ fn executable(
     }
     let inspected = rank::inspect(&path);
     if inspected.is_err() && path.extension().is_some_and(|own| own == ENDING) {
-        let python = PYTHON.found().ok_or_else(|| UsageError(PYTHON.missing()))?;
+        let python = PYTHON.found().ok_or_else(|| UsageError::sentence(PYTHON.missing()))?;
         return Ok((python, Some(path.into())));
     }
-    inspected.map_err(|why| UsageError(why.to_string()))?;
+    inspected?;
     if rank::is_static(&path) {
         console::say(&format!(
             "{}: linked statically, so its clocks, time-stamp counter and random numbers are this \
@@ -183,8 +183,8 @@ fn located(named: &Path) -> Result<PathBuf, UsageError> {
     }
     let Some(path) = candidates.iter().find(|path| path.is_file()) else {
         return Err(match named.is_dir() {
-            true => UsageError(format!("{} is a folder, not a program", named.display())),
-            false => UsageError(format!("there is no program {}", named.display())),
+            true => UsageError::sentence(format!("{} is a folder, not a program", named.display())),
+            false => UsageError::sentence(format!("there is no program {}", named.display())),
         });
     };
     std::path::absolute(path).map_err(|why| UsageError::with_file("find", path, why))

@@ -19,15 +19,16 @@ impl Root {
             let path = std::path::absolute(&path).unwrap_or(path.into());
             return match is_root(&path) {
                 true => Ok(Root(path)),
-                false => Err(UsageError(format!(
+                false => Err(UsageError::sentence(format!(
                     "SUNSTAR_ROOT is {}, but there is no machines/ and no include/mpi.h in it",
                     path.display()
                 ))),
             };
         }
-        let executable = std::env::current_exe()
-            .and_then(|path| path.canonicalize())
-            .map_err(|e| UsageError(format!("cannot find out where sunstar itself stands: {e}")))?;
+        let executable =
+            std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|e| {
+                UsageError::sentence(format!("cannot find out where sunstar itself stands: {e}"))
+            })?;
         executable
             .ancestors()
             .skip(1)
@@ -35,7 +36,7 @@ impl Root {
             .find(|folder| is_root(folder))
             .map(Root)
             .ok_or_else(|| {
-                UsageError(format!(
+                UsageError::sentence(format!(
                     "cannot find machines/ and include/mpi.h upwards from {}; \
                      set SUNSTAR_ROOT to the folder that holds them",
                     executable.display()

@@ -30,7 +30,7 @@ impl Machine {
 
     /// The same machine with another value of a parameter, as `--set` takes it: `host.kernel_entry=200 ns`.
     pub fn set(mut self, assignment: &str) -> Result<Machine, UsageError> {
-        self.parameters.set(assignment).map_err(|why| UsageError(why.to_string()))?;
+        self.parameters.set(assignment)?;
         Ok(self)
     }
 
@@ -118,7 +118,7 @@ impl Run {
     pub fn outcome(self) -> Result<Outcome, UsageError> {
         let Run { machine, program: Program(named), seed, threads, faults, until, judge } = self;
         let Machine { root, mut parameters } = machine;
-        machine::faults::set(&mut parameters, &faults).map_err(UsageError)?;
+        machine::faults::set(&mut parameters, &faults).map_err(UsageError::sentence)?;
         let folder = scratch::folder("")?;
         let ranks = named.ranks;
         let crowd = Arc::new(Crowd::new(ranks));
@@ -132,11 +132,11 @@ impl Run {
             Some(files) => program::guests(&root, (parts, files), vec![around], None)?,
             None => program::programs(&root, parts, vec![around], folder.path())?,
         };
-        rank::permitted(!program.executables().is_empty()).map_err(UsageError)?;
+        rank::permitted(!program.executables().is_empty()).map_err(UsageError::sentence)?;
         let common = options(&root, &parameters, program, ranks)?;
         let observers = Observers { judge, ..Observers::default() };
         machine::run(&Options { seed, threads, faults, until, observers, ..common })
-            .map_err(|why| UsageError(why.to_string()))
+            .map_err(|why| UsageError::sentence(why.to_string()))
     }
 }
 

@@ -6,5 +6,5 @@ pub use scratch::Scratch;
 /// Makes a folder, whose name has `kind` in it.
 pub fn folder(kind: &str) -> Result<Scratch, UsageError> {
     Scratch::new(kind, &[scratch::temporary()])
-        .map_err(|why| UsageError(format!("cannot make a temporary folder: {why}")))
+        .map_err(|why| UsageError::sentence(format!("cannot make a temporary folder: {why}")))
 }

@@ -14,8 +14,9 @@ use crate::parameters::{Parameters, Row};
 use crate::placement::Placement;
 use crate::programs::{Carrier, Executable, MakeNal, Program, Ranks, Software, Start};
 use crate::remains::Remains;
-use crate::run::{Options, UsageError};
+use crate::run::Options;
 use crate::system::{Echo, Os, Systems};
+use crate::usage_error::UsageError;
 use des::{Bounds, Duration, Ending, Links, LogicalProcess, Time};
 use portals::ProcessId;
 use std::path::PathBuf;
@@ -138,9 +139,10 @@ impl<'a> Bench<'a> {
         faults: Faults,
     ) -> Result<Bench<'a>, UsageError> {
         if !options.program.executables().is_empty() {
-            rank::allow_ranks(options.ranks).map_err(UsageError)?;
+            rank::allow_ranks(options.ranks).map_err(UsageError::sentence)?;
         }
-        rank::allow_mappings(nodes, mappings(options, &common, nodes)).map_err(UsageError)?;
+        rank::allow_mappings(nodes, mappings(options, &common, nodes))
+            .map_err(UsageError::sentence)?;
         let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
         let ledger = options.observers.judge.then(|| Arc::new(ledger()));
         let speaks_mpi = !matches!(options.program, Program::Native(_) | Program::Guests(_));
@@ -176,16 +178,16 @@ impl<'a> Bench<'a> {
     /// their interrupt lines can fail.
     pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, UsageError> {
         let p = &options.parameters;
-        let mut common = Common::new(p, options.ranks).map_err(UsageError)?;
+        let mut common = Common::new(p, options.ranks).map_err(UsageError::sentence)?;
         if let Program::Guests(_) = options.program {
             // Linux takes longer to boot.
             common.launch = GuestNode::of(p).launch;
         }
-        let nodes = nodes_needed(p, options.ranks).map_err(UsageError)?;
+        let nodes = nodes_needed(p, options.ranks).map_err(UsageError::sentence)?;
         let (texts, launch) = (&options.faults, common.launch());
         let faults =
             faults::parse_of_hosts(texts, options.seed, nodes, launch, p.model().fault_kinds());
-        Bench::new(options, common, nodes, faults.map_err(UsageError)?)
+        Bench::new(options, common, nodes, faults.map_err(UsageError::sentence)?)
     }
 
     /// The same bench without ranks and without a judge.
@@ -330,7 +332,7 @@ fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, UsageError> {
         let ahead =
             rank::ahead_of_mpi(path, &executable.args, &options.places.library).map(Arc::from);
         ahead.map_err(|e| {
-            UsageError(format!("cannot list the libraries of {}: {e}", path.display()))
+            UsageError::sentence(format!("cannot list the libraries of {}: {e}", path.display()))
         })
     };
     options.program.executables().iter().map(of).collect()

@@ -35,10 +35,12 @@ pub mod remains;
 pub mod report;
 mod run;
 pub mod system;
+mod usage_error;
 
 pub use digest::digest;
 pub use files::input;
 pub use instruments::progress::Progress;
 pub use models::{check, check_node, run};
 pub use programs::{Executable, Program};
-pub use run::{Inspector, Observers, Options, Outcome, Places, Rtl, Shortcuts, UsageError, Wave};
+pub use run::{Inspector, Observers, Options, Outcome, Places, Rtl, Shortcuts, Wave};
+pub use usage_error::UsageError;

@@ -9,7 +9,8 @@ use crate::parameters::{hosts, schema};
 use crate::parameters::{Parameters, Row, MODEL};
 use crate::programs::native;
 use crate::programs::Program;
-use crate::run::{Options, Outcome, UsageError};
+use crate::run::{Options, Outcome};
+use crate::usage_error::UsageError;
 use des::Clock;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -273,7 +274,7 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), UsageError> {
             if owner == model.name {
                 return Ok(());
             }
-            Err(UsageError(format!(
+            Err(UsageError::sentence(format!(
                 "{prefix}{} runs on machines of model {owner}, not of model {}",
                 kind.name, model.name
             )))
@@ -289,7 +290,7 @@ fn suits(program: &Program, parameters: &Parameters) -> Result<(), UsageError> {
                 Some(_) => "no Portals, and MPI in Linux guests only",
                 None => "neither MPI nor Portals",
             };
-            Err(UsageError(format!(
+            Err(UsageError::sentence(format!(
                 "machines of model {} have {none}; they run {}",
                 model.name,
                 own.collect::<Vec<_>>().join(", ")
@@ -305,7 +306,7 @@ pub fn check(
     faults: &[String],
     seed: u64,
 ) -> Result<(), UsageError> {
-    (parameters.model().check)(parameters, ranks, faults, seed).map_err(UsageError)
+    (parameters.model().check)(parameters, ranks, faults, seed).map_err(UsageError::sentence)
 }
 
 /// Checks that a machine for so many ranks has node `nid`; `option` is the option that names it.
@@ -315,12 +316,12 @@ pub fn check_node(
     option: &str,
     nid: u32,
 ) -> Result<(), UsageError> {
-    let nodes = (parameters.model().nodes)(parameters, ranks).map_err(UsageError)?;
+    let nodes = (parameters.model().nodes)(parameters, ranks).map_err(UsageError::sentence)?;
     if nid < nodes {
         return Ok(());
     }
     let last = nodes - 1;
-    Err(UsageError(format!(
+    Err(UsageError::sentence(format!(
         "{option} {nid}: there is no such node, the machine has nodes 0 to {last}"
     )))
 }

@@ -14,6 +14,7 @@ pub mod schema;
 
 use crate::input;
 use crate::models::{Model, Models};
+use crate::usage_error::UsageError;
 pub use schema::Row;
 
 use des::{Clock, Duration};
@@ -22,11 +23,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
-
-/// Usage error in a machine file or in an override: one sentence without the final period.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UsageError(pub String);
 
 /// Keys of a parameter's table.
 const FIELDS: &[&str] = &["value", "doc", "source"];
@@ -129,7 +125,10 @@ impl Parameters {
         machines: &Path,
     ) -> Result<Parameters, UsageError> {
         let text = input::text(file).map_err(|error| {
-            UsageError(format!("cannot read the machine file {}: {error}", file.display()))
+            UsageError::sentence(format!(
+                "cannot read the machine file {}: {error}",
+                file.display()
+            ))
         })?;
         Parameters::parse(models, file, &text, machines)
     }
@@ -159,7 +158,7 @@ impl Parameters {
         };
         let inherited = |key| base.as_ref()?.has(key).cloned();
         let missing = |key: &str, takes: &dyn fmt::Display| {
-            UsageError(format!("{}: {key} is missing; it takes {takes}", file.display()))
+            UsageError::sentence(format!("{}: {key} is missing; it takes {takes}", file.display()))
         };
         let top = |value: Option<String>, key| value.ok_or_else(|| missing(key, &"a string"));
         let own = found.list.iter().find(|(parameter, _)| parameter.key == MODEL);
@@ -206,7 +205,7 @@ impl Parameters {
 
     /// Overrides one parameter: `host.kernel_entry=200 ns`.
     pub fn set(&mut self, assignment: &str) -> Result<(), UsageError> {
-        let usage_error = |why: String| UsageError(format!("--set {assignment}: {why}"));
+        let usage_error = |why: String| UsageError::sentence(format!("--set {assignment}: {why}"));
         let (key, text) = assignment.split_once('=').ok_or_else(|| {
             usage_error("it must read KEY=VALUE, as in host.kernel_entry=200ns".into())
         })?;
@@ -346,7 +345,7 @@ impl Reader<'_> {
 
     fn usage_error(&self, offset: usize, why: impl fmt::Display) -> UsageError {
         let line = self.text[..offset].matches('\n').count() + 1;
-        UsageError(format!("{}:{line}: {why}", self.file.display()))
+        UsageError::sentence(format!("{}:{line}: {why}", self.file.display()))
     }
 
     fn read_top(&self, root: &DeTable<'_>, found: &mut Found) -> Result<(), UsageError> {

@@ -10,6 +10,7 @@ use crate::instruments::timeline::Watcher;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::report::Report;
+use crate::usage_error::UsageError;
 use des::{Duration, Stop, Time};
 use std::any::Any;
 use std::fmt;
@@ -153,7 +154,7 @@ impl Options {
     pub fn capture(&self) -> Result<Option<Capture>, UsageError> {
         let asked = self.observers.pcap.as_deref().zip(self.parameters.model().link_type);
         let capture = asked.map(|(file, link_type)| Capture::to(file, link_type)).transpose();
-        capture.map_err(UsageError)
+        capture.map_err(UsageError::sentence)
     }
 
     /// Facts of this run on `nodes` nodes, for the processor of node `nid`.
@@ -219,8 +220,3 @@ pub struct Outcome {
     /// Effort of simulating the firmware.
     pub effort: Effort,
 }
-
-/// Usage error that keeps a run from starting, as one sentence.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct UsageError(pub String);

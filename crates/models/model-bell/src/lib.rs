@@ -245,11 +245,13 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
         unreachable!("models::run lets nothing else through")
     };
     if options.observers.judge {
-        return Err(UsageError("--judge judges Portals, and model bell has none".into()));
+        return Err(UsageError::sentence("--judge judges Portals, and model bell has none"));
     }
     let bench = Bench::of_hosts(options)?;
     if bench.nodes % 2 != 0 {
-        return Err(UsageError("the cards of model bell stand in pairs; give -n 2, 4, ...".into()));
+        return Err(UsageError::sentence(
+            "the cards of model bell stand in pairs; give -n 2, 4, ...",
+        ));
     }
     let params = Params::of(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, params, guests });

@@ -151,9 +151,9 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
         unreachable!("models::run lets nothing else through")
     };
     if options.observers.judge {
-        return Err(UsageError("--judge judges Portals, and model ethernet has none".into()));
+        return Err(UsageError::sentence("--judge judges Portals, and model ethernet has none"));
     }
-    nodes(&options.parameters, options.ranks).map_err(UsageError)?;
+    nodes(&options.parameters, options.ranks).map_err(UsageError::sentence)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, settings, guests });

@@ -293,22 +293,22 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         Program::Guests(guests) => Work::Guests(guests),
         _ => unreachable!("models::run lets nothing else through"),
     };
-    nodes(parameters, options.ranks).map_err(UsageError)?;
+    nodes(parameters, options.ranks).map_err(UsageError::sentence)?;
     let bench = Bench::of_hosts(options)?;
-    let settings = Settings::new(parameters, bench.nodes).map_err(UsageError)?;
+    let settings = Settings::new(parameters, bench.nodes).map_err(UsageError::sentence)?;
     let own = matches!(work, Work::Own(_));
     if settings.module.is_bypass() && (own || options.observers.judge) {
         let what = if own { "workload of Directed Point" } else { "judge of Directed Point" };
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "card.module = bypass has no {what}: take --set card.module=dp, or machine amata"
         )));
     }
-    let image = Arc::new(Image::load(&options.places.firmware).map_err(UsageError)?);
+    let image = Arc::new(Image::load(&options.places.firmware).map_err(UsageError::sentence)?);
     let recorded = options.observers.profile || !options.observers.watchers.is_empty();
     let sit_down = |own: &Inspector| {
         let monitor = own.of::<Monitor>().expect("a LANai has a monitor");
         let desk = monitor.sit_down(options, bench.nodes, bench.common.launch())?;
-        Ok((monitor.node(), desk))
+        Ok::<_, UsageError>((monitor.node(), desk))
     };
     let mut machine = Machine {
         bench: &bench,

@@ -55,7 +55,7 @@ impl Monitor {
         check_node(parameters, ranks, "--monitor", nid)?;
         let failed = |why| {
             let file = file.unwrap_or(Path::new("standard input")).display();
-            UsageError(format!("--monitor: cannot read commands from {file}: {why}"))
+            UsageError::sentence(format!("--monitor: cannot read commands from {file}: {why}"))
         };
         let source = Source::open(file).map_err(failed)?;
         Ok(Monitor { nid, source: Mutex::new(Some(source)) })
@@ -79,8 +79,9 @@ impl Monitor {
         let lines = Lines::of(source);
         Ok(Desk {
             facts: options.facts(self.nid, nodes, launch),
-            lines: lines
-                .map_err(|why| UsageError(format!("--monitor: cannot start a thread: {why}")))?,
+            lines: lines.map_err(|why| {
+                UsageError::sentence(format!("--monitor: cannot start a thread: {why}"))
+            })?,
             loopback,
             stop: Arc::clone(&options.stop),
             stops: Stops::new(),

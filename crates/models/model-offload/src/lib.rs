@@ -147,8 +147,8 @@ fn run<L>(
     simulate: impl FnOnce(&Machine<'_>) -> Ended<L>,
 ) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    let hardware = Hardware::of(options, &settings).map_err(UsageError)?;
-    let image = Arc::new(Loaded::load(&options.places.firmware).map_err(UsageError)?);
+    let hardware = Hardware::of(options, &settings).map_err(UsageError::sentence)?;
+    let image = Arc::new(Loaded::load(&options.places.firmware).map_err(UsageError::sentence)?);
     let recorded = options.observers.profile || !options.observers.watchers.is_empty();
     let placement = bench.common.placement;
     let place = |rank| (rank / placement.per_node, placement.core(rank));

@@ -106,12 +106,13 @@ fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(),
 /// Runs a program.
 fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    let network = network(parameters, options.ranks).map_err(UsageError)?;
-    let common = Common::new(parameters, options.ranks).map_err(UsageError)?;
+    let network = network(parameters, options.ranks).map_err(UsageError::sentence)?;
+    let common = Common::new(parameters, options.ranks).map_err(UsageError::sentence)?;
     let (texts, seed, launch) = (&options.faults, options.seed, common.launch());
-    let faults = faults_of(parameters, &network, texts, seed, launch).map_err(UsageError)?;
+    let faults =
+        faults_of(parameters, &network, texts, seed, launch).map_err(UsageError::sentence)?;
     let bench = Bench::new(options, common, network.topology.nodes(), faults)?;
-    let settings = Settings::new(parameters, None).map_err(UsageError)?;
+    let settings = Settings::new(parameters, None).map_err(UsageError::sentence)?;
     crate::run(options, &bench, settings, |machine| {
         let ended = bench.simulate(&OnMesh { machine, network });
         balance(&ended);

@@ -74,9 +74,9 @@ fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(),
 /// Runs a program.
 fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    nodes(parameters, options.ranks).map_err(UsageError)?;
+    nodes(parameters, options.ranks).map_err(UsageError::sentence)?;
     let bench = Bench::of_hosts(options)?;
-    let settings = settings(parameters).map_err(UsageError)?;
+    let settings = settings(parameters).map_err(UsageError::sentence)?;
     let delay = Wire::of(parameters).wire;
     crate::run(options, &bench, settings, |machine| bench.simulate(&Wires { machine, delay }))
 }

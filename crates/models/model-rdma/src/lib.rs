@@ -224,11 +224,11 @@ fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), Us
     let has = settings.bindings();
     let Program::Native(workload) = program else {
         let why = "nic.bindings: programs that use verbs have physical addresses only; set it to 0";
-        return if has == 0 { Ok(()) } else { Err(UsageError(why.into())) };
+        return if has == 0 { Ok(()) } else { Err(UsageError::sentence(why)) };
     };
     let needs = workloads::bindings(nodes, workload);
     if has > 0 && needs > has.into() {
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "nic.bindings: {has} are too few, as {nodes} nodes that send {} bytes to one another \
              need {needs} each, one for a page of 4 KB (512 are the most); 0 does without handles",
             workload.bytes
@@ -240,14 +240,16 @@ fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), Us
 /// Runs a workload, or a program that uses verbs.
 pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    let common = Common::new(parameters, options.ranks).map_err(UsageError)?;
-    let nodes = nodes(parameters, options.ranks).map_err(UsageError)?;
-    let mut settings = Settings::of(parameters, nodes).map_err(UsageError)?;
+    let common = Common::new(parameters, options.ranks).map_err(UsageError::sentence)?;
+    let nodes = nodes(parameters, options.ranks).map_err(UsageError::sentence)?;
+    let mut settings = Settings::of(parameters, nodes).map_err(UsageError::sentence)?;
     suffices(&settings, nodes, &options.program)?;
     let (model, launch) = (parameters.model(), common.launch());
     let faults = parse_of_hosts(&options.faults, options.seed, nodes, launch, model.fault_kinds());
-    let faults = faults.map_err(UsageError)?;
-    settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters)).map_err(UsageError)?;
+    let faults = faults.map_err(UsageError::sentence)?;
+    settings
+        .set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))
+        .map_err(UsageError::sentence)?;
     let bench = Bench::new(options, common, nodes, faults)?;
     let sockets = bench.common.agent.sockets;
     settings.network.begin(sockets, notice(&settings), options.ranks, 1);
@@ -260,8 +262,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let of_program = !matches!(options.program, Program::Native(_));
     let judge =
         judged.then(|| Arc::new(if of_program { Judge::of_programs() } else { Judge::default() }));
-    let console = console_of(options, &settings).map_err(UsageError)?;
-    let designs = Designs::of(options, &settings, launch).map_err(UsageError)?;
+    let console = console_of(options, &settings).map_err(UsageError::sentence)?;
+    let designs = Designs::of(options, &settings, launch).map_err(UsageError::sentence)?;
     let capture = options.capture()?;
     let streams = Streams::default();
     let work = match &options.program {

@@ -87,21 +87,20 @@ fn faults_of(
 
 /// Runs a program.
 pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
-    let common = Common::new(&options.parameters, options.ranks).map_err(UsageError)?;
+    let common = Common::new(&options.parameters, options.ranks).map_err(UsageError::sentence)?;
     let launch = common.launch();
     let configuration =
-        Configuration::new(&options.parameters, common.placement).map_err(UsageError)?;
+        Configuration::new(&options.parameters, common.placement).map_err(UsageError::sentence)?;
     let topology = &configuration.network.topology;
-    let faults =
-        faults_of(&options.faults, options.seed, &configuration, launch).map_err(UsageError)?;
+    let faults = faults_of(&options.faults, options.seed, &configuration, launch)
+        .map_err(UsageError::sentence)?;
     let nodes = topology.nodes();
     let mut bench = Bench::new(options, common, nodes, faults)?;
     if configuration.nic.recovers {
         bench.expect_repeats();
     }
-    let image =
-        FirmwareImage::load(&options.places.firmware).map_err(|e| UsageError(e.to_string()))?;
-    let symbols = Arc::new(Symbols::load(&image.elf).map_err(|e| UsageError(e.to_string()))?);
+    let image = FirmwareImage::load(&options.places.firmware)?;
+    let symbols = Arc::new(Symbols::load(&image.elf)?);
     let watched = !options.observers.watchers.is_empty();
     let visit = Visit::expected(options, nodes, launch)?;
     let parts = Parts {

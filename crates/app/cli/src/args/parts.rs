@@ -48,7 +48,9 @@ impl Part {
             let only = "behind ':' only -n N, --env, --wdir and --server stand before the program";
             let text = word.to_string_lossy().into_owned();
             let taken = plain.take(&verb, word, &mut words);
-            taken.map_err(|_| UsageError(format!("{only}; {text} holds for all programs")))?;
+            taken.map_err(|_| {
+                UsageError::sentence(format!("{only}; {text} holds for all programs"))
+            })?;
         }
         if !plain.ignored.is_empty() {
             console::say(&format!("{}: ignored", plain.ignored.join(", ")));
@@ -57,7 +59,7 @@ impl Part {
             let said = error.to_string();
             let text = said.lines().next().unwrap_or_default();
             let text = text.strip_prefix("error: ").unwrap_or(text);
-            UsageError(format!("behind ':' -n N is at least 1: {text}"))
+            UsageError::sentence(format!("behind ':' -n N is at least 1: {text}"))
         })?;
         let Before { ranks, processes } = before;
         Ok(Part { ranks, processes, command: words.collect() })
@@ -80,14 +82,14 @@ impl RunOptions {
         let first = groups.next().unwrap_or_default().to_vec();
         self.others = groups.map(Part::of).collect::<Result<_, _>>()?;
         if first.is_empty() || self.others.iter().any(|part| part.command.is_empty()) {
-            return Err(UsageError(
-                "':' stands between two programs, one of them is missing".into(),
+            return Err(UsageError::sentence(
+                "':' stands between two programs, one of them is missing",
             ));
         }
         self.command = first;
         let all = self.others.iter().try_fold(self.ranks, |sum, part| sum.checked_add(part.ranks));
         self.ranks =
-            all.ok_or_else(|| UsageError("there are more ranks than can be counted".into()))?;
+            all.ok_or_else(|| UsageError::sentence("there are more ranks than can be counted"))?;
         Ok(())
     }
 
@@ -117,7 +119,7 @@ impl RunOptions {
 /// Refuses several programs where only one is run.
 pub fn only_one(command: &[OsString]) -> Result<(), UsageError> {
     match command.iter().any(|word| word == BETWEEN) {
-        true => Err(UsageError("':' separates programs, but a sweep runs one".into())),
+        true => Err(UsageError::sentence("':' separates programs, but a sweep runs one")),
         false => Ok(()),
     }
 }

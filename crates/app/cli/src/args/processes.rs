@@ -84,7 +84,9 @@ pub fn variables(words: &[OsString]) -> Result<Vec<(OsString, OsString)>, UsageE
         };
         if name.is_empty() {
             let word = word.to_string_lossy();
-            return Err(UsageError(format!("--env {word}: a variable is NAME=VALUE, or NAME")));
+            return Err(UsageError::sentence(format!(
+                "--env {word}: a variable is NAME=VALUE, or NAME"
+            )));
         }
         all.extend(value.map(|value| (OsString::from_vec(name.to_vec()), value)));
     }

@@ -69,7 +69,9 @@ fn put(verb: &Command, word: OsString, plain: &mut Vec<OsString>) -> Result<bool
     let takes_value = |arg: &Arg| arg.get_action().takes_values();
     let unknown = |name: &str| {
         let verb = verb.get_name();
-        UsageError(format!("there is no option {name}; `sunstar {verb} --help` lists them"))
+        UsageError::sentence(format!(
+            "there is no option {name}; `sunstar {verb} --help` lists them"
+        ))
     };
     let text = word.to_string_lossy().into_owned();
     if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {

@@ -104,7 +104,7 @@ pub fn run_taken_by_json(error: &Error, words: &[OsString]) -> Option<UsageError
     let found = Arguments::command().ignore_errors(true).try_get_matches_from(words).ok()?;
     let diff = found.subcommand_matches("diff")?;
     let file = diff.get_one::<PathBuf>("json").filter(|file| file.as_os_str() != "-")?.display();
-    Some(UsageError(format!(
+    Some(UsageError::sentence(format!(
         "diff needs two runs, A.json and B.json; --json took {file} for the file that it writes"
     )))
 }

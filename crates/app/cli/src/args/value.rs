@@ -60,7 +60,7 @@ pub fn refused(error: &clap::Error) -> Option<UsageError> {
     }
     let option = error.get(ContextKind::InvalidArg)?.to_string();
     let (name, value) = (option.split(' ').next()?, error.get(ContextKind::InvalidValue)?);
-    Some(UsageError(format!("{name} {value}: {}", error.source()?)))
+    Some(UsageError::sentence(format!("{name} {value}: {}", error.source()?)))
 }
 
 /// Node that gdb debugs, and the port for it; 0 takes any free port.

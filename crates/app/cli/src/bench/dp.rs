@@ -164,7 +164,7 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
     let machine = machines::chosen(root, &chosen)?;
     if !has_cards(&machine) {
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "machine {} has no Myrinet cards; amata has them (--machine amata)",
             machine.name()
         )));

@@ -124,7 +124,9 @@ impl Plan {
         let machine = machines::chosen(root, &options.machine)?;
         options.measure.check(&machine)?;
         if let Some(set) = machine.overrides().iter().find(|set| set.starts_with("firmware.")) {
-            return Err(UsageError(format!("--set {set}: the ladder chooses the firmware itself")));
+            return Err(UsageError::sentence(format!(
+                "--set {set}: the ladder chooses the firmware itself"
+            )));
         }
         let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
         let images = build(root, &machine, &rungs)?;
@@ -150,7 +152,7 @@ impl Plan {
         let (aside, climb) = steps.split_at(ASIDE.len());
         let cycle_ns =
             (machine.model().firmware.expect("it has firmware").clock)(machine).cycles(1).as_ns();
-        let reads = probe::read_times(machine).map_err(|why| UsageError(why.to_string()))?;
+        let reads = probe::read_times(machine)?;
         let roles = machine.roles().map(|(role, count)| (role.to_string(), count));
         Ok(Ladder {
             sunstar: env!("CARGO_PKG_VERSION"),
@@ -179,11 +181,11 @@ fn build(
     let images = rungs.iter().map(|rung| {
         let mut machine = machine.clone();
         for setting in rung.settings() {
-            machine.set(&setting).map_err(|why| UsageError(why.to_string()))?;
+            machine.set(&setting)?;
         }
         bar.inc(1);
         let folder = firmware::folder(root, &machine)?;
-        FirmwareImage::load(&folder).map_err(|why| UsageError(why.to_string()))
+        FirmwareImage::load(&folder).map_err(|why| UsageError::sentence(why.to_string()))
     });
     let images = images.collect();
     bar.finish_and_clear();

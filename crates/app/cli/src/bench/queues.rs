@@ -163,7 +163,7 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageErro
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
     let machine = machines::chosen(root, &chosen)?;
     if !machine.model().processes {
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "machine {} runs no MPI programs, and so has none of MPI's queues",
             machine.name()
         )));

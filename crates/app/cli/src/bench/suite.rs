@@ -171,14 +171,15 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Study>, UsageError> {
 fn originals(given: &[String]) -> Result<Vec<(String, PathBuf)>, UsageError> {
     let read = |text: &String| {
         let (name, file) = text.split_once('=').ok_or_else(|| {
-            UsageError(format!(
+            UsageError::sentence(format!(
                 "--original {text}: wanted is STUDY=PROGRAM, e.g. streaming=./osu_bw"
             ))
         })?;
         studies::find(name)?;
         let file = std::path::absolute(file).ok().filter(|file| file.is_file());
-        let file =
-            file.ok_or_else(|| UsageError(format!("--original {text}: there is no such program")))?;
+        let file = file.ok_or_else(|| {
+            UsageError::sentence(format!("--original {text}: there is no such program"))
+        })?;
         Ok((name.to_owned(), file))
     };
     given.iter().map(read).collect()
@@ -244,7 +245,7 @@ fn job(study: &Study, mode: &Mode, original: Option<&PathBuf>, options: &SuiteOp
 
 fn series(mode: Mode, job: &Job, run: &Measured) -> Result<Series, UsageError> {
     let table = Table::read(&run.text)
-        .ok_or_else(|| UsageError(format!("{} printed no table", job.command())))?;
+        .ok_or_else(|| UsageError::sentence(format!("{} printed no table", job.command())))?;
     let counts = run.report["nodes"].as_array().into_iter().flatten();
     let counts = counts.filter_map(|node| node["counters"]["nic.interrupts"].as_u64());
     let interrupts = counts.reduce(|sum, count| sum + count);

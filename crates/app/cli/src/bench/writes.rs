@@ -101,7 +101,7 @@ pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, UsageError> {
         MachineOptions { machine: options.machine.clone(), overrides: options.overrides.clone() };
     let machine = machines::chosen(root, &chosen)?;
     if !machine.model().workloads.iter().any(|kind| kind.name == "rdma-latency") {
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "machine {} has no RDMA NICs; forth and forth-switch have them (--machine forth)",
             machine.name()
         )));

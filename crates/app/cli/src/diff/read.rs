@@ -159,7 +159,7 @@ pub fn read(file: &Path) -> Result<Run, UsageError> {
 
 /// Reads the text of the file of this name.
 pub(super) fn parse(name: String, text: &[u8]) -> Result<Run, UsageError> {
-    let mut run = run_of(text).map_err(|why| UsageError(format!("{name} {why}")))?;
+    let mut run = run_of(text).map_err(|why| UsageError::sentence(format!("{name} {why}")))?;
     run.file = name;
     Ok(run)
 }

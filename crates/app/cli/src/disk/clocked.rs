@@ -52,7 +52,7 @@ struct Clocked<'a> {
 pub fn run(command: &str, socket: &Path, service: &mut Service) -> Result<u8, super::Broken> {
     let environment = [("uri", uri(socket)), ("unixsocket", socket.display().to_string())];
     let pid = tracee::start(OsStr::new(command), &environment, &filter())?;
-    let failed = |why: io::Error| UsageError(format!("--clocked: the client: {why}"));
+    let failed = |why: io::Error| UsageError::sentence(format!("--clocked: the client: {why}"));
     let threads = || -> io::Result<_> {
         Ok((Memory::of(pid)?, BTreeMap::from([(pid, Thread::of(pid, pid)?)])))
     };
@@ -108,8 +108,8 @@ impl Clocked<'_> {
             }
         };
         ended.map_err(|why| match why {
-            Broken::Io(why) => UsageError(format!("--clocked: the client: {why}")).into(),
-            Broken::Refused(why) => UsageError(why).into(),
+            Broken::Io(why) => UsageError::sentence(format!("--clocked: the client: {why}")).into(),
+            Broken::Refused(why) => UsageError::sentence(why).into(),
             Broken::Disk(why) => why,
         })
     }

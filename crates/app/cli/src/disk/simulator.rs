@@ -94,7 +94,7 @@ impl Simulator {
         // A terminal's signals come to this process, which ends the run when its clients are told.
         command.process_group(0);
         let mut child =
-            command.spawn().map_err(|why| UsageError(format!("cannot run it: {why}")))?;
+            command.spawn().map_err(|why| UsageError::sentence(format!("cannot run it: {why}")))?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (asks, answers) = streams.expect("both are pipes");
         Ok(Simulator {
@@ -220,7 +220,9 @@ impl Simulator {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 let ended = self.child.try_wait();
-                if let Some(status) = ended.map_err(|why| UsageError(format!("the run: {why}")))? {
+                if let Some(status) =
+                    ended.map_err(|why| UsageError::sentence(format!("the run: {why}")))?
+                {
                     let own = signal != 0 && status.signal().is_some();
                     return Ok(status.code().map(|code| code as u8).or(own.then_some(0)));
                 }

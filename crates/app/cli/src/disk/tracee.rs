@@ -55,7 +55,7 @@ pub fn start(
     filter: &[libc::sock_filter],
 ) -> Result<Tid, UsageError> {
     let string = |bytes: &[u8]| {
-        CString::new(bytes).map_err(|_| UsageError("--run: a command has no zero bytes".into()))
+        CString::new(bytes).map_err(|_| UsageError::sentence("--run: a command has no zero bytes"))
     };
     let arguments =
         [string(b"sh")?, string(b"-c")?, string(&[b"exec ", command.as_bytes()].concat())?];
@@ -112,7 +112,7 @@ pub fn start(
 }
 
 fn cannot(what: &str, why: &io::Error) -> UsageError {
-    UsageError(format!("--clocked: cannot {what} on this system: {why}"))
+    UsageError::sentence(format!("--clocked: cannot {what} on this system: {why}"))
 }
 
 /// Ends the process.

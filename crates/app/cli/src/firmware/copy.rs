@@ -29,7 +29,7 @@ const OTHERS: [&str; 11] = [
 pub fn copy(root: &Root, folder: &Path) -> Result<u8, UsageError> {
     let failed = |why| UsageError::with_file("write", folder, why);
     if folder.exists() && folder.read_dir().map_err(failed)?.next().is_some() {
-        return Err(UsageError(format!("{} is there, and not empty", folder.display())));
+        return Err(UsageError::sentence(format!("{} is there, and not empty", folder.display())));
     }
     // The files of an installation have any time, as what unpacked it gave them: images must be younger.
     let before = SystemTime::now() - Duration::from_secs(1);

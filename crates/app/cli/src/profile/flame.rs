@@ -31,7 +31,7 @@ pub fn svg(summary: &Summary, title: &str) -> Result<String, UsageError> {
     } else {
         flamegraph::from_lines(&mut options, lines, &mut image)
     };
-    drawn.map_err(|why| UsageError(format!("cannot draw the flame graph: {why}")))?;
+    drawn.map_err(|why| UsageError::sentence(format!("cannot draw the flame graph: {why}")))?;
     String::from_utf8(image)
-        .map_err(|why| UsageError(format!("cannot draw the flame graph: {why}")))
+        .map_err(|why| UsageError::sentence(format!("cannot draw the flame graph: {why}")))
 }

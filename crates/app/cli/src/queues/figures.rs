@@ -133,7 +133,7 @@ impl Figures {
         let text = std::fs::read(file).map_err(|why| UsageError::with_file("read", file, why))?;
         let report: Value = serde_json::from_slice(&text).unwrap_or_default();
         Figures::of_json(setting, &report).ok_or_else(|| {
-            UsageError(format!("with {setting}: the run told nothing of its queues"))
+            UsageError::sentence(format!("with {setting}: the run told nothing of its queues"))
         })
     }
 

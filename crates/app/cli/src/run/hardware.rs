@@ -24,7 +24,7 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
         check_units(options, mode)?;
         sets.push(format!("{UNITS}={mode}"));
     } else if switches.iter().all(Option::is_none) {
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "--rtl: model {model} has no RTL; machines alpu, forth and forth-switch have"
         )));
     } else {
@@ -34,19 +34,22 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
             (message.is_some(), "--rtl-wave FILE@NODE:NUMBER shows".into()),
         ];
         if let Some((_, what)) = asked.into_iter().find(|(asked, _)| *asked) {
-            return Err(UsageError(format!(
+            return Err(UsageError::sentence(format!(
                 "{what} matching units, and machine {machine} has none; machine alpu has"
             )));
         }
         sets.extend(switches.iter().flatten().map(|key| format!("{key}=on")));
     }
     for set in sets {
-        parameters.set(&set).map_err(|why| UsageError(why.to_string()))?;
+        parameters.set(&set)?;
     }
     let folder = options.rtl_dir.as_ref().map(std::path::absolute).transpose();
-    let folder = folder.map_err(|why| UsageError(format!("--rtl-dir: {why}")))?;
+    let folder = folder.map_err(|why| UsageError::sentence(format!("--rtl-dir: {why}")))?;
     if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(UsageError(format!("--rtl-dir {}: there is no such folder", folder.display())));
+        return Err(UsageError::sentence(format!(
+            "--rtl-dir {}: there is no such folder",
+            folder.display()
+        )));
     }
     let wave = wave.map(|wave| Wave {
         file: wave.file.clone(),
@@ -61,18 +64,16 @@ pub fn choose(options: &RunOptions, parameters: &mut Parameters) -> Result<Rtl, 
 fn check_units(options: &RunOptions, mode: RtlMode) -> Result<(), UsageError> {
     let wave = options.rtl_wave.as_ref();
     if options.rtl_trigger.is_some() {
-        return Err(UsageError(
+        return Err(UsageError::sentence(
             "--rtl-trigger is an event of the RDMA NIC (machines forth and forth-switch); of \
              matching units --rtl-wave FILE shows the first wrong cycle, and FILE@0:17 a \
-             message's header"
-                .into(),
+             message's header",
         ));
     }
     if wave.is_some_and(|wave| wave.message.is_none()) && mode == RtlMode::On {
-        return Err(UsageError(
+        return Err(UsageError::sentence(
             "--rtl-wave FILE shows the first cycle that is wrong, which --rtl=check looks for; \
-             name a message, as FILE@0:17, to see its header"
-                .into(),
+             name a message, as FILE@0:17, to see its header",
         ));
     }
     Ok(())

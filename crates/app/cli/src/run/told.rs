@@ -24,12 +24,12 @@ pub fn tables(
     };
     let Some(way) = parameters.model().message_path(guests, parameters) else {
         let model = parameters.model().name;
-        return Err(UsageError(format!(
+        return Err(UsageError::sentence(format!(
             "{asked}: model {model} tells neither of messages nor of calls"
         )));
     };
     let about = description(options, parameters);
-    let tables = Tables::to(messages, calls, way, about).map_err(UsageError)?;
+    let tables = Tables::to(messages, calls, way, about).map_err(UsageError::sentence)?;
     Ok(Some(Arc::new(tables)))
 }
 
@@ -40,7 +40,7 @@ pub fn trace(
     file: &Path,
 ) -> Result<Arc<dyn Watcher>, UsageError> {
     let text = description(options, parameters);
-    Ok(Arc::new(Trace::to(file, text).map_err(UsageError)?))
+    Ok(Arc::new(Trace::to(file, text).map_err(UsageError::sentence)?))
 }
 
 /// Description of a run, for these files.

@@ -125,7 +125,7 @@ impl Axis {
     pub fn parse(text: &str) -> Result<Axis, UsageError> {
         let variables = text.split(';').map(Variable::parse).collect::<Result<_, _>>();
         let axis = variables.and_then(Axis::of);
-        axis.map_err(|why| UsageError(format!("--vary {text}: {why}")))
+        axis.map_err(|why| UsageError::sentence(format!("--vary {text}: {why}")))
     }
 
     /// Axis of names that change together.

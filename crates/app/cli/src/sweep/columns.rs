@@ -19,12 +19,16 @@ impl Take {
     pub fn parse(text: &str, values: &[(&Variable, &Value)]) -> Result<Take, UsageError> {
         let parts = text.split_once('=').filter(|(name, _)| !name.trim().is_empty());
         let (name, expression) = parts.ok_or_else(|| {
-            UsageError(format!("--take {text}: it must read NAME=REGEX, as in 'us=([0-9.]+) us'"))
+            UsageError::sentence(format!(
+                "--take {text}: it must read NAME=REGEX, as in 'us=([0-9.]+) us'"
+            ))
         })?;
         let take = Take { name: name.trim().to_string(), expression: expression.to_string() };
         match take.regex(values) {
             Ok(_) => Ok(take),
-            Err(why) => Err(UsageError(format!("--take {text}: {}", one_line(&why.to_string())))),
+            Err(why) => {
+                Err(UsageError::sentence(format!("--take {text}: {}", one_line(&why.to_string()))))
+            }
         }
     }
 
@@ -69,7 +73,7 @@ pub struct Column {
 impl Column {
     /// Parses `KEY`, `FOLD(KEY)`, or either of them behind `NAME=`.
     pub fn parse(text: &str) -> Result<Column, UsageError> {
-        let wrong = |why: &str| UsageError(format!("--column {text}: {why}"));
+        let wrong = |why: &str| UsageError::sentence(format!("--column {text}: {why}"));
         let named = text.split_once('=').filter(|(name, _)| !name.contains(['(', '[']));
         let (name, what) = named.unwrap_or((text, text));
         let (name, what) = (name.trim(), what.trim());

@@ -63,7 +63,9 @@ impl Plan {
         if let Some(path) = &options.plan {
             for table in &file.vary {
                 let axis = axis_of(table);
-                axes.push(axis.map_err(|why| UsageError(format!("{}: {why}", path.display())))?);
+                axes.push(
+                    axis.map_err(|why| UsageError::sentence(format!("{}: {why}", path.display())))?,
+                );
             }
         }
         for text in &options.vary {
@@ -141,20 +143,22 @@ impl Plan {
 
     fn check(&self, options: &SweepOptions) -> Result<(), UsageError> {
         if self.axes.is_empty() {
-            return Err(UsageError(
-                "nothing is varied; say what, as in --vary host.interrupt_entry=1us..5us:1us"
-                    .into(),
+            return Err(UsageError::sentence(
+                "nothing is varied; say what, as in --vary host.interrupt_entry=1us..5us:1us",
             ));
         }
         let points = self.axes.iter().try_fold(1_usize, |n, axis| n.checked_mul(axis.len()));
         if points.is_none_or(|points| points > POINTS_MAX) {
-            return Err(UsageError(format!("the sweep has more than {POINTS_MAX} points")));
+            return Err(UsageError::sentence(format!(
+                "the sweep has more than {POINTS_MAX} points"
+            )));
         }
         let command = words(&options.command);
         let variables: Vec<&Variable> = self.variables().collect();
         for (at, variable) in variables.iter().enumerate() {
             let name = &variable.name;
-            let twice = |other: &str| UsageError(format!("{name} is varied, and {other}"));
+            let twice =
+                |other: &str| UsageError::sentence(format!("{name} is varied, and {other}"));
             if variables[..at].iter().any(|other| other.name == *name) {
                 return Err(twice("varied once more"));
             }
@@ -187,7 +191,7 @@ impl Plan {
             left.into_iter().find(|name| variables.iter().all(|v| v.placeholder() != *name))
         });
         match unfilled {
-            Some(name) => Err(UsageError(format!(
+            Some(name) => Err(UsageError::sentence(format!(
                 "{{{name}}} stands in the program's arguments, but no arg.{name} is varied"
             ))),
             None => Ok(()),
@@ -210,7 +214,7 @@ fn check_words(variable: &Variable) -> Result<(), UsageError> {
             _ => None,
         };
         if let Some(why) = why {
-            return Err(UsageError(format!("{} is \"{text}\": {why}", variable.name)));
+            return Err(UsageError::sentence(format!("{} is \"{text}\": {why}", variable.name)));
         }
     }
     Ok(())
@@ -221,7 +225,7 @@ fn read(path: &Path) -> Result<File, UsageError> {
     toml::from_str(&text).map_err(|why| {
         let line = why.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         let why = why.message().replace('\n', ", ");
-        UsageError(format!("{}:{line}: {why}", path.display()))
+        UsageError::sentence(format!("{}:{line}: {why}", path.display()))
     })
 }
 

@@ -98,9 +98,9 @@ impl Prepared {
         }
         let mut parameters = self.machines[name].1.clone();
         for assignment in &point.machine.overrides {
-            parameters.set(assignment).map_err(|why| UsageError(why.to_string()))?;
+            parameters.set(assignment)?;
         }
-        machine::faults::set(&mut parameters, &point.faults).map_err(UsageError)?;
+        machine::faults::set(&mut parameters, &point.faults).map_err(UsageError::sentence)?;
         let variant = variant_if_any(&parameters);
         if let Some(variant) = variant.filter(|variant| !self.firmware.contains_key(variant)) {
             let digests = match firmware::folder_if_any(root, &parameters) {
@@ -150,7 +150,7 @@ impl Prepared {
         let named = program::file(Path::new(word))?.unwrap_or_default();
         let word = path
             .to_str()
-            .ok_or_else(|| UsageError(format!("the path of {word} is not text")))?
+            .ok_or_else(|| UsageError::sentence(format!("the path of {word} is not text")))?
             .to_string();
         Ok(Program { named, word, digest: run::digest_of(path)?, own })
     }
@@ -180,10 +180,10 @@ impl Prepared {
         if let Some(name) = name.strip_prefix(rank::BUILTIN_PREFIX) {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
             machine::Program::builtin(&MODELS, name, &arguments, point.ranks)
-                .map_err(UsageError)?;
+                .map_err(UsageError::sentence)?;
         }
         machine::check(parameters, point.ranks, &point.faults, point.seed)
-            .map_err(|why| UsageError(why.to_string()))
+            .map_err(|why| UsageError::sentence(why.to_string()))
     }
 
     /// All that a point's result depends on.

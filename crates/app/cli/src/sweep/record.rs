@@ -65,7 +65,7 @@ impl Records {
         let found = table.metadata().is_ok_and(|found| found.len() > 0);
         if found && !folder.is_dir() {
             let (table, folder) = (table.display(), folder.display());
-            return Err(UsageError(format!(
+            return Err(UsageError::sentence(format!(
                 "{table} is there already, but is not of a sweep (there is no {folder}); \
                  remove it or name another file"
             )));
@@ -76,7 +76,7 @@ impl Records {
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             let folder = folder.display();
-            return Err(UsageError(format!(
+            return Err(UsageError::sentence(format!(
                 "another sweep is writing to {folder}; wait for its end"
             )));
         }

@@ -38,7 +38,9 @@ impl Columns {
         let header = all.header(plan);
         let twice = header.iter().enumerate().find(|(at, name)| header[..*at].contains(name));
         match twice {
-            Some((_, name)) => Err(UsageError(format!("two columns are named {name}; rename one"))),
+            Some((_, name)) => {
+                Err(UsageError::sentence(format!("two columns are named {name}; rename one")))
+            }
             None => Ok(all),
         }
     }

@@ -36,7 +36,8 @@ impl Listener {
             listener.set_nonblocking(true)?;
             Ok((listener.local_addr()?.port(), listener))
         });
-        let failed = |why| UsageError(format!("cannot wait for gdb at port {port}: {why}"));
+        let failed =
+            |why| UsageError::sentence(format!("cannot wait for gdb at port {port}: {why}"));
         let (port, listener) = opened.map_err(failed)?;
         Ok(Listener { nid, port, listener: Mutex::new(Some(listener)) })
     }
@@ -71,7 +72,7 @@ impl Listener {
         };
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         let session = Session::start(listener, remote, incoming, events.clone())
-            .map_err(|why| UsageError(format!("--gdb: cannot start a thread: {why}")))?;
+            .map_err(|why| UsageError::sentence(format!("--gdb: cannot start a thread: {why}")))?;
         let debugger = Debugger {
             watch: Watch::new(Arc::clone(&interrupt)),
             facts,

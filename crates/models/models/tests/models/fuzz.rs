@@ -34,7 +34,10 @@ fn read(bytes: &[u8]) {
     match Parameters::parse(&MODELS, Path::new("m.toml"), &text, &machines()) {
         Ok(parameters) => configure(&parameters),
         Err(usage_error) => {
-            assert!(!usage_error.0.is_empty() && !usage_error.0.contains('\n'), "{usage_error}")
+            assert!(
+                !usage_error.to_string().is_empty() && !usage_error.to_string().contains('\n'),
+                "{usage_error}"
+            )
         }
     }
 }
@@ -43,7 +46,7 @@ fn read(bytes: &[u8]) {
 fn configure(parameters: &Parameters) {
     for ranks in [1, 7, 64] {
         if let Err(why) = machine::check(parameters, ranks, &[], 1) {
-            assert!(!why.0.contains('\n'), "{why}");
+            assert!(!why.to_string().contains('\n'), "{why}");
         }
     }
 }
@@ -82,7 +85,7 @@ fn fuzz_settings() {
         let mut parameters = machine.clone();
         for line in String::from_utf8_lossy(bytes).lines() {
             let said = parameters.set(line);
-            assert!(said.is_ok() || !said.unwrap_err().0.is_empty());
+            assert!(said.is_ok() || !said.unwrap_err().to_string().is_empty());
         }
         configure(&parameters);
     });

@@ -32,7 +32,9 @@ fn complete_of(model: &'static Model) -> String {
 }
 
 fn wrong(text: &str) -> String {
-    Parameters::parse(&MODELS, Path::new("m.toml"), text, Path::new("")).expect_err("a mistake").0
+    Parameters::parse(&MODELS, Path::new("m.toml"), text, Path::new(""))
+        .expect_err("a mistake")
+        .to_string()
 }
 
 /// The complete file with the table of host.kernel_entry (lines after its head) replaced.
@@ -86,7 +88,7 @@ fn values_come_out_by_type_and_can_be_overridden() {
 #[test]
 fn mistakes_in_overrides_are_one_sentence() {
     let mut machine = Parameters::load(&MODELS, &machines().join("redstorm.toml")).unwrap();
-    let mut wrong = |text: &str| machine.set(text).expect_err("a mistake").0;
+    let mut wrong = |text: &str| machine.set(text).expect_err("a mistake").to_string();
     assert_eq!(
         wrong("host.kernel_entrie=1 ns"),
         "--set host.kernel_entrie=1 ns: there is no parameter host.kernel_entrie; did you mean \
@@ -164,7 +166,7 @@ fn mistakes_in_files_name_file_line_and_key() {
     assert_eq!(wrong("name = 3\n"), "m.toml:1: name must be a string");
     assert!(wrong("name = \"a\"\nname = \"b\"\n").starts_with("m.toml:2: "));
     assert!(wrong("[host\n").starts_with("m.toml:1: "));
-    let missing = Parameters::load(&MODELS, Path::new("/nowhere/m.toml")).unwrap_err().0;
+    let missing = Parameters::load(&MODELS, Path::new("/nowhere/m.toml")).unwrap_err().to_string();
     assert!(missing.starts_with("cannot read the machine file /nowhere/m.toml: "), "{missing}");
 }
 
@@ -188,7 +190,7 @@ fn a_machine_may_build_on_another() {
     let known = parse(&own.replace("\"b\"", "\"redstorm\"")).unwrap();
     assert!(known.bases().eq([&*machines().join("redstorm.toml")]));
     assert_eq!(known.choice("host.os"), "linux");
-    let fails = |text: &str| parse(text).unwrap_err().0;
+    let fails = |text: &str| parse(text).unwrap_err().to_string();
     // It may build on one that builds on another, and not on itself.
     std::fs::write(folder.join("m.toml"), own).unwrap();
     let above = parse(&own.replace("\"b\"", "\"m\"").replace("linux", "catamount")).unwrap();
@@ -224,11 +226,11 @@ fn a_parameter_of_another_model_is_named_with_it() {
     let mut machine = Parameters::load(&MODELS, &machines().join("ideal.toml")).unwrap();
     assert_eq!(machine.model().name, "ideal");
     assert_eq!(
-        machine.set("nic.tx_start=1 ns").unwrap_err().0,
+        machine.set("nic.tx_start=1 ns").unwrap_err().to_string(),
         "--set nic.tx_start=1 ns: machines of model ideal (nic.model) have no nic.tx_start; it \
          belongs to model seastar"
     );
-    let model = machine.set("nic.model=seastar").unwrap_err().0;
+    let model = machine.set("nic.model=seastar").unwrap_err().to_string();
     assert!(model.contains("choose another machine"), "{model}");
 }
 

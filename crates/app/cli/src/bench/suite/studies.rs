@@ -202,7 +202,7 @@ pub const STUDIES: [Study; 14] = [
 pub fn find(name: &str) -> Result<&'static Study, UsageError> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
-        UsageError(format!("there is no study {name:?}; there are {}", names.join(", ")))
+        UsageError::sentence(format!("there is no study {name:?}; there are {}", names.join(", ")))
     })
 }
 
