@@ -58,7 +58,7 @@ pub fn show(root: &Root, options: &FirmwareOptions) -> Result<u8, UsageError> {
     let parameters = machines::chosen(root, &options.machine)?;
     let firmware = required(&parameters, "sunstar fw")?;
     let folder = folder(root, &parameters)?;
-    let listing = firmware.listing(&folder).map_err(UsageError::sentence)?;
+    let listing = firmware.listing(&folder)?;
     let elf = folder.join(firmware.elf);
     let size =
         std::fs::metadata(&elf).map_err(|why| UsageError::with_file("read", &elf, why))?.len();

@@ -51,7 +51,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageErro
         rebuild(root, &parts, name)?;
         return Ok(root.path().join("build/firmware").join(name));
     }
-    models::seastar::firmware::image::can_build(parameters).map_err(UsageError::sentence)?;
+    models::seastar::firmware::image::can_build(parameters)?;
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));

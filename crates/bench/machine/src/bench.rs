@@ -8,7 +8,7 @@ use crate::instruments::message_trace::Tallies;
 use crate::judge::Adapter;
 use crate::node::{Equipment, Nic, Node};
 use crate::parameters::hosts::{
-    Administration, Clocks, Collectives, GuestNode, Host, Machine, Mpi, Portals,
+    Administration, Clocks, Collectives, GuestNode, Machine, Mpi, Portals,
 };
 use crate::parameters::{Parameters, Row};
 use crate::placement::Placement;
@@ -111,11 +111,11 @@ fn agent(p: &Parameters, frequency: u64) -> rank::Costs {
 }
 
 impl Common {
-    /// The error is a sentence about the parameters.
-    pub fn new(p: &Parameters, ranks: u32) -> Result<Common, String> {
+    /// Those of a machine with so many ranks.
+    pub fn new(p: &Parameters, ranks: u32) -> Result<Common, UsageError> {
         let systems = Systems::of(p);
         Ok(Common {
-            placement: placement(p.name(), &systems.host, ranks)?,
+            placement: Placement::new(p.name(), &systems.host, ranks)?,
             portals: portals(p),
             mpi: mpi(p)?,
             agent: agent(p, systems.host.clock.hz()),
@@ -178,12 +178,12 @@ impl<'a> Bench<'a> {
     /// their interrupt lines can fail.
     pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, UsageError> {
         let p = &options.parameters;
-        let mut common = Common::new(p, options.ranks).map_err(UsageError::sentence)?;
+        let mut common = Common::new(p, options.ranks)?;
         if let Program::Guests(_) = options.program {
             // Linux takes longer to boot.
             common.launch = GuestNode::of(p).launch;
         }
-        let nodes = nodes_needed(p, options.ranks).map_err(UsageError::sentence)?;
+        let nodes = nodes_needed(p, options.ranks)?;
         let (texts, launch) = (&options.faults, common.launch());
         let faults =
             faults::parse_of_hosts(texts, options.seed, nodes, launch, p.model().fault_kinds());
@@ -307,22 +307,21 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Most nodes of a machine: Portals' header, and the commands of cards, name a node with 16 bits.
-const NODES_MAX: u32 = 1 << 16;
-
-/// Nodes of a machine without a topology: as many as so many ranks need. The error is a sentence.
-pub fn nodes_needed(p: &Parameters, ranks: u32) -> Result<u32, String> {
-    let nodes = Common::new(p, ranks)?.placement.nodes().max(1);
-    if nodes > NODES_MAX {
-        return Err(format!("{ranks} ranks need {nodes} nodes, but messages can name {NODES_MAX}"));
-    }
-    Ok(nodes)
+/// Nodes of a machine without a topology: as many as so many ranks need.
+pub fn nodes_needed(p: &Parameters, ranks: u32) -> Result<u32, UsageError> {
+    Ok(Common::new(p, ranks)?.placement.nodes_needed()?)
 }
 
 /// Checks without a run that such a machine, ranks and faults fit together.
-pub fn check_hosts(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), String> {
+pub fn check_hosts(
+    p: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), UsageError> {
     let (nodes, launch) = (nodes_needed(p, ranks)?, Common::new(p, ranks)?.launch());
-    faults::parse_of_hosts(faults, seed, nodes, launch, p.model().fault_kinds()).map(drop)
+    let parsed = faults::parse_of_hosts(faults, seed, nodes, launch, p.model().fault_kinds());
+    parsed.map(drop).map_err(UsageError::sentence)
 }
 
 /// Each executable's own libraries that come before that of MPI.
@@ -351,26 +350,6 @@ fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)
 }
 
-/// Placement of the ranks. The error says that a node has too few cores, or that there are more ranks than
-/// messages can name.
-fn placement(machine: &str, host: &Host, ranks: u32) -> Result<Placement, String> {
-    let Host { ranks_per_node: per_node, cores, .. } = *host;
-    if per_node > cores {
-        let has = if cores == 1 { "1 core".to_string() } else { format!("{cores} cores") };
-        return Err(format!(
-            "host.ranks_per_node is {per_node}, but a node of {machine} has {has} (host.cores), \
-             and every rank needs one"
-        ));
-    }
-    if ranks > mpi::MAX_RANKS {
-        return Err(format!(
-            "{ranks} ranks are too many: messages can name {} at most",
-            mpi::MAX_RANKS
-        ));
-    }
-    Ok(Placement { ranks, per_node })
-}
-
 /// Configuration of Portals for Catamount, without the number of nodes; `Os::portals` has the rest.
 fn portals(p: &Parameters) -> portals::Config {
     portals::Config {
@@ -381,21 +360,29 @@ fn portals(p: &Parameters) -> portals::Config {
     }
 }
 
-fn mpi(p: &Parameters) -> Result<mpi::Settings, String> {
+/// An algorithm that network interfaces of a model do not perform.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{key}=nic: network interfaces of model {model} perform no collective operations; take another \
+     algorithm, or machine redstorm-accelerated"
+)]
+struct NotOnNic {
+    key: &'static str,
+    model: &'static str,
+}
+
+fn mpi(p: &Parameters) -> Result<mpi::Settings, UsageError> {
     let mut algorithms = mpi::Algorithms::default();
     let model = p.model();
     for Row { key, .. } in Collectives::ROWS {
         let (_, collective) = key.split_once('.').expect("a section and a name");
         let chosen = p.choice(key);
         if chosen == "nic" && !model.collectives {
-            return Err(format!(
-                "{key}=nic: network interfaces of model {} perform no collective operations; take \
-                 another algorithm, or machine redstorm-accelerated",
-                model.name
-            ));
+            return Err(NotOnNic { key, model: model.name }.into());
         }
         algorithms.set(collective, chosen)?;
     }
     let params = Mpi::of(p);
-    params.usage_error().map_or(Ok(mpi::Settings { params, algorithms }), Err)
+    params.check()?;
+    Ok(mpi::Settings { params, algorithms })
 }

@@ -65,9 +65,9 @@ pub struct Model {
     /// Workloads over an interface that only it has.
     pub workloads: &'static [native::WorkloadKind],
     /// Number of nodes of a machine for so many ranks.
-    pub nodes: fn(&Parameters, u32) -> Result<u32, String>,
+    pub nodes: fn(&Parameters, u32) -> Result<u32, UsageError>,
     /// Checks that machine, ranks, faults and seed fit together.
-    pub check: fn(&Parameters, u32, &[String], u64) -> Result<(), String>,
+    pub check: fn(&Parameters, u32, &[String], u64) -> Result<(), UsageError>,
     /// Runs a program of such a machine.
     pub run: fn(&Options) -> Result<Outcome, UsageError>,
 }
@@ -184,7 +184,7 @@ pub struct Firmware {
     /// True if it can be built with a trace ring and counters of functions in the memory of its processor.
     pub ring: bool,
     /// Reads the images in a folder.
-    pub listing: fn(&Path) -> Result<Listing, String>,
+    pub listing: fn(&Path) -> Result<Listing, UsageError>,
 }
 
 impl Firmware {
@@ -192,8 +192,8 @@ impl Firmware {
     pub fn cycle_ns(&self, machine: &Parameters) -> f64 {
         1e9 / (self.clock)(machine).hz() as f64
     }
-    /// Sizes of the images in a folder. The error is a sentence.
-    pub fn listing(&self, folder: &Path) -> Result<Listing, String> {
+    /// Sizes of the images in a folder.
+    pub fn listing(&self, folder: &Path) -> Result<Listing, UsageError> {
         (self.listing)(folder)
     }
 }
@@ -306,7 +306,7 @@ pub fn check(
     faults: &[String],
     seed: u64,
 ) -> Result<(), UsageError> {
-    (parameters.model().check)(parameters, ranks, faults, seed).map_err(UsageError::sentence)
+    (parameters.model().check)(parameters, ranks, faults, seed)
 }
 
 /// Checks that a machine for so many ranks has node `nid`; `option` is the option that names it.
@@ -316,7 +316,7 @@ pub fn check_node(
     option: &str,
     nid: u32,
 ) -> Result<(), UsageError> {
-    let nodes = (parameters.model().nodes)(parameters, ranks).map_err(UsageError::sentence)?;
+    let nodes = (parameters.model().nodes)(parameters, ranks)?;
     if nid < nodes {
         return Ok(());
     }

@@ -1,5 +1,6 @@
 //! Placement of ranks on nodes: ranks with neighbouring numbers share a node, each with a core of its own.
 
+use crate::parameters::hosts::Host;
 use portals::ProcessId;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +19,64 @@ pub struct Placement {
     pub per_node: u32,
 }
 
+/// Ranks that cannot be placed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementError {
+    /// A node has fewer cores than ranks.
+    #[error(
+        "host.ranks_per_node is {per_node}, but a node of {machine} has {} (host.cores), and every \
+         rank needs one",
+        if *cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") }
+    )]
+    Cores {
+        /// Name of the machine.
+        machine: String,
+        /// Ranks on a node.
+        per_node: u32,
+        /// Cores of a node.
+        cores: u32,
+    },
+    /// There are more ranks than messages can name.
+    #[error("{ranks} ranks are too many: messages can name {} at most", mpi::MAX_RANKS)]
+    Ranks {
+        /// Number of ranks.
+        ranks: u32,
+    },
+    /// They need more nodes than messages can name.
+    #[error("{ranks} ranks need {nodes} nodes, but messages can name {NODES_MAX}")]
+    Nodes {
+        /// Number of ranks.
+        ranks: u32,
+        /// Nodes that they need.
+        nodes: u32,
+    },
+}
+
+/// Most nodes of a machine: Portals' header, and the commands of cards, name a node with 16 bits.
+const NODES_MAX: u32 = 1 << 16;
+
 impl Placement {
+    /// Placement of so many ranks on the nodes of a machine with these hosts.
+    pub fn new(machine: &str, host: &Host, ranks: u32) -> Result<Placement, PlacementError> {
+        let Host { ranks_per_node: per_node, cores, .. } = *host;
+        if per_node > cores {
+            return Err(PlacementError::Cores { machine: machine.to_owned(), per_node, cores });
+        }
+        if ranks > mpi::MAX_RANKS {
+            return Err(PlacementError::Ranks { ranks });
+        }
+        Ok(Placement { ranks, per_node })
+    }
+
+    /// Nodes of a machine without a topology: as many as the ranks need.
+    pub fn nodes_needed(self) -> Result<u32, PlacementError> {
+        let (ranks, nodes) = (self.ranks, self.nodes().max(1));
+        if nodes > NODES_MAX {
+            return Err(PlacementError::Nodes { ranks, nodes });
+        }
+        Ok(nodes)
+    }
+
     /// Nodes that have a rank.
     pub fn nodes(self) -> u32 {
         self.ranks.div_ceil(self.per_node)

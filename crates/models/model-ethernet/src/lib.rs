@@ -132,15 +132,21 @@ impl Plan for Machine<'_> {
 }
 
 /// Nodes of a machine for so many ranks: each has one.
-fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     if Host::of(parameters).ranks_per_node > 1 {
-        return Err("host.ranks_per_node is 1 with model ethernet: a guest is one rank".into());
+        let why = "host.ranks_per_node is 1 with model ethernet: a guest is one rank";
+        return Err(UsageError::sentence(why));
     }
     bench::nodes_needed(parameters, ranks)
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.
-fn check(parameters: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), String> {
+fn check(
+    parameters: &Parameters,
+    ranks: u32,
+    faults: &[String],
+    seed: u64,
+) -> Result<(), UsageError> {
     nodes(parameters, ranks)?;
     bench::check_hosts(parameters, ranks, faults, seed)
 }
@@ -153,7 +159,7 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
     if options.observers.judge {
         return Err(UsageError::sentence("--judge judges Portals, and model ethernet has none"));
     }
-    nodes(&options.parameters, options.ranks).map_err(UsageError::sentence)?;
+    nodes(&options.parameters, options.ranks)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, settings, guests });

@@ -1,11 +1,13 @@
 //! The control program's image: what stands in the card's memory, its symbols, and what it occupies.
 
 use abi::myrinet as my;
-use machine::firmware::symbols::{Section, Symbols};
+use machine::firmware::symbols::{BadElf, Section, Symbols};
 use machine::input;
 use machine::models::{Firmware, Listing, Processor};
+use machine::UsageError;
 use std::fmt::{self, Write};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Firmware of the LANai.
 pub(crate) static FIRMWARE: Firmware = Firmware {
@@ -37,20 +39,32 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// From the folder in which its makefile leaves it. The error is a sentence.
-    pub fn load(folder: &Path) -> Result<Image, String> {
+    /// From the folder in which its makefile leaves it.
+    pub fn load(folder: &Path) -> Result<Image, BadImage> {
         let file = folder.join("mcp.bin");
-        let flat = input::read(&file, my::SRAM_SIZE.into()).map_err(|why| {
-            let file = file.display();
-            format!("cannot read the card's control program {file}: {why} (`make parts` builds it)")
-        })?;
-        let symbols = Symbols::load(&folder.join("mcp.elf")).map_err(|why| why.to_string())?;
+        let flat =
+            input::read(&file, my::SRAM_SIZE.into()).map_err(|why| BadImage::File { file, why })?;
+        let symbols = Symbols::load(&folder.join("mcp.elf"))?;
         if flat != symbols.loaded(0, my::REGION_PROGRAM_SIZE) {
-            // Faults and profiles would name functions of another program.
-            return Err("mcp.bin is not made from mcp.elf; take both from one build".into());
+            return Err(BadImage::Mixed);
         }
         Ok(Image { flat, symbols })
     }
+}
+
+/// A control program that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadImage {
+    #[error(
+        "cannot read the card's control program {}: {why} (`make parts` builds it)",
+        file.display()
+    )]
+    File { file: PathBuf, why: io::Error },
+    #[error(transparent)]
+    Symbols(#[from] BadElf),
+    /// Faults and profiles would name functions of another program.
+    #[error("mcp.bin is not made from mcp.elf; take both from one build")]
+    Mixed,
 }
 
 /// Bytes of an entry of the queue of doorbells: address and data.
@@ -130,8 +144,8 @@ fn regions(image: u32, bypass: bool) -> [Region; 7] {
     ]
 }
 
-/// Sizes of the images in a folder. The error is a sentence.
-fn listing(folder: &Path) -> Result<Listing, String> {
+/// Sizes of the images in a folder.
+fn listing(folder: &Path) -> Result<Listing, UsageError> {
     let Image { flat, symbols } = Image::load(folder)?;
     let bypass = folder.ends_with(BYPASS);
     let mut sizes = String::new();

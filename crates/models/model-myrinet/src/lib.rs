@@ -265,12 +265,13 @@ impl Plan for Machine<'_> {
 }
 
 /// Nodes of a machine for so many ranks: each has one.
-pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     if Host::of(parameters).ranks_per_node > 1 {
-        return Err("host.ranks_per_node is 1 with model myrinet: a card has one user".into());
+        let why = "host.ranks_per_node is 1 with model myrinet: a card has one user";
+        return Err(UsageError::sentence(why));
     }
     let nodes = bench::nodes_needed(parameters, ranks)?;
-    Settings::new(parameters, nodes)?;
+    Settings::new(parameters, nodes).map_err(UsageError::sentence)?;
     Ok(nodes)
 }
 
@@ -280,7 +281,7 @@ pub(crate) fn check(
     ranks: u32,
     faults: &[String],
     seed: u64,
-) -> Result<(), String> {
+) -> Result<(), UsageError> {
     nodes(parameters, ranks)?;
     bench::check_hosts(parameters, ranks, faults, seed)
 }
@@ -293,7 +294,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         Program::Guests(guests) => Work::Guests(guests),
         _ => unreachable!("models::run lets nothing else through"),
     };
-    nodes(parameters, options.ranks).map_err(UsageError::sentence)?;
+    nodes(parameters, options.ranks)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(parameters, bench.nodes).map_err(UsageError::sentence)?;
     let own = matches!(work, Work::Own(_));
@@ -303,7 +304,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
             "card.module = bypass has no {what}: take --set card.module=dp, or machine amata"
         )));
     }
-    let image = Arc::new(Image::load(&options.places.firmware).map_err(UsageError::sentence)?);
+    let image = Arc::new(Image::load(&options.places.firmware)?);
     let recorded = options.observers.profile || !options.observers.watchers.is_empty();
     let sit_down = |own: &Inspector| {
         let monitor = own.of::<Monitor>().expect("a LANai has a monitor");

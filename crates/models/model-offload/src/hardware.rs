@@ -38,8 +38,8 @@ pub(super) struct Hardware {
 }
 
 impl Hardware {
-    /// Compiles what the parameters want, if anything. The error is a sentence.
-    pub fn of(options: &Options, settings: &Settings) -> Result<Option<Hardware>, String> {
+    /// Compiles what the parameters want, if anything.
+    pub fn of(options: &Options, settings: &Settings) -> Result<Option<Hardware>, RtlError> {
         let (folder, wave) = (options.rtl.folder.clone(), options.rtl.wave.clone());
         let held = match settings::Unit::of(&options.parameters).rtl {
             "off" => return Ok(None),
@@ -48,22 +48,17 @@ impl Hardware {
             _ => Held::Model,
         };
         let Some(units) = &settings.card.units else {
-            return Err(
-                "alpu.rtl (--rtl): nic.alpu is off, and without units there is no RTL; set \
-                        nic.alpu to the cells of a unit"
-                    .into(),
-            );
+            return Err(RtlError::NoUnits);
         };
         let place =
             DesignPaths { root: options.places.root.clone(), built: options.places.built.clone() };
         let build = |config| UnitDesign::build(&place, folder.as_deref(), config, false);
         let designs =
             build(&units.posted).and_then(|posted| Ok([posted, build(&units.unexpected)?]));
-        let sentence = |why: Unbuilt| match &folder {
-            Some(folder) => format!("--rtl-dir {}: {why}", folder.display()),
-            None => format!("alpu.rtl (--rtl): {why}"),
-        };
-        let designs = designs.map_err(sentence)?;
+        let designs = designs.map_err(|why| match folder.clone() {
+            Some(folder) => RtlError::Folder { folder, why },
+            None => RtlError::Own(why),
+        })?;
         let (clock, records) = (units.clock, Arc::default());
         Ok(Some(Hardware { designs, held, clock, place, folder, wave, records }))
     }
@@ -97,21 +92,17 @@ impl Hardware {
     }
 
     /// Writes the waveform that was requested: of both units of the node that it is about, around one cycle.
-    /// The error is a sentence.
-    pub fn write_wave(&self) -> Result<(), String> {
+    pub fn write_wave(&self) -> Result<(), WaveError> {
         let Some(wave) = &self.wave else { return Ok(()) };
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         let about = |record: &&Record| record.about.is_some();
         let first = records.iter().filter(about).min_by_key(|record| (record.about, record.nid));
         let Some(&Record { nid, about: Some(cycle), config, .. }) = first else {
-            let Some(MessageId { source_nid, serial }) = wave.message else {
+            let Some(message) = wave.message else {
                 console::say("--rtl-wave: nothing is wrong, and no waveform is written");
                 return Ok(());
             };
-            return Err(format!(
-                "--rtl-wave: no unit has got a copy of the header of message \
-                 {source_nid}:{serial}, and no waveform is written"
-            ));
+            return Err(WaveError::NoCopy(message));
         };
         let mut parts =
             [QueueKind::Posted, QueueKind::Unexpected].map(|kind| (kind, String::new()));
@@ -121,7 +112,7 @@ impl Hardware {
             let record = records.iter().find(of).expect("a node has both units");
             let design =
                 UnitDesign::build(&self.place, self.folder.as_deref(), &record.config, true);
-            let design = design.map_err(|why| format!("--rtl-wave: {why}"))?;
+            let design = design?;
             let (first, last, drawn) = record
                 .draw(design, self.clock, cycle, &wave.file)
                 .ok_or_else(|| unwritten(&wave.file))?;
@@ -139,8 +130,37 @@ impl Hardware {
     }
 }
 
-fn unwritten(file: &Path) -> String {
-    format!("--rtl-wave: {} cannot be written", file.display())
+fn unwritten(file: &Path) -> WaveError {
+    WaveError::Unwritten(file.to_path_buf())
+}
+
+/// Units that are no RTL.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RtlError {
+    #[error(
+        "alpu.rtl (--rtl): nic.alpu is off, and without units there is no RTL; set nic.alpu to the \
+         cells of a unit"
+    )]
+    NoUnits,
+    #[error("--rtl-dir {}: {why}", folder.display())]
+    Folder { folder: PathBuf, why: Unbuilt },
+    #[error("alpu.rtl (--rtl): {0}")]
+    Own(Unbuilt),
+}
+
+/// A waveform that there is not.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WaveError {
+    #[error(
+        "--rtl-wave: no unit has got a copy of the header of message {}:{}, and no waveform is \
+         written",
+        .0.source_nid, .0.serial
+    )]
+    NoCopy(MessageId),
+    #[error("--rtl-wave: {0}")]
+    Unbuilt(#[from] Unbuilt),
+    #[error("--rtl-wave: {} cannot be written", .0.display())]
+    Unwritten(PathBuf),
 }
 
 /// Scope of a unit in a waveform.

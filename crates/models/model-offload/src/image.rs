@@ -2,13 +2,14 @@
 
 use crate::settings;
 use abi::offload as of;
-use machine::firmware::symbols::Symbols;
+use machine::firmware::symbols::{BadElf, Symbols};
 use machine::models::{Firmware, Listing, Processor};
 use machine::parameters::Parameters;
-use offload_nic::Image;
+use machine::UsageError;
+use offload_nic::{Image, ImageError};
 use ppc440_debug::swapped;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Firmware of the card's processor.
 pub(crate) static FIRMWARE: Firmware = Firmware {
@@ -38,19 +39,34 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Reads the images in `folder`. The error is a sentence.
-    pub fn load(folder: &Path) -> Result<Loaded, String> {
+    /// Reads the images in `folder`.
+    pub fn load(folder: &Path) -> Result<Loaded, BadImage> {
         let file = |name| swapped(&folder.join(name));
         let image = Image { text: file("offload.img")?, rom: file("shim.img")? };
-        let bad = |why: String| format!("the firmware in {}: {why}", folder.display());
-        image.check().map_err(|why| bad(why.to_string()))?;
-        let symbols = Symbols::load(&folder.join(FIRMWARE.elf)).map_err(|why| why.to_string())?;
+        let folder = || folder.to_path_buf();
+        image.check().map_err(|why| BadImage::Unfit { folder: folder(), why })?;
+        let symbols = Symbols::load(&folder().join(FIRMWARE.elf))?;
         if image.text != symbols.loaded(of::TEXT_BASE, of::TEXT_SIZE) {
-            let why = "offload.img is not made from offload.elf; take both from one build";
-            return Err(bad(why.into()));
+            return Err(BadImage::Mixed { folder: folder() });
         }
         Ok(Loaded { image, symbols })
     }
+}
+
+/// Firmware that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadImage {
+    #[error(transparent)]
+    File(#[from] ppc440_debug::ImageError),
+    #[error(transparent)]
+    Symbols(#[from] BadElf),
+    #[error("the firmware in {}: {why}", folder.display())]
+    Unfit { folder: PathBuf, why: ImageError },
+    #[error(
+        "the firmware in {}: offload.img is not made from offload.elf; take both from one build",
+        folder.display()
+    )]
+    Mixed { folder: PathBuf },
 }
 
 /// The regions of the card's memory that the processor uses.
@@ -61,8 +77,8 @@ const REGIONS: [(&str, u32, u32); 4] = [
     ("queue entries", of::ENTRY_BASE, of::ENTRY_REGION),
 ];
 
-/// Sizes of the images in a folder. The error is a sentence.
-fn listing(folder: &Path) -> Result<Listing, String> {
+/// Sizes of the images in a folder.
+fn listing(folder: &Path) -> Result<Listing, UsageError> {
     let Loaded { image, symbols } = Loaded::load(folder)?;
     let mut sizes = format!("Flat image      {:>7} bytes\n", image.text.len());
     sizes.push_str("  region             base          size     used     free\n");

@@ -39,7 +39,7 @@ use machine::{Options, Outcome, UsageError};
 use network::Network;
 use nic::{Station, Surroundings};
 use ppc440_debug::debugger::Visit;
-use settings::Settings;
+use settings::{Settings, Unfit, RANKS_MAX};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -120,21 +120,14 @@ impl Machine<'_> {
     }
 }
 
-/// Checks that cards can serve so many ranks. The error is a sentence.
-fn check_ranks(parameters: &Parameters, ranks: u32) -> Result<(), String> {
-    let model = parameters.model().name;
-    let (per_node, most) = (Host::of(parameters).ranks_per_node, abi::offload::PROCESSES);
-    if per_node > most {
-        return Err(format!(
-            "host.ranks_per_node is {per_node}, but a network interface of model {model} serves \
-             {most} processes"
-        ));
+/// Checks that cards can serve so many ranks.
+fn check_ranks(parameters: &Parameters, ranks: u32) -> Result<(), Unfit> {
+    let (per_node, model) = (Host::of(parameters).ranks_per_node, parameters.model().name);
+    if per_node > abi::offload::PROCESSES {
+        return Err(Unfit::Processes { per_node, model });
     }
-    let most = 1 << abi::offload::SOURCE_WIDTH;
-    if ranks > most {
-        return Err(format!(
-            "{ranks} ranks are too many for model {model}: match bits name {most}"
-        ));
+    if ranks > RANKS_MAX {
+        return Err(Unfit::Ranks { ranks, model });
     }
     Ok(())
 }
@@ -147,8 +140,8 @@ fn run<L>(
     simulate: impl FnOnce(&Machine<'_>) -> Ended<L>,
 ) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    let hardware = Hardware::of(options, &settings).map_err(UsageError::sentence)?;
-    let image = Arc::new(Loaded::load(&options.places.firmware).map_err(UsageError::sentence)?);
+    let hardware = Hardware::of(options, &settings)?;
+    let image = Arc::new(Loaded::load(&options.places.firmware)?);
     let recorded = options.observers.profile || !options.observers.watchers.is_empty();
     let placement = bench.common.placement;
     let place = |rank| (rank / placement.per_node, placement.core(rank));
@@ -172,7 +165,7 @@ fn run<L>(
     let drawn = machine.hardware.as_ref().map_or(Ok(()), Hardware::write_wave);
     if let Err(why) = drawn {
         report.exit.code = report.exit.code.max(1);
-        report.exit.sentences.push(why);
+        report.exit.sentences.push(why.to_string());
     }
     if let Some(visit) = machine.visit {
         visit.end(report.exit.code);

@@ -72,8 +72,8 @@ impl Plan for OnMesh<'_> {
     }
 }
 
-/// The network of a machine for so many ranks. The error is a sentence.
-fn network(parameters: &Parameters, ranks: u32) -> Result<Network, String> {
+/// The network of a machine for so many ranks.
+fn network(parameters: &Parameters, ranks: u32) -> Result<Network, UsageError> {
     let placement = Common::new(parameters, ranks)?.placement;
     let network = Network::new(parameters, placement)?;
     Settings::new(parameters, None)?;
@@ -82,7 +82,7 @@ fn network(parameters: &Parameters, ranks: u32) -> Result<Network, String> {
 }
 
 /// Nodes of a machine for so many ranks.
-fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     Ok(network(parameters, ranks)?.topology.nodes())
 }
 
@@ -93,12 +93,13 @@ fn faults_of(
     texts: &[String],
     seed: u64,
     launch: Time,
-) -> Result<Faults, String> {
+) -> Result<Faults, UsageError> {
     parse_of_hosts(texts, seed, network.topology.nodes(), launch, p.model().fault_kinds())
+        .map_err(UsageError::sentence)
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.
-fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), String> {
+fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), UsageError> {
     let launch = Common::new(p, ranks)?.launch();
     faults_of(p, &network(p, ranks)?, faults, seed, launch).map(drop)
 }
@@ -106,13 +107,12 @@ fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(),
 /// Runs a program.
 fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    let network = network(parameters, options.ranks).map_err(UsageError::sentence)?;
-    let common = Common::new(parameters, options.ranks).map_err(UsageError::sentence)?;
+    let network = network(parameters, options.ranks)?;
+    let common = Common::new(parameters, options.ranks)?;
     let (texts, seed, launch) = (&options.faults, options.seed, common.launch());
-    let faults =
-        faults_of(parameters, &network, texts, seed, launch).map_err(UsageError::sentence)?;
+    let faults = faults_of(parameters, &network, texts, seed, launch)?;
     let bench = Bench::new(options, common, network.topology.nodes(), faults)?;
-    let settings = Settings::new(parameters, None).map_err(UsageError::sentence)?;
+    let settings = Settings::new(parameters, None)?;
     crate::run(options, &bench, settings, |machine| {
         let ended = bench.simulate(&OnMesh { machine, network });
         balance(&ended);

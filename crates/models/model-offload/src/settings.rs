@@ -1,7 +1,7 @@
 //! Configuration of the cards of a machine, from its parameters.
 
 use abi::offload as of;
-use alpu::{Config, QueueKind};
+use alpu::{Config, ConfigError, QueueKind};
 use des::Duration;
 use machine::parameters::{Parameters, Row};
 use machine::system::{Os, Systems};
@@ -95,9 +95,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Settings of cards at wires of this rate, or at a network with a pace of its own. The error is a
-    /// sentence about the parameters.
-    pub fn new(p: &Parameters, wire_rate: Option<u64>) -> Result<Settings, String> {
+    /// Settings of cards at wires of this rate, or at a network with a pace of its own.
+    pub fn new(p: &Parameters, wire_rate: Option<u64>) -> Result<Settings, Unfit> {
         let own = Card::of(p);
         let card = Params {
             node: 0,
@@ -112,20 +111,39 @@ impl Settings {
         };
         let Systems { host, .. } = Systems::of(p);
         if host.os != Os::Catamount || host.linux_nodes > 0 {
-            let model = p.model().name;
-            return Err(format!(
-                "host.os is catamount on machines of model {model}: a process gives the network \
-                 interface physical addresses itself"
-            ));
+            return Err(Unfit::Linux { model: p.model().name });
         }
         Ok(Settings { card, completion_read: Completion::of(p).completion_read })
     }
 }
 
-fn units(p: &Parameters) -> Result<Option<Units>, String> {
+/// Parameters or ranks that do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unfit {
+    #[error(
+        "host.os is catamount on machines of model {model}: a process gives the network interface \
+         physical addresses itself"
+    )]
+    Linux { model: &'static str },
+    #[error("the matching units (nic.alpu, alpu.*): {0}")]
+    Units(#[from] ConfigError),
+    #[error(
+        "host.ranks_per_node is {per_node}, but a network interface of model {model} serves {} \
+         processes",
+        of::PROCESSES
+    )]
+    Processes { per_node: u32, model: &'static str },
+    #[error("{ranks} ranks are too many for model {model}: match bits name {RANKS_MAX}")]
+    Ranks { ranks: u32, model: &'static str },
+}
+
+/// Most ranks, as match bits name their sources.
+pub(super) const RANKS_MAX: u32 = 1 << of::SOURCE_WIDTH;
+
+fn units(p: &Parameters) -> Result<Option<Units>, ConfigError> {
     let Some(cells) = Matching::of(p).alpu else { return Ok(None) };
     let own = Unit::of(p);
-    let unit = |kind| -> Result<Config, String> {
+    let unit = |kind| {
         let config = Config {
             match_width: of::MATCH_WIDTH,
             tag_width: 20,
@@ -134,8 +152,7 @@ fn units(p: &Parameters) -> Result<Option<Units>, String> {
             result_depth: own.result_fifo,
             ..Config::new(kind, cells, own.block)
         };
-        config.check().map_err(|why| format!("the matching units (nic.alpu, alpu.*): {why}"))?;
-        Ok(config)
+        config.check().map(|()| config)
     };
     Ok(Some(Units {
         posted: unit(QueueKind::Posted)?,

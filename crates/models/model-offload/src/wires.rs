@@ -3,7 +3,7 @@
 use crate::message_path::{MESSAGE_PATH, QUEUES};
 use crate::network::Network;
 use crate::nic::Station;
-use crate::settings::{Settings, Wire, ROWS};
+use crate::settings::{Settings, Unfit, Wire, ROWS};
 use crate::{check_ranks, Machine, FIRMWARE};
 use des::{Duration, Links};
 use machine::bench::{self, Bench, Plan};
@@ -53,12 +53,12 @@ impl Plan for Wires<'_> {
     }
 }
 
-fn settings(parameters: &Parameters) -> Result<Settings, String> {
+fn settings(parameters: &Parameters) -> Result<Settings, Unfit> {
     Settings::new(parameters, Some(Wire::of(parameters).wire_rate))
 }
 
 /// Nodes of a machine for so many ranks.
-fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     let nodes = bench::nodes_needed(parameters, ranks)?;
     settings(parameters)?;
     check_ranks(parameters, ranks)?;
@@ -66,7 +66,7 @@ fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.
-fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), String> {
+fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(), UsageError> {
     nodes(p, ranks)?;
     bench::check_hosts(p, ranks, faults, seed)
 }
@@ -74,9 +74,9 @@ fn check(p: &Parameters, ranks: u32, faults: &[String], seed: u64) -> Result<(),
 /// Runs a program.
 fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    nodes(parameters, options.ranks).map_err(UsageError::sentence)?;
+    nodes(parameters, options.ranks)?;
     let bench = Bench::of_hosts(options)?;
-    let settings = settings(parameters).map_err(UsageError::sentence)?;
+    let settings = settings(parameters)?;
     let delay = Wire::of(parameters).wire;
     crate::run(options, &bench, settings, |machine| bench.simulate(&Wires { machine, delay }))
 }

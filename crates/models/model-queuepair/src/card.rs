@@ -1,6 +1,6 @@
 //! The card: registers, both rings, and the port to the link.
 
-use crate::engine::{self, Engine, Job};
+use crate::engine::{self, Engine, Job, Wrong};
 use crate::entries::{
     long, Command, Completion, Layout, Submission, BASE, HEAD, OPERAND_MAX, PIECE, SUBMISSION, TAIL,
 };
@@ -133,7 +133,7 @@ impl Card {
     }
 
     /// The engine's job is done: its effect, and the next one. The error is the end of a sentence.
-    fn moved(&mut self, now: Time, ports: &mut Ports) -> Result<(), String> {
+    fn moved(&mut self, now: Time, ports: &mut Ports) -> Result<(), Wrong> {
         let job = self.engine.end();
         if let Some(time) = self.engine.start(&self.params) {
             ports.schedule(now + time, Event::Moved);
@@ -142,9 +142,9 @@ impl Card {
             Job::Fetch => {
                 let mut entry = [0; SUBMISSION];
                 let at = self.layout.submission(self.submissions.fetched);
-                engine::read(ports, at, &mut entry)?;
+                ports.read(at, &mut entry)?;
                 self.submissions.fetched = self.submissions.fetched.wrapping_add(1);
-                let submission = Submission::parse(&entry).ok_or("there is no such command")?;
+                let submission = Submission::parse(&entry).ok_or(Wrong::NoCommand)?;
                 let Submission { pieces, address: phys, bytes: len, .. } = submission;
                 if pieces <= 1 {
                     return self.take(now, submission, vec![Extent { phys, len }], ports);
@@ -153,7 +153,7 @@ impl Card {
             }
             Job::List(submission) => {
                 let mut list = vec![0; submission.pieces as usize * PIECE as usize];
-                engine::read(ports, submission.address, &mut list)?;
+                ports.read(submission.address, &mut list)?;
                 let piece = |at: &[u8]| Extent { phys: long(at, 0), len: long(at, 8) };
                 let extents = list.chunks(PIECE as usize).map(piece).collect();
                 self.take(now, submission, extents, ports)?;
@@ -169,7 +169,7 @@ impl Card {
             }
             Job::Complete { index, completion, passes } => {
                 let (at, phase) = (self.layout.completion(index), self.layout.phase(index));
-                ports.write(at, &completion.emit(phase)).map_err(|error| error.to_string())?;
+                ports.write(at, &completion.emit(phase))?;
                 self.completions.written = index.wrapping_add(1);
                 if let Some(Passes { message, waypoint }) = passes {
                     ports.mark(now, message, waypoint);
@@ -194,7 +194,7 @@ impl Card {
         submission: Submission,
         extents: Vec<Extent>,
         ports: &mut Ports,
-    ) -> Result<(), String> {
+    ) -> Result<(), Wrong> {
         let message = MessageId::from(&submission.header);
         match submission.command {
             Command::Send => {
@@ -204,13 +204,13 @@ impl Card {
                 self.admit(now, ports);
             }
             Command::Place => {
-                let data = self.held.remove(&message).ok_or("it has no message for this place")?;
+                let data = self.held.remove(&message).ok_or(Wrong::NoMessage)?;
                 ports.mark(now, message, path::PLACE_FETCHED);
                 ports.stage(now, Lane::Receive, message, Some("to its place"));
                 self.add_job(now, Job::Place { submission, extents, data }, ports);
             }
             Command::Release => {
-                self.held.remove(&message).ok_or("it has no such message to forget")?;
+                self.held.remove(&message).ok_or(Wrong::NothingToForget)?;
                 ports.stage(now, Lane::Receive, message, None);
                 let ended = Completion::Ended { tag: submission.tag, failed: false };
                 self.complete(now, ended, None, ports);
@@ -266,7 +266,7 @@ impl Card {
     }
 
     /// A segment has been read: it goes to the link.
-    fn cut(&mut self, now: Time, length: u64, ports: &mut Ports) -> Result<(), String> {
+    fn cut(&mut self, now: Time, length: u64, ports: &mut Ports) -> Result<(), Wrong> {
         self.reading = false;
         let mut data = vec![0; length as usize];
         let sending = self.sending.front_mut().expect("a message is sent");

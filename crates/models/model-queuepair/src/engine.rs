@@ -3,6 +3,7 @@
 use crate::entries::{Completion, Submission, COMPLETION, PIECE, SHORT, SUBMISSION};
 use crate::message_path::Passes;
 use crate::settings::Params;
+use bus::BusError;
 use des::Duration;
 use host::Extent;
 use machine::node::{Nic, Ports};
@@ -66,9 +67,17 @@ impl Job {
     }
 }
 
-/// Reads host memory; the error is the end of a sentence.
-pub(crate) fn read<N: Nic>(ports: &mut Ports<N>, phys: u64, buf: &mut [u8]) -> Result<(), String> {
-    ports.read(phys, buf).map_err(|error| error.to_string())
+/// Mistake of the driver, which the card cannot go on with: the end of a sentence.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Wrong {
+    #[error(transparent)]
+    Memory(#[from] BusError),
+    #[error("there is no such command")]
+    NoCommand,
+    #[error("it has no message for this place")]
+    NoMessage,
+    #[error("it has no such message to forget")]
+    NothingToForget,
 }
 
 /// Reads bytes of a payload in pieces, from `at` on.
@@ -77,12 +86,12 @@ pub(crate) fn gather<N: Nic>(
     extents: &[Extent],
     mut at: u64,
     mut rest: &mut [u8],
-) -> Result<(), String> {
+) -> Result<(), BusError> {
     for extent in extents {
         let here = extent.len.saturating_sub(at).min(rest.len() as u64);
         let (piece, behind) = rest.split_at_mut(here as usize);
         if here > 0 {
-            read(ports, extent.phys + at, piece)?;
+            ports.read(extent.phys + at, piece)?;
         }
         (at, rest) = (at.saturating_sub(extent.len), behind);
     }

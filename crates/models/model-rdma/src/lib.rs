@@ -169,17 +169,19 @@ fn notice(settings: &Settings) -> Duration {
 }
 
 /// Nodes of a machine for so many ranks: one each; a link has two ends.
-pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     let placement = Common::new(parameters, ranks)?.placement;
     if placement.per_node != 1 {
-        return Err("host.ranks_per_node must be 1: the NIC serves one process".into());
+        let why = "host.ranks_per_node must be 1: the NIC serves one process";
+        return Err(UsageError::sentence(why));
     }
     let crossed = rows::Lanes::of(parameters).topology == rows::Topology::Crossbar;
     let most = if crossed { NODES_MAX } else { 2 };
     let nodes = placement.nodes().max(2);
     if nodes > most {
         let what = if crossed { "the crossbar has ports" } else { "a link has ends" };
-        return Err(format!("{ranks} ranks need {nodes} nodes, but {what} for {most} only"));
+        let why = format!("{ranks} ranks need {nodes} nodes, but {what} for {most} only");
+        return Err(UsageError::sentence(why));
     }
     Ok(nodes)
 }
@@ -195,11 +197,13 @@ pub(crate) fn check(
     ranks: u32,
     faults: &[String],
     seed: u64,
-) -> Result<(), String> {
+) -> Result<(), UsageError> {
     let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
-    let mut settings = Settings::of(parameters, nodes)?;
-    let faults = parse_of_hosts(faults, seed, nodes, launch, parameters.model().fault_kinds())?;
-    settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))
+    let mut settings = Settings::of(parameters, nodes).map_err(UsageError::sentence)?;
+    let faults = parse_of_hosts(faults, seed, nodes, launch, parameters.model().fault_kinds())
+        .map_err(UsageError::sentence)?;
+    let bugs = Bugs::of(&faults, nodes);
+    settings.set_bugs(bugs, is_rtl(parameters)).map_err(UsageError::sentence)
 }
 
 /// The processor behind the console of the switch, if it is asked for. The error is a sentence.
@@ -240,8 +244,8 @@ fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), Us
 /// Runs a workload, or a program that uses verbs.
 pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
-    let common = Common::new(parameters, options.ranks).map_err(UsageError::sentence)?;
-    let nodes = nodes(parameters, options.ranks).map_err(UsageError::sentence)?;
+    let common = Common::new(parameters, options.ranks)?;
+    let nodes = nodes(parameters, options.ranks)?;
     let mut settings = Settings::of(parameters, nodes).map_err(UsageError::sentence)?;
     suffices(&settings, nodes, &options.program)?;
     let (model, launch) = (parameters.model(), common.launch());

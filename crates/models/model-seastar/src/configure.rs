@@ -11,6 +11,7 @@ use bus::HyperTransport;
 use des::Duration;
 use machine::placement::Placement;
 use machine::system::Os;
+use machine::UsageError;
 use mesh::Topology;
 use mesh_network::{Network, Room};
 
@@ -26,8 +27,8 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// The parts of a machine with room for these ranks. The error is a sentence about the parameters.
-    pub fn new(p: &Parameters, placement: Placement) -> Result<Configuration, String> {
+    /// The parts of a machine with room for these ranks.
+    pub fn new(p: &Parameters, placement: Placement) -> Result<Configuration, UsageError> {
         let network = Network::new(p, placement)?;
         let (firmware, link, ras) = (Firmware::of(p), Link::of(p), Ras::of(p));
         let mut nic = nic(p, &firmware, &link);
@@ -47,31 +48,46 @@ impl Configuration {
     }
 }
 
+/// Parameters that firmware with recovery cannot do with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RecoveryError {
+    #[error(
+        "portals.accelerated_tx_pendings={sent} leaves one pending to what a process receives; \
+         firmware.overflow=nic needs two, for requests and for answers; set it to {} or less",
+        ACCELERATED_PENDINGS - 2
+    )]
+    Pendings { sent: u32 },
+    #[error(
+        "firmware.sources={sources}: firmware.overflow=nic keeps one for what comes and one for \
+         answers of the network interface; set firmware.sources={least} or more"
+    )]
+    Sources { sources: u32, least: u32 },
+    #[error(
+        "firmware.overflow={overflow} has room to name {WAITING_NODES} nodes, and net.x, net.y and \
+         net.z make {nodes}"
+    )]
+    Nodes { overflow: &'static str, nodes: u32 },
+    #[error(
+        "--fault pool.rx_pendings=1: firmware.overflow=nic needs two pendings, for requests and for \
+         answers; give it 2 or more"
+    )]
+    Pool,
+}
+
 /// Checks the parameters that firmware with recovery needs.
-fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), String> {
+fn can_recover(p: &Parameters, topology: &Topology) -> Result<(), RecoveryError> {
     let firmware = Firmware::of(p);
     let sent = u32::from(Driver::of(p).accelerated_tx_pendings);
     if firmware.accelerates() && ACCELERATED_PENDINGS - sent < 2 {
-        return Err(format!(
-            "portals.accelerated_tx_pendings={sent} leaves one pending to what a process receives; \
-             firmware.overflow=nic needs two, for requests and for answers; set it to {} or less",
-            ACCELERATED_PENDINGS - 2
-        ));
+        return Err(RecoveryError::Pendings { sent });
     }
     let (sources, least) = (firmware.sources, 2 + u32::from(firmware.accelerates()));
     if firmware.overflow == Overflow::Nic && sources < least {
-        return Err(format!(
-            "firmware.sources={sources}: firmware.overflow=nic keeps one for what comes and one \
-             for answers of the network interface; set firmware.sources={least} or more"
-        ));
+        return Err(RecoveryError::Sources { sources, least });
     }
-    if topology.nodes() > WAITING_NODES {
-        let overflow = p.choice(Firmware::overflow);
-        return Err(format!(
-            "firmware.overflow={overflow} has room to name {WAITING_NODES} nodes, and net.x, net.y \
-             and net.z make {}",
-            topology.nodes()
-        ));
+    let nodes = topology.nodes();
+    if nodes > WAITING_NODES {
+        return Err(RecoveryError::Nodes { overflow: p.choice(Firmware::overflow), nodes });
     }
     Ok(())
 }

@@ -61,8 +61,7 @@ impl seastar_nic::Ports for IdleHost {
 
 /// Reads a word of SRAM and a word of host memory on an idle node of the machine.
 pub fn read_times(parameters: &Parameters) -> Result<ReadTimes, UsageError> {
-    let configuration = Configuration::new(parameters, Placement { ranks: 1, per_node: 1 })
-        .map_err(UsageError::sentence)?;
+    let configuration = Configuration::new(parameters, Placement { ranks: 1, per_node: 1 })?;
     let mut nic = seastar_nic::SeaStar::new(&configuration.nic, 0);
     let mut host = IdleHost { link: configuration.link };
     let map = HTB_VALID.to_le_bytes();

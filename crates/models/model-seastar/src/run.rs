@@ -1,7 +1,7 @@
 //! A run of a machine with SeaStars.
 
 use super::assembly::Parts;
-use super::configure::Configuration;
+use super::configure::{Configuration, RecoveryError};
 use super::firmware::image::FirmwareImage;
 use super::node::{Boot, Left, Node};
 use des::{Duration, Ending, Links, Time};
@@ -32,7 +32,7 @@ struct Plan<'a> {
 }
 
 /// Nodes of a machine for so many ranks.
-pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, String> {
+pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     let placement = Common::new(parameters, ranks)?.placement;
     Ok(Configuration::new(parameters, placement)?.network.topology.nodes())
 }
@@ -43,7 +43,7 @@ pub(crate) fn check(
     ranks: u32,
     faults: &[String],
     seed: u64,
-) -> Result<(), String> {
+) -> Result<(), UsageError> {
     let common = Common::new(parameters, ranks)?;
     let configuration = Configuration::new(parameters, common.placement)?;
     faults_of(faults, seed, &configuration, common.launch()).map(drop)
@@ -74,26 +74,24 @@ fn faults_of(
     seed: u64,
     configuration: &Configuration,
     launch: Time,
-) -> Result<Faults, String> {
+) -> Result<Faults, UsageError> {
     let (topology, nic) = (&configuration.network.topology, &configuration.nic);
-    let faults = parse(texts, seed, &Mesh(topology), launch, crate::MODEL.fault_kinds())?;
+    let faults = parse(texts, seed, &Mesh(topology), launch, crate::MODEL.fault_kinds())
+        .map_err(UsageError::sentence)?;
     let few = |nid| crate::faults::pools(&faults, Some(nid)).receives < 2;
     if nic.recovers && nic.local_headers && (0..topology.nodes()).any(few) {
-        let why = "firmware.overflow=nic needs two pendings, for requests and for answers";
-        return Err(format!("--fault pool.rx_pendings=1: {why}; give it 2 or more"));
+        return Err(RecoveryError::Pool.into());
     }
     Ok(faults)
 }
 
 /// Runs a program.
 pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
-    let common = Common::new(&options.parameters, options.ranks).map_err(UsageError::sentence)?;
+    let common = Common::new(&options.parameters, options.ranks)?;
     let launch = common.launch();
-    let configuration =
-        Configuration::new(&options.parameters, common.placement).map_err(UsageError::sentence)?;
+    let configuration = Configuration::new(&options.parameters, common.placement)?;
     let topology = &configuration.network.topology;
-    let faults = faults_of(&options.faults, options.seed, &configuration, launch)
-        .map_err(UsageError::sentence)?;
+    let faults = faults_of(&options.faults, options.seed, &configuration, launch)?;
     let nodes = topology.nodes();
     let mut bench = Bench::new(options, common, nodes, faults)?;
     if configuration.nic.recovers {

@@ -69,6 +69,8 @@ pub enum Unbuilt {
     Refused(String),
 }
 
+impl std::error::Error for Unbuilt {}
+
 impl Display for Unbuilt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

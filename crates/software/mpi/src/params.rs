@@ -58,31 +58,59 @@ impl Params {
         self.events.saturating_sub(2 * EVENTS_PER_OPERATION)
     }
 
-    /// Error in the parameters, as a sentence.
-    pub fn usage_error(&self) -> Option<String> {
-        let Params { copy_buffers, copy_limit, events, .. } = *self;
+    /// Checks that they fit together.
+    pub fn check(&self) -> Result<(), ParamsError> {
+        let Params { copy_buffers, copy_limit, events, unexpected_events, .. } = *self;
         let room = self.event_room();
         if copy_buffers > room {
-            return Some(format!(
-                "mpi.copy_buffers is {copy_buffers}, each of which may leave an event, but their \
-                 queue has room for {room} (mpi.events = {events})"
-            ));
+            return Err(ParamsError::CopyBuffers { copy_buffers, room, events });
         }
-        let least = 16;
-        if (1..least).contains(&self.unexpected_events) {
-            return Some(format!(
-                "mpi.unexpected_events is {}: {least} is the least, and 0 means a queue that grows",
-                self.unexpected_events
-            ));
+        if (1..UNEXPECTED_EVENTS_MIN).contains(&unexpected_events) {
+            return Err(ParamsError::UnexpectedEvents(unexpected_events));
         }
         let (blocks, size) = (self.unexpected_blocks, self.unexpected_block_size);
         let bytes = u64::from(blocks) * size + u64::from(copy_buffers) * copy_limit;
-        (bytes > LIBRARY_MAX).then(|| {
-            let [bytes, most] = [bytes, LIBRARY_MAX].map(|bytes| bytes.div_ceil(1 << 20));
-            format!(
-                "mpi.unexpected_blocks of mpi.unexpected_block_size and mpi.copy_buffers of \
-                 mpi.copy_limit make {bytes} MiB for each rank, and {most} MiB is the most"
-            )
-        })
+        if bytes > LIBRARY_MAX {
+            return Err(ParamsError::Memory { bytes });
+        }
+        Ok(())
     }
+}
+
+/// Least room of a queue for unexpected messages that does not grow.
+const UNEXPECTED_EVENTS_MIN: u32 = 16;
+
+/// Parameters that do not fit together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParamsError {
+    /// Copied messages may leave more events than there is room for.
+    #[error(
+        "mpi.copy_buffers is {copy_buffers}, each of which may leave an event, but their queue has \
+         room for {room} (mpi.events = {events})"
+    )]
+    CopyBuffers {
+        /// Buffers.
+        copy_buffers: u32,
+        /// Events that have room.
+        room: u32,
+        /// Events of the queue.
+        events: u32,
+    },
+    /// A queue of fixed size is too short.
+    #[error(
+        "mpi.unexpected_events is {0}: {UNEXPECTED_EVENTS_MIN} is the least, and 0 means a queue \
+         that grows"
+    )]
+    UnexpectedEvents(u32),
+    /// Buffers take more memory than a rank has for its library.
+    #[error(
+        "mpi.unexpected_blocks of mpi.unexpected_block_size and mpi.copy_buffers of mpi.copy_limit \
+         make {} MiB for each rank, and {} MiB is the most",
+        bytes.div_ceil(1 << 20),
+        LIBRARY_MAX.div_ceil(1 << 20)
+    )]
+    Memory {
+        /// Bytes of all of them.
+        bytes: u64,
+    },
 }

@@ -8,18 +8,111 @@ use abi::seastar::{
     RX_HEADER_SIZE, SHIM_BASE, SHIM_SIZE, SOURCES, SRAM_BASE, SRAM_SIZE, STACK_BASE, STACK_SIZE,
     TEXT_BASE, TEXT_SIZE, TRACE_BASE, TRACE_COUNT, UNCACHED_DATA_BASE, UNCACHED_DATA_SIZE,
 };
-use machine::firmware::symbols::{Section, Symbol, Symbols};
+use machine::firmware::symbols::{BadElf, Section, Symbols};
 use machine::models::Listing;
 use machine::parameters::hosts::Collectives;
 use machine::parameters::Parameters;
+use machine::UsageError;
 use ppc440_debug::swapped;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The firmware cannot be used: one sentence without the final period.
+/// Firmware that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadImage {
+    /// Its ELF cannot be read.
+    #[error(transparent)]
+    Symbols(#[from] BadElf),
+    /// An image cannot be read.
+    #[error(transparent)]
+    File(#[from] ppc440_debug::ImageError),
+    /// Its parts do not fit.
+    #[error("the firmware in {}: {why}", folder.display())]
+    Unfit {
+        /// Folder of its files.
+        folder: PathBuf,
+        /// The part that does not.
+        why: Unfit,
+    },
+}
+
+/// A part of the firmware that does not fit into the SRAM, or to the others.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadImage(pub String);
+pub enum Unfit {
+    /// The image is longer than text may be.
+    #[error("image of {0} bytes does not fit in the text region of {TEXT_SIZE} bytes")]
+    Image(usize),
+    /// There is no image.
+    #[error("the image is empty")]
+    Empty,
+    /// The boot shim is no page.
+    #[error("boot shim of {0} bytes does not fill its page of {SHIM_SIZE} bytes")]
+    Shim(usize),
+    /// A section lies elsewhere.
+    #[error(
+        "section {} of {} bytes at {:#010x} is outside of the SRAM",
+        .0.name, .0.size, .0.address
+    )]
+    Outside(Section),
+    /// A section is longer than its region.
+    #[error(
+        "section {} of {} bytes does not fit in the {region} region of {room} bytes",
+        section.name, section.size
+    )]
+    Section {
+        /// The section.
+        section: Section,
+        /// Name of the region.
+        region: &'static str,
+        /// Its bytes.
+        room: u32,
+    },
+    /// Sections are longer than their region.
+    #[error("sections of {all} bytes in all do not fit in the {region} region of {room} bytes")]
+    Sections {
+        /// Bytes of the sections.
+        all: u64,
+        /// Name of the region.
+        region: &'static str,
+        /// Its bytes.
+        room: u32,
+    },
+    /// A pool is longer than the SRAM.
+    #[error("{name} of {size} bytes does not fit in the SRAM")]
+    Pool {
+        /// Its name.
+        name: String,
+        /// Its bytes.
+        size: u32,
+    },
+    /// Faults and profiles would name functions of another firmware.
+    #[error("seastar.img is not made from seastar.elf; take both from one build")]
+    Mixed,
+}
+
+/// Options for which there is no firmware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// The kernel recovers, and accelerated processes do without it.
+    #[error(
+        "firmware.overflow=host: the kernel recovers for its own Portals, and accelerated processes \
+         do without it; set firmware.overflow=nic, or firmware.accelerated=0"
+    )]
+    HostRecovery,
+    /// Collective operations without what they need.
+    #[error(
+        "mpi.barrier=nic and mpi.allreduce=nic: the firmware performs collective operations for \
+         accelerated processes, by the control class of its recovery; take machine \
+         redstorm-accelerated, or set firmware.accelerated=1 and firmware.overflow=nic"
+    )]
+    Collectives,
+    /// The place of the trace ring is taken.
+    #[error(
+        "firmware.trace=on: firmware.overflow=nic keeps in the trace ring's place whom it has \
+         refused; set firmware.overflow=panic to trace"
+    )]
+    Trace,
+}
 
 /// True if the firmware performs collective operations.
 pub fn collectives(parameters: &Parameters) -> bool {
@@ -27,29 +120,18 @@ pub fn collectives(parameters: &Parameters) -> bool {
     [barrier, allreduce].contains(&"nic")
 }
 
-/// Checks that there is firmware with these options. The error is a sentence.
-pub fn can_build(parameters: &Parameters) -> Result<(), String> {
+/// Checks that there is firmware with these options.
+pub fn can_build(parameters: &Parameters) -> Result<(), OptionsError> {
     let firmware = Firmware::of(parameters);
-    if firmware.overflow == Overflow::Host && firmware.accelerates() {
-        return Err("firmware.overflow=host: the kernel recovers for its own Portals, and \
-                    accelerated processes do without it; set firmware.overflow=nic, or \
-                    firmware.accelerated=0"
-            .into());
-    }
     let recovers = firmware.overflow == Overflow::Nic;
+    if firmware.overflow == Overflow::Host && firmware.accelerates() {
+        return Err(OptionsError::HostRecovery);
+    }
     if collectives(parameters) && !(firmware.accelerates() && recovers) {
-        return Err("mpi.barrier=nic and mpi.allreduce=nic: the firmware performs collective \
-                    operations for accelerated processes, by the control class of its recovery; \
-                    take machine redstorm-accelerated, or set firmware.accelerated=1 and \
-                    firmware.overflow=nic"
-            .into());
+        return Err(OptionsError::Collectives);
     }
     if firmware.trace && recovers {
-        return Err(
-            "firmware.trace=on: firmware.overflow=nic keeps in the trace ring's place whom it has \
-             refused; set firmware.overflow=panic to trace"
-                .into(),
-        );
+        return Err(OptionsError::Trace);
     }
     Ok(())
 }
@@ -100,60 +182,47 @@ impl FirmwareImage {
     /// bytes of every word, which undoes the swap in the images (pedretti2005 s3.2).
     pub fn load(folder: &Path) -> Result<FirmwareImage, BadImage> {
         let elf = folder.join("seastar.elf");
-        let symbols = Symbols::load(&elf).map_err(|error| BadImage(error.to_string()))?;
-        let bad_file = |why: ppc440_debug::ImageError| BadImage(why.to_string());
-        let image = swapped(&folder.join("seastar.img")).map_err(bad_file)?;
-        let shim = swapped(&folder.join("shim.img")).map_err(bad_file)?;
-        let bad = |why: String| BadImage(format!("the firmware in {}: {why}", folder.display()));
-        let budget = Budget::of(&image, &shim, &symbols).map_err(bad)?;
+        let symbols = Symbols::load(&elf)?;
+        let image = swapped(&folder.join("seastar.img"))?;
+        let shim = swapped(&folder.join("shim.img"))?;
+        let unfit = |why| BadImage::Unfit { folder: folder.to_path_buf(), why };
+        let budget = Budget::of(&image, &shim, &symbols).map_err(unfit)?;
         let options = symbols.string("seastar_options").unwrap_or_default();
         Ok(FirmwareImage { elf, image, shim, options, budget })
     }
 }
 
-/// Sizes of the images in a folder. The error is a sentence.
-pub(crate) fn listing(folder: &Path) -> Result<Listing, String> {
-    let image = FirmwareImage::load(folder).map_err(|why| why.to_string())?;
+/// Sizes of the images in a folder.
+pub(crate) fn listing(folder: &Path) -> Result<Listing, UsageError> {
+    let image = FirmwareImage::load(folder)?;
     Ok(Listing { title: image.options, sizes: image.budget.to_string() })
 }
 
-fn check(image: &[u8], shim: &[u8], sections: &[Section]) -> Result<(), String> {
+fn check(image: &[u8], shim: &[u8], sections: &[Section]) -> Result<(), Unfit> {
     if image.len() > TEXT_SIZE as usize {
-        let len = image.len();
-        return Err(format!(
-            "image of {len} bytes does not fit in the text region of {TEXT_SIZE} bytes"
-        ));
+        return Err(Unfit::Image(image.len()));
     }
     if image.is_empty() {
-        return Err("the image is empty".to_string());
+        return Err(Unfit::Empty);
     }
     if shim.len() != SHIM_SIZE as usize {
-        let len = shim.len();
-        return Err(format!(
-            "boot shim of {len} bytes does not fill its page of {SHIM_SIZE} bytes"
-        ));
+        return Err(Unfit::Shim(shim.len()));
     }
     for section in sections {
-        let Section { name, address, size, .. } = section;
-        let region = REGIONS.iter().rev().find(|region| region.base <= *address);
-        let region =
-            region.filter(|region| address - region.base < region.size).ok_or_else(|| {
-                format!("section {name} of {size} bytes at {address:#010x} is outside of the SRAM")
-            })?;
-        if *size > region.size - (address - region.base) {
-            let Region { name: place, size: room, .. } = region;
-            return Err(format!(
-                "section {name} of {size} bytes does not fit in the {place} region of {room} bytes"
-            ));
+        let Section { address, size, .. } = *section;
+        let region = REGIONS.iter().rev().find(|region| region.base <= address);
+        let region = region.filter(|region| address - region.base < region.size);
+        let region = region.ok_or_else(|| Unfit::Outside(section.clone()))?;
+        if size > region.size - (address - region.base) {
+            let Region { name: region, size: room, .. } = *region;
+            return Err(Unfit::Section { section: section.clone(), region, room });
         }
     }
-    for Region { name, base, size, .. } in &REGIONS {
-        let inside = |s: &&Section| s.address >= *base && s.address - base < *size;
+    for &Region { name: region, base, size: room, .. } in &REGIONS {
+        let inside = |s: &&Section| s.address >= base && s.address - base < room;
         let all: u64 = sections.iter().filter(inside).map(|s| u64::from(s.size)).sum();
-        if all > u64::from(*size) {
-            return Err(format!(
-                "sections of {all} bytes in all do not fit in the {name} region of {size} bytes"
-            ));
+        if all > u64::from(room) {
+            return Err(Unfit::Sections { all, region, room });
         }
     }
     Ok(())
@@ -244,17 +313,15 @@ const POOLS: [&str; 2] = ["sources", "lower_pendings"];
 
 impl Budget {
     /// Budget of a firmware whose parts fit together and into the SRAM.
-    fn of(image: &[u8], shim: &[u8], symbols: &Symbols) -> Result<Budget, String> {
+    fn of(image: &[u8], shim: &[u8], symbols: &Symbols) -> Result<Budget, Unfit> {
         check(image, shim, symbols.sections())?;
         for object in POOLS.into_iter().filter_map(|name| symbols.object(name)) {
             if object.size > SRAM_SIZE {
-                let Symbol { name, size, .. } = object;
-                return Err(format!("{name} of {size} bytes does not fit in the SRAM"));
+                return Err(Unfit::Pool { name: object.name.clone(), size: object.size });
             }
         }
         if image != symbols.loaded(TEXT_BASE, TEXT_SIZE) {
-            // Faults and profiles would name functions of another firmware.
-            return Err("seastar.img is not made from seastar.elf; take both from one build".into());
+            return Err(Unfit::Mixed);
         }
         Ok(Budget::new(image.len() as u32, symbols))
     }
@@ -360,7 +427,7 @@ mod tests {
         let text = vec![0; TEXT_SIZE as usize];
         assert_eq!(check(&text, &shim, &[]), Ok(()));
         let wrong = |image: &[u8], shim: &[u8], sections: &[Section]| {
-            check(image, shim, sections).unwrap_err()
+            check(image, shim, sections).unwrap_err().to_string()
         };
         assert_eq!(
             wrong(&[0; TEXT_SIZE as usize + 4], &shim, &[]),
@@ -419,7 +486,7 @@ mod tests {
 
     #[test]
     fn missing_files_are_named() {
-        let usage_error = FirmwareImage::load(Path::new("/nowhere")).unwrap_err().0;
+        let usage_error = FirmwareImage::load(Path::new("/nowhere")).unwrap_err().to_string();
         assert!(usage_error.starts_with("cannot use the firmware's ELF /nowhere/seastar.elf: "));
     }
 

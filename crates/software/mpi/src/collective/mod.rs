@@ -40,15 +40,11 @@ macro_rules! algorithms {
             pub const COLLECTIVES: [&'static str; [$(stringify!($name)),*].len()] =
                 [$(stringify!($name)),*];
 
-            /// Chooses `name` for `collective`; else a sentence that says what is allowed.
-            pub fn set(&mut self, collective: &str, name: &str) -> Result<(), String> {
+            /// Chooses `name` for `collective`.
+            pub fn set(&mut self, collective: &str, name: &str) -> Result<(), AlgorithmError> {
                 match collective {
                     $(stringify!($name) => self.$name = pick(collective, &$table, name)?,)*
-                    _ => {
-                        let known = Algorithms::COLLECTIVES.join(", ");
-                        let none = format!("no choice of algorithms for \"{collective}\"");
-                        return Err(format!("{none} ({known})"));
-                    }
+                    _ => return Err(AlgorithmError::Collective { name: collective.to_owned() }),
                 }
                 Ok(())
             }
@@ -85,11 +81,33 @@ fn pick<Run>(
     collective: &str,
     all: &'static [Algorithm<Run>],
     name: &str,
-) -> Result<&'static Algorithm<Run>, String> {
-    all.iter().find(|algorithm| algorithm.name == name).ok_or_else(|| {
-        let known: Vec<_> = all.iter().map(|algorithm| algorithm.name).collect();
-        format!("mpi.{collective} has no algorithm \"{name}\" ({})", known.join(", "))
+) -> Result<&'static Algorithm<Run>, AlgorithmError> {
+    all.iter().find(|algorithm| algorithm.name == name).ok_or_else(|| AlgorithmError::Name {
+        collective: collective.to_owned(),
+        name: name.to_owned(),
+        known: all.iter().map(|algorithm| algorithm.name).collect(),
     })
+}
+
+/// A choice that there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AlgorithmError {
+    /// A collective without algorithms.
+    #[error("no choice of algorithms for \"{name}\" ({})", Algorithms::COLLECTIVES.join(", "))]
+    Collective {
+        /// The word that names none.
+        name: String,
+    },
+    /// A name of no algorithm.
+    #[error("mpi.{collective} has no algorithm \"{name}\" ({})", known.join(", "))]
+    Name {
+        /// The collective.
+        collective: String,
+        /// The name.
+        name: String,
+        /// Names of its algorithms.
+        known: Vec<&'static str>,
+    },
 }
 
 #[cfg(test)]
@@ -105,7 +123,7 @@ mod tests {
             }
         }
         assert_eq!(
-            algorithms.set("barrier", "magic").expect_err("unknown"),
+            algorithms.set("barrier", "magic").expect_err("unknown").to_string(),
             "mpi.barrier has no algorithm \"magic\" (dissemination, tree, nic)"
         );
     }

@@ -146,7 +146,11 @@ fn a_limit_of_unexpected_messages_ends_the_program_that_exceeds_it() {
 fn the_queue_that_lost_events_is_named() {
     let mut setting = Setting::new(2);
     (setting.settings.params.copy_buffers, setting.settings.params.events) = (64, 16);
-    assert!(setting.settings.params.usage_error().is_some_and(|why| why.contains("room for 12")));
+    assert!(setting
+        .settings
+        .params
+        .check()
+        .is_err_and(|why| why.to_string().contains("room for 12")));
     let ends = setting.run(|rank| {
         let va = rank.alloc(8);
         for id in 0..40 {

@@ -90,7 +90,7 @@ const ROOMS: &[(&str, Room)] = &[
                     "rtl",
                 ],
             ),
-            ("model-queuepair", &["abi", "des", "host", "machine", "portals"]),
+            ("model-queuepair", &["abi", "bus", "des", "host", "machine", "portals"]),
             (
                 "model-rdma",
                 &[
