@@ -6,7 +6,7 @@ use crate::usage_error::UsageError;
 use machine::console;
 use machine::models::{Firmware, Processor};
 use machine::parameters::Parameters;
-use models::seastar::firmware::image::variant;
+use models::seastar::firmware::options::variant;
 use models::seastar::rows;
 use std::ffi::OsString;
 use std::fs::File;
@@ -51,7 +51,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageErro
         rebuild(root, &parts, name)?;
         return Ok(root.path().join("build/firmware").join(name));
     }
-    models::seastar::firmware::image::can_build(parameters)?;
+    models::seastar::firmware::options::can_build(parameters)?;
     let options = build_options(parameters);
     let built = root.path().join("build/firmware");
     let variant = built.join(variant(parameters));
@@ -64,7 +64,7 @@ pub fn folder(root: &Root, parameters: &Parameters) -> Result<PathBuf, UsageErro
             "there is no firmware with {} (build/firmware/{}), and no sources to build it from: \
              sunstar fw --copy FOLDER copies them out, and SUNSTAR_ROOT=FOLDER builds it there",
             options_text(&options),
-            models::seastar::firmware::image::variant(parameters)
+            models::seastar::firmware::options::variant(parameters)
         ))),
     }
 }
@@ -118,7 +118,7 @@ fn build_options(parameters: &Parameters) -> Vec<(&'static str, String)> {
         let overflow = parameters.choice(rows::Firmware::overflow);
         options.push(("OVERFLOW", overflow.to_string()));
     }
-    if models::seastar::firmware::image::collectives(parameters) {
+    if models::seastar::firmware::options::collectives(parameters) {
         options.push(("COLLECTIVES", "on".to_string()));
     }
     options

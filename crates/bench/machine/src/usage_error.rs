@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Mistake of a user: what is wrong, where, and what to do, in one sentence without the final period. Rooms have
-/// types of their own for what goes wrong there; here they are one, for whoever only tells it.
+/// Mistake of a user: what is wrong, where, and what to do, in one sentence without the final period. Rooms
+/// have types of their own for what goes wrong there; here they are one, for whoever only tells it.
 #[derive(Clone)]
 pub struct UsageError(Arc<dyn Error + Send + Sync>);
 

@@ -156,7 +156,7 @@ impl Bypass {
                 self.trail.drops(message);
             }
         }
-        state.process.expects(&self.trail, port, (delivery.event_at, &event), message);
+        state.process.expects(&self.trail, port, delivery.event_at, &event, message);
     }
 
     fn moved(&self, state: &mut State, at: Time) {

@@ -60,7 +60,8 @@ impl Driver {
         nid: u16,
         image: Arc<Image>,
         routes: Vec<Vec<u8>>,
-        (work, poll): (Duration, Duration),
+        work: Duration,
+        poll: Duration,
         trail: Rc<Trail>,
     ) -> Driver {
         Driver {

@@ -1,6 +1,6 @@
 //! Connections of the cards: switches in a row, nodes at each of them, and a route from each to each.
 
-use ::myrinet::{check_routes, End, Topology};
+use ::myrinet::{check_routes, Deadlock, End, Topology};
 use abi::myrinet::ROUTE_SIZE;
 
 /// The cables of a machine. Cards are the processes 0 to `nodes` - 1 of a run, switches those behind.
@@ -17,18 +17,26 @@ pub(super) struct Socket {
     pub port: u8,
 }
 
+/// Cables that do not do.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FabricError {
+    #[error(
+        "{nodes} nodes are too many: a route leads over {ROUTE_SIZE} switches at most, and as many \
+         of {ports} ports (myrinet.ports) in a row join {most} nodes"
+    )]
+    TooMany { nodes: u32, ports: u32, most: u32 },
+    #[error(transparent)]
+    Deadlock(#[from] Deadlock),
+}
+
 impl Fabric {
     /// One switch of `ports` ports if that is enough, or a row of them; the last two ports of each in a row
-    /// lead to its neighbours. The error is a sentence.
-    pub fn new(nodes: u32, ports: u32) -> Result<Fabric, String> {
+    /// lead to its neighbours.
+    pub fn new(nodes: u32, ports: u32) -> Result<Fabric, FabricError> {
         let each = if nodes <= ports { ports } else { ports - 2 };
         let switches = nodes.div_ceil(each).max(1);
         if switches > ROUTE_SIZE {
-            let most = each * ROUTE_SIZE;
-            return Err(format!(
-                "{nodes} nodes are too many: a route leads over {ROUTE_SIZE} switches at most, and \
-                 as many of {ports} ports (myrinet.ports) in a row join {most} nodes"
-            ));
+            return Err(FabricError::TooMany { nodes, ports, most: each * ROUTE_SIZE });
         }
         let mut topology = Topology::new();
         for node in 0..nodes as usize {
@@ -53,11 +61,11 @@ impl Fabric {
         (0..self.nodes).map(to).collect()
     }
 
-    /// Sees to it that no packets can wait for one another in a circle. The error is a sentence.
-    pub fn check(&self) -> Result<(), String> {
+    /// Sees to it that no packets can wait for one another in a circle.
+    pub fn check(&self) -> Result<(), FabricError> {
         let of = |node| self.routes(node).into_iter().map(move |route| (node as usize, route));
         let all: Vec<(usize, Vec<u8>)> = (0..self.nodes).flat_map(of).collect();
-        check_routes(&self.topology, &all).map_err(|deadlock| deadlock.to_string())
+        Ok(check_routes(&self.topology, &all)?)
     }
 
     /// The other end of the cable at a port of a process; cards have port 0 only.
@@ -87,13 +95,16 @@ mod tests {
 
     #[test]
     fn as_many_switches_as_nodes_need() {
-        let switches = |nodes, ports| Fabric::new(nodes, ports).map(|fabric| fabric.switches());
-        assert_eq!(switches(2, 8), Ok(1));
-        assert_eq!(switches(8, 8), Ok(1));
-        assert_eq!(switches(9, 8), Ok(2));
-        assert_eq!(switches(16, 8), Ok(3));
-        assert_eq!(switches(36, 8), Ok(6));
-        assert!(switches(37, 8).unwrap_err().contains("36 nodes"));
+        let switches = |nodes, ports| Fabric::new(nodes, ports).unwrap().switches();
+        assert_eq!(switches(2, 8), 1);
+        assert_eq!(switches(8, 8), 1);
+        assert_eq!(switches(9, 8), 2);
+        assert_eq!(switches(16, 8), 3);
+        assert_eq!(switches(36, 8), 6);
+        let FabricError::TooMany { most, .. } = Fabric::new(37, 8).err().expect("no room") else {
+            panic!("it is too many")
+        };
+        assert_eq!(most, 36);
     }
 
     #[test]
@@ -108,6 +119,6 @@ mod tests {
         }
         let routes = fabric.routes(0);
         assert_eq!([&routes[5], &routes[6], &routes[15]].map(|route| route.len()), [1, 2, 3]);
-        assert_eq!(fabric.check(), Ok(()));
+        fabric.check().unwrap();
     }
 }

@@ -1,16 +1,17 @@
 //! The verdict on Directed Point (`spec::directed_point`), in the report of a run.
 
 use super::switch::Left;
-use des::{Ending, Time};
+use des::Ending;
 use machine::report::{Judged, Report};
 use spec::directed_point::{judge, Excuses, Outcome, Record, Stage};
 
 /// Judges a run that is over, unless it was stopped by a fault of its own.
 pub(super) fn conclude(
     report: &mut Report,
-    (records, mut excuses): (Vec<Record>, Excuses),
+    records: &[Record],
+    mut excuses: Excuses,
     switches: &[Option<Left>],
-    (ending, end): (Ending, Time),
+    ending: Ending,
 ) {
     // What they have damaged is dropped by a switch or a card.
     excuses.network += report.nodes.iter().map(|node| node.counters["myrinet.lost"]).sum::<u64>();
@@ -24,12 +25,11 @@ pub(super) fn conclude(
     }
     // Nothing moves in a deadlock.
     excuses.under_way &= ending != Ending::Deadlock;
-    excuses.end = end.0;
     let all = |stage: Stage| records.iter().flat_map(move |record| record.at(stage));
     let read = all(Stage::Read).filter(|read| read.outcome == Outcome::Done);
     let bytes = read.map(|read| u64::from(read.packet.length)).sum();
     let calls = [Stage::Written, Stage::Read].map(|stage| all(stage).count() as u64).iter().sum();
-    match judge(&records, excuses) {
+    match judge(records, excuses) {
         Ok(tally) => {
             report.judged = Some(Judged {
                 calls,

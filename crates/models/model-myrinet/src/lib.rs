@@ -52,10 +52,11 @@ use machine::programs::native::Workload;
 use machine::programs::Program;
 use machine::{Inspector, Options, Outcome, UsageError};
 use monitor::{Desk, Monitor};
-use nic::{Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
+use nic::{HostSide, Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
 use observed::Teller;
 use pci::node::CONFIG;
-use settings::Settings;
+use settings::{Settings, Unfit};
+use spec::directed_point::Excuses;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -158,7 +159,8 @@ impl Machine<'_> {
         journal.employ(nid..nid + 1);
         let trail = Rc::new(Trail::new(nid, self.bench.nodes, journal.clone()));
         let line = guests::Pin::default();
-        let shared = (host.memory().clone(), trail.clone(), line.clone());
+        let memory = host.memory().clone();
+        let shared = HostSide { memory, trail: trail.clone(), line: line.clone() };
         let mut nic = Station::new(*card, joints, self.image.clone(), shared);
         nic.set_teller(self.code.clone().map(|code| self.teller(code, &journal)));
         let launch = self.bench.common.launch();
@@ -174,8 +176,8 @@ impl Machine<'_> {
         let software: Box<dyn Software> = match self.work {
             Work::Own(workload) => {
                 let routes = fabric.routes(nid);
-                let times = (*driver, *poll);
-                let driver = Driver::new(nid as u16, self.image.clone(), routes, times, trail);
+                let image = self.image.clone();
+                let driver = Driver::new(nid as u16, image, routes, *driver, *poll, trail);
                 Box::new(RankSlot::new(nid, self.bench.nodes, workload, driver))
             }
             Work::Guests(guests) => {
@@ -195,7 +197,7 @@ impl Machine<'_> {
                     guest.observed_by(calls)
                 };
                 let judged = self.file.is_some();
-                let setup = self.settings.module.setup(guests, fabric, (nid, judged));
+                let setup = self.settings.module.setup(guests, fabric, nid, judged);
                 Box::new(guest.prepared(setup, &self.kept))
             }
         };
@@ -256,7 +258,7 @@ impl Plan for Machine<'_> {
                     StuckOutput::of(&self.bench.faults, switch, port, node)
                 });
                 let stuck: Vec<_> = stuck.collect();
-                let mut switch = Crossbar::new((switch, number), params, sockets, cuts);
+                let mut switch = Crossbar::new(switch, number, params, sockets, cuts);
                 switch.set_stuck(stuck);
                 Process::Switch(Box::new(switch))
             }
@@ -267,11 +269,10 @@ impl Plan for Machine<'_> {
 /// Nodes of a machine for so many ranks: each has one.
 pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     if Host::of(parameters).ranks_per_node > 1 {
-        let why = "host.ranks_per_node is 1 with model myrinet: a card has one user";
-        return Err(UsageError::sentence(why));
+        return Err(Unfit::Ranks.into());
     }
     let nodes = bench::nodes_needed(parameters, ranks)?;
-    Settings::new(parameters, nodes).map_err(UsageError::sentence)?;
+    Settings::new(parameters, nodes)?;
     Ok(nodes)
 }
 
@@ -296,7 +297,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     };
     nodes(parameters, options.ranks)?;
     let bench = Bench::of_hosts(options)?;
-    let settings = Settings::new(parameters, bench.nodes).map_err(UsageError::sentence)?;
+    let settings = Settings::new(parameters, bench.nodes)?;
     let own = matches!(work, Work::Own(_));
     if settings.module.is_bypass() && (own || options.observers.judge) {
         let what = if own { "workload of Directed Point" } else { "judge of Directed Point" };
@@ -327,14 +328,15 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     options.writing.store(true, Ordering::Relaxed);
     conserves(&ended);
     let profiles = if options.observers.profile { ended.take_profiles() } else { Vec::new() };
-    let end = ended.remains.iter().map(|node| node.end).max();
-    let over = (ended.ending, end.unwrap_or_default());
+    let end = ended.remains.iter().map(|node| node.end).max().unwrap_or_default();
+    let ending = ended.ending;
     let (capture, streams) = (machine.capture.take(), machine.streams.take());
     let captured = capture.map(|capture| capture.write(streams, parameters.name()));
     let (mut report, left) = bench.conclude(ended, captured);
     if let Some(file) = &machine.file {
-        let seen = file.take(bench.nodes, &machine.kept);
-        judgement::conclude(&mut report, seen, &left, over);
+        let (records, excuses) = file.take(bench.nodes, &machine.kept);
+        let excuses = Excuses { end: end.0, ..excuses };
+        judgement::conclude(&mut report, &records, excuses, &left, ending);
     }
     let switches = (0..).zip(left.into_iter().flatten());
     report.switches = switches.map(|(number, left)| left.report(number)).collect();

@@ -24,7 +24,7 @@ impl Module {
         self.name == "bypass"
     }
     /// For node `nid`. A judge keeps what the module has counted, and what libdp has logged.
-    pub fn setup(&self, guests: &Guests, fabric: &Fabric, (nid, judged): (u32, bool)) -> Setup {
+    pub fn setup(&self, guests: &Guests, fabric: &Fabric, nid: u32, judged: bool) -> Setup {
         let kept = if judged { vec![evidence::COUNTS.into()] } else { Vec::new() };
         if self.name.is_empty() {
             return Setup { kept, log: judged, ..Setup::default() };

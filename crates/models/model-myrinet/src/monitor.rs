@@ -24,6 +24,7 @@ use machine::firmware::facts::Facts;
 use machine::models::check_node;
 use machine::parameters::Parameters;
 use machine::{Options, UsageError};
+use mistake::Mistake;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,7 @@ use stops::{Stops, Why};
 mod command;
 mod input;
 mod look;
+mod mistake;
 mod place;
 pub(super) mod stops;
 
@@ -160,7 +162,7 @@ impl Desk {
         match console::print(text) {
             Ok(()) => true,
             Err(why) => {
-                console::say(&why);
+                console::say(&why.to_string());
                 false
             }
         }
@@ -170,8 +172,8 @@ impl Desk {
         self.obey(line, look, ends).unwrap_or_else(|why| Answer::Text(format!("{why}\n")))
     }
 
-    /// Does what a line asks for. The error is a sentence.
-    fn obey(&mut self, line: &str, look: &Look<'_>, ends: bool) -> Result<Answer, String> {
+    /// Does what a line asks for.
+    fn obey(&mut self, line: &str, look: &Look<'_>, ends: bool) -> Result<Answer, Mistake> {
         let registers = look.card.core().registers();
         let find = |place: &str| place::find(place, look.symbols, &registers);
         Ok(Answer::Text(match parse(line)? {
@@ -181,7 +183,7 @@ impl Desk {
             Command::Break(Some(place)) => self.set(find(&place)?, look)?,
             Command::Delete(number) => match self.stops.delete(number) {
                 true => String::new(),
-                false => return Err(format!("there is no breakpoint {}", number.unwrap_or(0))),
+                false => return Err(Mistake::NoBreakpoint(number.unwrap_or(0))),
             },
             Command::Step(_) | Command::Continue if ends => return Ok(Answer::Go(Then::Detached)),
             Command::Step(count) => {
@@ -209,9 +211,9 @@ impl Desk {
         }))
     }
 
-    fn set(&mut self, addr: u32, look: &Look<'_>) -> Result<String, String> {
+    fn set(&mut self, addr: u32, look: &Look<'_>) -> Result<String, Mistake> {
         if addr % 4 != 0 || look.symbols.function(addr).is_none() {
-            return Err(format!("no instruction of the control program stands at {addr:#x}"));
+            return Err(Mistake::NoInstruction(addr));
         }
         let number = self.stops.set(addr);
         Ok(format!("breakpoint {number} at {}\n", look.symbols.describe(addr)))

@@ -8,7 +8,7 @@ use super::image::Image;
 use super::master::{start, Master};
 use super::monitor::{Desk, Then};
 use super::observed::{Observed, Teller};
-use super::pins::{is_command, is_reset, runs, Ending, Pins};
+use super::pins::{is_command, is_reset, runs, Ending, Pins, Wrong};
 use super::trail::Trail;
 use super::wiretap::Wiretap;
 use crate::faults::Cable;
@@ -108,13 +108,16 @@ pub(super) enum Event {
     Cut,
 }
 
+/// The host's side of a card: its memory, its observer, and the line of the interrupt.
+pub(super) struct HostSide {
+    pub memory: SharedMemory,
+    pub trail: Rc<Trail>,
+    pub line: Pin,
+}
+
 impl Station {
-    pub fn new(
-        params: CardParams,
-        joints: Joints,
-        image: Arc<Image>,
-        (memory, trail, line): (SharedMemory, Rc<Trail>, Pin),
-    ) -> Station {
+    pub fn new(params: CardParams, joints: Joints, image: Arc<Image>, host: HostSide) -> Station {
+        let HostSide { memory, trail, line } = host;
         let (vendor, device, class) = IDS;
         let space = ConfigSpace::new(vendor, device, class, SPACE_SIZE, false);
         let mut card = Card::new(params);
@@ -296,7 +299,6 @@ impl Station {
 
     fn bus_edge(&mut self, now: Time, ports: &mut Ports<Station>) {
         if let Err(why) = self.see(now, ports) {
-            // A wrong of the driver, or of who has filled a DMA block.
             ports.fail(now, why);
         }
         self.pins.edge(now);
@@ -323,15 +325,15 @@ impl Station {
     }
 
     /// The card sees what the last cycle of the bus has done to its pins.
-    fn see(&mut self, now: Time, ports: &mut Ports<Station>) -> Result<(), String> {
+    fn see(&mut self, now: Time, ports: &mut Ports<Station>) -> Result<(), Wrong> {
         let (written, asked) = (self.pins.written(), self.pins.asked());
         if let Some(write) = written {
             self.advance(now, ports);
-            self.write(now, &write).map_err(|why| why.to_string())?;
+            self.write(now, &write)?;
         }
         if let Some(read) = asked {
             self.advance(now, ports);
-            let word = self.read(now, &read).map_err(|why| why.to_string())?;
+            let word = self.read(now, &read)?;
             self.pins.answer(word);
         }
         if self.pins.is_over() {
@@ -341,7 +343,7 @@ impl Station {
             Some((Ending::Read, bytes)) => self.card.read_done(now, bytes),
             Some((Ending::Written, _)) => self.card.write_done(now),
             Some((Ending::Aborted { addr }, _)) => {
-                return Err(format!("DMA to {addr:#x}: the host has no memory there"));
+                return Err(Wrong::NoMemory(addr));
             }
             None => return Ok(()),
         }

@@ -3,6 +3,7 @@
 
 use abi::myrinet::board::BoardControl;
 use abi::myrinet::{command_area, BOARD_CONTROL, REGION_COMMAND_BASE};
+use bus::BusError;
 use des::Time;
 use pci::{Device, DeviceIn, DeviceOut, Operation, Request, TargetRead, TargetWrite, WORD};
 use std::collections::VecDeque;
@@ -217,4 +218,12 @@ pub(super) fn is_reset(write: &TargetWrite) -> bool {
 pub(super) fn is_to(write: &TargetWrite, addr: u32) -> bool {
     let lane = addr.wrapping_sub(write.offset);
     lane < 8 && write.enables >> lane & 1 != 0
+}
+/// Mistake of the driver, or of who has filled a DMA block.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Wrong {
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    #[error("DMA to {0:#x}: the host has no memory there")]
+    NoMemory(u64),
 }

@@ -1,8 +1,8 @@
 //! From the parameters of a machine to what its parts are built from.
 
-use super::fabric::Fabric;
+use super::fabric::{Fabric, FabricError};
 use super::module::Module;
-use ::myrinet::{CardParams, Params, SwitchParams};
+use ::myrinet::{CardParams, Params, ParamsError, SwitchParams};
 use des::Duration;
 use machine::parameters::hosts::{GuestNode, Host};
 use machine::parameters::{Parameters, Row};
@@ -61,9 +61,20 @@ pub(super) struct Settings {
     pub module: Module,
 }
 
+/// Parameters or nodes that do not fit together.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unfit {
+    #[error(transparent)]
+    Fabric(#[from] FabricError),
+    #[error("myrinet.stop and myrinet.go: {0}")]
+    Link(#[from] ParamsError),
+    #[error("host.ranks_per_node is 1 with model myrinet: a card has one user")]
+    Ranks,
+}
+
 impl Settings {
-    /// For so many nodes. The error is a sentence about the parameters.
-    pub fn new(p: &Parameters, nodes: u32) -> Result<Settings, String> {
+    /// For so many nodes.
+    pub fn new(p: &Parameters, nodes: u32) -> Result<Settings, Unfit> {
         let own = Own::of(p);
         let ports = own.ports;
         let fabric = Fabric::new(nodes, ports)?;
@@ -76,7 +87,7 @@ impl Settings {
             beat: own.beat,
             beats_missed: own.beats_missed,
         };
-        link.check().map_err(|why| format!("myrinet.stop and myrinet.go: {why}"))?;
+        link.check()?;
         let (clock, latency) = (own.pci_clock, own.pci_memory);
         let base = pci::Params::pci_32_33();
         let pci = pci::Params {

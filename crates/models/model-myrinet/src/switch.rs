@@ -80,7 +80,8 @@ impl Crossbar {
     /// Switch `number` of the machine, which is process `process` of the run; `cut` says when the cable of
     /// each port is cut.
     pub fn new(
-        (number, process): (u32, u32),
+        number: u32,
+        process: u32,
         params: SwitchParams,
         sockets: Vec<Option<Socket>>,
         cut: Vec<Time>,

@@ -51,7 +51,8 @@ impl Software for RankSlot {
             state.ready.set(true);
             until_launch(&cpu, launch);
             let task = Task { cpu: &cpu, driver: &driver, rank: rank as u16, ranks, run };
-            let ended = task.run().and_then(|text| console::print(&text));
+            let ended = task.run().map_err(|why| why.to_string());
+            let ended = ended.and_then(|text| console::print(&text));
             let code = i32::from(ended.is_err());
             if let Err(why) = ended {
                 *state.failure.borrow_mut() = Some(format!("rank {rank}: {why}"));
@@ -93,6 +94,23 @@ struct Task<'a> {
     run: Workload,
 }
 
+/// Time of a workload, and the packets behind one another in it.
+struct Timed {
+    span: Duration,
+    packets: u64,
+}
+
+/// A packet that is not what was sent.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum Wrong {
+    #[error("packet {number} of node {from} has {has} bytes")]
+    Length { number: u32, from: u16, has: usize },
+    #[error("byte {place} of packet {number} of node {from} is wrong")]
+    Byte { place: usize, number: u32, from: u16 },
+    #[error("a packet of nobody came")]
+    Nobody,
+}
+
 /// Byte `place` of packet `number` of a rank.
 fn pattern(rank: u16, number: u32, place: usize) -> u8 {
     let mixed = (place as u32).wrapping_mul(0x9e37_79b1) ^ number.wrapping_mul(0x85eb_ca6b);
@@ -100,7 +118,7 @@ fn pattern(rank: u16, number: u32, place: usize) -> u8 {
 }
 
 impl Task<'_> {
-    fn run(&self) -> Result<String, String> {
+    fn run(&self) -> Result<String, Wrong> {
         let name = self.run.kind.name;
         let went = match name {
             "myrinet-pingpong" => self.ping_pong(),
@@ -108,7 +126,7 @@ impl Task<'_> {
             "myrinet-incast" => self.incast(),
             other => unreachable!("{other} is in the table"),
         };
-        let Some((span, packets)) = went? else { return Ok(String::new()) };
+        let Some(Timed { span, packets }) = went? else { return Ok(String::new()) };
         let Workload { bytes, times, .. } = self.run;
         let each = span.0 as f64 * 1e-6 / packets as f64;
         let rate = bytes as f64 / each;
@@ -125,27 +143,24 @@ impl Task<'_> {
     }
 
     /// Sees to it that this is packet `number` of its source, with all of its bytes.
-    fn check(&self, packet: &Packet, number: u32) -> Result<(), String> {
+    fn check(&self, packet: &Packet, number: u32) -> Result<(), Wrong> {
         let (source, bytes) = (packet.source, &packet.bytes);
         let has = bytes.len();
         if has as u64 != self.run.bytes {
-            return Err(format!("packet {number} of node {source} has {has} bytes"));
+            return Err(Wrong::Length { number, from: source, has });
         }
         let wrong = (0..has).find(|place| bytes[*place] != pattern(source, number, *place));
         match wrong {
-            Some(place) => {
-                Err(format!("byte {place} of packet {number} of node {source} is wrong"))
-            }
+            Some(place) => Err(Wrong::Byte { place, number, from: source }),
             None => Ok(()),
         }
     }
 
-    fn receive(&self, number: u32) -> Result<(), String> {
+    fn receive(&self, number: u32) -> Result<(), Wrong> {
         self.check(&self.driver.receive(self.cpu), number)
     }
 
-    /// Time, and packets behind one another in it.
-    fn ping_pong(&self) -> Result<Option<(Duration, u64)>, String> {
+    fn ping_pong(&self) -> Result<Option<Timed>, Wrong> {
         let start = self.cpu.now();
         for number in 0..self.run.times {
             match self.rank {
@@ -161,10 +176,10 @@ impl Task<'_> {
             }
         }
         let span = self.cpu.now().since(start);
-        Ok((self.rank == 0).then_some((span, 2 * u64::from(self.run.times))))
+        Ok((self.rank == 0).then_some(Timed { span, packets: 2 * u64::from(self.run.times) }))
     }
 
-    fn stream(&self) -> Result<Option<(Duration, u64)>, String> {
+    fn stream(&self) -> Result<Option<Timed>, Wrong> {
         let start = self.cpu.now();
         for number in 0..self.run.times {
             match self.rank {
@@ -174,10 +189,10 @@ impl Task<'_> {
             }
         }
         let span = self.cpu.now().since(start);
-        Ok((self.rank == 1).then_some((span, self.run.times.into())))
+        Ok((self.rank == 1).then_some(Timed { span, packets: self.run.times.into() }))
     }
 
-    fn incast(&self) -> Result<Option<(Duration, u64)>, String> {
+    fn incast(&self) -> Result<Option<Timed>, Wrong> {
         let start = self.cpu.now();
         if self.rank > 0 {
             (0..self.run.times).for_each(|number| self.send(0, number));
@@ -187,11 +202,10 @@ impl Task<'_> {
         let packets = (self.ranks - 1) * self.run.times;
         for _ in 0..packets {
             let packet = self.driver.receive(self.cpu);
-            let number =
-                next.get_mut(usize::from(packet.source)).ok_or("a packet of nobody came")?;
+            let number = next.get_mut(usize::from(packet.source)).ok_or(Wrong::Nobody)?;
             self.check(&packet, *number)?;
             *number += 1;
         }
-        Ok(Some((self.cpu.now().since(start), packets.into())))
+        Ok(Some(Timed { span: self.cpu.now().since(start), packets: packets.into() }))
     }
 }

@@ -68,8 +68,8 @@ pub(crate) enum RecoveryError {
     )]
     Nodes { overflow: &'static str, nodes: u32 },
     #[error(
-        "--fault pool.rx_pendings=1: firmware.overflow=nic needs two pendings, for requests and for \
-         answers; give it 2 or more"
+        "--fault pool.rx_pendings=1: firmware.overflow=nic needs two pendings, for requests and \
+         for answers; give it 2 or more"
     )]
     Pool,
 }
@@ -157,7 +157,7 @@ fn driver(p: &Parameters, firmware: &Firmware) -> portals::seastar::Config {
         list_commands: 0,
         recovers: firmware.overflow == Overflow::Host,
         accelerated: firmware.accelerated,
-        collectives: crate::firmware::image::collectives(p),
+        collectives: crate::firmware::options::collectives(p),
         accelerated_tx_pendings: own.accelerated_tx_pendings,
         pools: portals::seastar::Pools::FULL,
         empty_interrupts: own.empty_interrupts,

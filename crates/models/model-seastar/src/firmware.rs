@@ -1,4 +1,5 @@
 //! Firmware files: image and sizes, trace.
 
 pub mod image;
+pub mod options;
 pub mod tracedump;

@@ -32,6 +32,8 @@ pub struct Topology {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock(pub Vec<End>);
 
+impl std::error::Error for Deadlock {}
+
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.0.iter().map(End::to_string).collect();

@@ -41,7 +41,8 @@ macro_rules! parameters {
             /// The values of a machine.
             #[allow(dead_code)]
             pub fn of(machine: &$crate::parameters::Parameters) -> $name {
-                $name { $( $field: $crate::parameter!(value $kind $args (machine) $name::$field), )* }
+                $name { $( $field:
+                    $crate::parameter!(value $kind $args (machine) $name::$field) ),* }
             }
         }
     };
@@ -60,7 +61,8 @@ macro_rules! parameters {
             #[allow(dead_code)]
             pub fn of(machine: &$crate::parameters::Parameters) -> $made {
                 type Made = $made;
-                Made { $( $field: $crate::parameter!(value $kind $args (machine) $name::$field), )* }
+                Made { $( $field:
+                    $crate::parameter!(value $kind $args (machine) $name::$field) ),* }
             }
         }
     };

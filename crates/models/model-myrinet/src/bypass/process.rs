@@ -87,7 +87,8 @@ impl Process {
         &mut self,
         trail: &Trail,
         port: usize,
-        (at, event): (u64, &BypassEvent),
+        event_at: u64,
+        event: &BypassEvent,
         message: Option<MessageId>,
     ) {
         // There are no more in memory.
@@ -96,7 +97,7 @@ impl Process {
         }
         let received = event.kind == bypass_event_kind::RECEIVED;
         self.ports[port].queue.push_back(News {
-            word: at + bypass_event::NUMBER as u64,
+            word: event_at + bypass_event::NUMBER as u64,
             number: event.number,
             found: if received { Found::Message(message) } else { Found::Sent },
             place: received.then_some(event.offset),
@@ -153,11 +154,11 @@ impl Process {
         }
         match turn.act {
             Act::Sleep(until) => self.slept = Some((at, *until)),
-            Act::Watch(_, watch) => self.looks(trail, (at, read), watch.word),
+            Act::Watch(_, watch) => self.looks(trail, at, read, watch.word),
             Act::Store(place, bytes) => {
                 self.times_out(trail, at);
                 if let Some(offset) = offset(*place) {
-                    self.stores(trail, sender, at, (offset, bytes));
+                    self.stores(trail, sender, at, offset, bytes);
                 }
             }
             Act::Load(..) | Act::End(_) => self.times_out(trail, at),
@@ -211,7 +212,7 @@ impl Process {
     }
 
     /// A process looks at a word again and again; before, it may have read the clock from `read` on.
-    fn looks(&mut self, trail: &Trail, (at, read): (Time, Option<Time>), word: u64) {
+    fn looks(&mut self, trail: &Trail, at: Time, read: Option<Time>, word: u64) {
         let all = u64::from(BYPASS_EVENTS) * BypassEvent::SIZE as u64;
         let own =
             |events: &Events| events.ring > 0 && (events.ring..events.ring + all).contains(&word);
@@ -244,13 +245,7 @@ impl Process {
     // ---- stores ------------------------------------------------------------------------------------------
 
     /// The guest stores into the card's memory.
-    fn stores(
-        &mut self,
-        trail: &Trail,
-        sender: &mut Sender,
-        at: Time,
-        (offset, bytes): (u32, &[u8]),
-    ) {
+    fn stores(&mut self, trail: &Trail, sender: &mut Sender, at: Time, offset: u32, bytes: &[u8]) {
         if let Some(written) = sender.stores(at, offset, bytes) {
             let to = (written.send.target.into(), written.send.length.into());
             let begun = written.begun.max(self.returned).min(at);
@@ -267,7 +262,7 @@ impl Process {
         if let Some((port, into)) = within(BYPASS_PAGES, BYPASS_PAGE) {
             let place = BypassPlace::parse(bytes);
             if let Some(place) = place.filter(|_| (PLACES..PLACES_END).contains(&into)) {
-                self.gives(trail, at, (port, place.offset));
+                self.gives(trail, at, port, place.offset);
             }
         } else if let Some((port, into)) = within(BYPASS_LIMITS, BypassLimits::SIZE as u32) {
             match (into as usize, word(bytes)) {
@@ -284,7 +279,7 @@ impl Process {
     }
 
     /// A process gives a place: it has seen the message that was there, and all events before.
-    fn gives(&mut self, trail: &Trail, at: Time, (port, place): (usize, u32)) {
+    fn gives(&mut self, trail: &Trail, at: Time, port: usize, place: u32) {
         let queue = &self.ports[port].queue;
         let there = queue.iter().position(|news| news.place == Some(place) && self.is_there(news));
         for _ in 0..there.map_or(0, |last| last + 1) {

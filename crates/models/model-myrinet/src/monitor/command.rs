@@ -1,5 +1,7 @@
 //! Parser of the monitor's lines.
 
+use super::mistake::{usage, Mistake};
+
 /// Words that say where: an address, a function, a line. They mean something with the symbols alone.
 pub(super) type Words = String;
 
@@ -64,27 +66,27 @@ PLACE is an address (0x50000), a register (%sp), a function of the control progr
 FILE:LINE (send.c:28), or one of these and +OFFSET.
 ";
 
-/// Takes a line apart. The error is a sentence.
-pub(super) fn parse(line: &str) -> Result<Command, String> {
+/// Takes a line apart.
+pub(super) fn parse(line: &str) -> Result<Command, Mistake> {
     let mut words = line.split_whitespace();
     let Some(first) = words.next().filter(|word| !word.starts_with('#')) else {
         return Ok(Command::Nothing);
     };
     let name = name(first)?;
     let mut rest: Vec<&str> = words.collect();
-    let usage = COMMANDS.iter().find(|(known, ..)| *known == name).expect("it is one of them").1;
-    let most = usage.split(' ').filter(|word| !word.is_empty()).count();
+    let most = usage(name).split(' ').filter(|word| !word.is_empty()).count();
     if rest.len() > most {
+        let rest = rest[most..].join(" ");
         return Err(match most {
-            0 => format!("{name} takes nothing behind it, and '{}' stands there", rest.join(" ")),
-            _ => format!("'{}' is too much; it is: {name} {usage}", rest[most..].join(" ")),
+            0 => Mistake::TakesNothing { name, rest },
+            _ => Mistake::TooMuch { name, rest },
         });
     }
     let count = |word: Option<&str>, default: u32, most: u32| match word {
         None => Ok(default),
         Some(word) => number(word)
             .filter(|count| (1..=most).contains(count))
-            .ok_or_else(|| format!("{name} {word}: allowed is a number from 1 to {most}")),
+            .ok_or_else(|| Mistake::Count { name, word: word.to_owned(), most }),
     };
     let mut take = || if rest.is_empty() { None } else { Some(rest.remove(0)) };
     Ok(match name {
@@ -92,17 +94,13 @@ pub(super) fn parse(line: &str) -> Result<Command, String> {
         "card" => Command::Card,
         "continue" => Command::Continue,
         "counters" => Command::Counters,
-        "delete" => {
-            Command::Delete(match take() {
-                None => None,
-                Some(word) => {
-                    let number = word.parse().ok();
-                    Some(number.ok_or_else(|| {
-                        format!("delete {word}: it is the number of a breakpoint")
-                    })?)
-                }
-            })
-        }
+        "delete" => Command::Delete(match take() {
+            None => None,
+            Some(word) => {
+                let number = word.parse().ok();
+                Some(number.ok_or_else(|| Mistake::NoNumber(word.to_owned()))?)
+            }
+        }),
         "detach" => Command::Detach,
         "disassemble" => {
             let place = take().map(str::to_owned);
@@ -112,7 +110,7 @@ pub(super) fn parse(line: &str) -> Result<Command, String> {
         "machine" => Command::Machine,
         "memory" => match take() {
             Some(place) => Command::Memory(place.to_owned(), count(take(), MEMORY, MEMORY_MAX)?),
-            None => return Err("memory of which PLACE? (help tells what that can be)".into()),
+            None => return Err(Mistake::NoPlace),
         },
         "quit" => Command::Quit,
         "registers" => Command::Registers,
@@ -124,16 +122,16 @@ pub(super) fn parse(line: &str) -> Result<Command, String> {
 }
 
 /// The command that a word means: its name, or a beginning that no other has.
-fn name(word: &str) -> Result<&'static str, String> {
+fn name(word: &str) -> Result<&'static str, Mistake> {
     let names = || COMMANDS.iter().map(|(name, ..)| *name);
     if let Some(name) = names().find(|name| *name == word) {
         return Ok(name);
     }
-    let found: Vec<&str> = names().filter(|name| name.starts_with(word)).collect();
+    let found: Vec<&'static str> = names().filter(|name| name.starts_with(word)).collect();
     match found[..] {
         [name] => Ok(name),
-        [] => Err(format!("there is no command '{word}' (help lists them)")),
-        _ => Err(format!("'{word}' may be {}", found.join(", "))),
+        [] => Err(Mistake::NoCommand(word.to_owned())),
+        _ => Err(Mistake::Ambiguous { word: word.to_owned(), names: found }),
     }
 }
 
@@ -154,9 +152,10 @@ mod tests {
     fn commands_may_be_short_and_mistakes_are_sentences() {
         assert_eq!([parse(""), parse("# step")], [Ok(Command::Nothing), Ok(Command::Nothing)]);
         assert_eq!(parse(" b  send_step "), Ok(Command::Break(Some("send_step".into()))));
-        assert_eq!(parse("s"), Err("'s' may be stack, step".into()));
+        let told = |line: &str| parse(line).map_err(|why| why.to_string());
+        assert_eq!(told("s"), Err("'s' may be stack, step".into()));
         assert_eq!(parse("step 0x10"), Ok(Command::Step(16)));
-        assert_eq!(parse("m %sp 16"), Err("'m' may be machine, memory".into()));
+        assert_eq!(told("m %sp 16"), Err("'m' may be machine, memory".into()));
         assert_eq!(parse("mem %sp 16"), Ok(Command::Memory("%sp".into(), 16)));
         assert_eq!(parse("memory %sp"), Ok(Command::Memory("%sp".into(), 64)));
         assert_eq!(parse("disassemble"), Ok(Command::Disassemble(None, 8)));
@@ -171,7 +170,7 @@ mod tests {
             ("continue 3", "takes nothing"),
             ("break a b", "'b' is too much; it is: break [PLACE]"),
         ] {
-            assert!(parse(line).unwrap_err().contains(words), "{line}: {:?}", parse(line));
+            assert!(told(line).unwrap_err().contains(words), "{line}: {:?}", told(line));
         }
     }
 
@@ -182,8 +181,8 @@ mod tests {
         let seeds = seeds.into_iter().fold(fuzz::Target::new("lines"), |t, seed| t.seed(seed));
         seeds.words(words).run(|bytes| {
             let line = String::from_utf8_lossy(bytes);
-            if let Err(sentence) = parse(&line) {
-                assert!(!sentence.is_empty());
+            if let Err(mistake) = parse(&line) {
+                assert!(!mistake.to_string().is_empty());
             }
         });
     }

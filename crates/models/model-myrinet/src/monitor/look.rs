@@ -1,5 +1,6 @@
 //! Reports of the monitor on a card whose processor is halted. Looking changes nothing.
 
+use super::mistake::Mistake;
 use super::place;
 use ::myrinet::Card;
 use abi::myrinet::{register, SPECIAL_BASE};
@@ -87,14 +88,12 @@ impl Look<'_> {
         text
     }
 
-    /// Bytes of memory, sixteen a line, as words and as text. The error is a sentence.
-    pub fn memory(&self, from: u32, count: u32) -> Result<String, String> {
+    /// Bytes of memory, sixteen a line, as words and as text.
+    pub fn memory(&self, from: u32, count: u32) -> Result<String, Mistake> {
         let sram = self.card.sram();
         let Some(rest) = sram.get(from as usize..).filter(|rest| !rest.is_empty()) else {
-            let special =
-                if from >= SPECIAL_BASE { "; card tells the special registers" } else { "" };
-            let end = sram.len();
-            return Err(format!("{from:#x} is no memory: it ends at {end:#x}{special}"));
+            let (end, special) = (sram.len(), from >= SPECIAL_BASE);
+            return Err(Mistake::NoMemory { from, end, special });
         };
         let bytes = &rest[..rest.len().min(count as usize)];
         let mut text = String::new();

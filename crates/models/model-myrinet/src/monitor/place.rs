@@ -1,36 +1,39 @@
 //! Places of the control program: what a user names, and how an address is told.
 
 use super::command::number;
+use super::mistake::Mistake;
 use lanai::REGISTERS;
 use machine::firmware::symbols::{Frame, Symbols};
 use std::fmt::Write;
 
-/// The address of a place, as a user names it; `registers` are the processor's. The error is a sentence.
-pub(super) fn find(words: &str, symbols: &Symbols, registers: &[u32; 32]) -> Result<u32, String> {
+/// The address of a place, as a user names it; `registers` are the processor's.
+pub(super) fn find(words: &str, symbols: &Symbols, registers: &[u32; 32]) -> Result<u32, Mistake> {
+    let place = || words.to_owned();
     if let Some((base, offset)) = words.rsplit_once('+') {
         let base = find(base, symbols, registers)?;
-        let offset = number(offset).ok_or_else(|| format!("{words}: +{offset} is no number"))?;
-        return base.checked_add(offset).ok_or_else(|| format!("{words}: it has no address"));
+        let wrong = || Mistake::Offset { place: place(), offset: offset.to_owned() };
+        let offset = number(offset).ok_or_else(wrong)?;
+        return base.checked_add(offset).ok_or_else(|| Mistake::NoAddress(place()));
     }
     if words.starts_with('%') {
         let found = REGISTERS.iter().position(|name| *name == words);
-        let found = found.ok_or_else(|| format!("there is no register {words}"))?;
+        let found = found.ok_or_else(|| Mistake::NoRegister(place()))?;
         return Ok(registers[found]);
     }
     if let Some(address) = number(words) {
         return Ok(address);
     }
     if let Some((file, line)) = words.rsplit_once(':') {
-        let line = number(line).ok_or_else(|| format!("{words}: {line} is no number of a line"))?;
+        let wrong = || Mistake::Line { place: place(), line: line.to_owned() };
+        let line = number(line).ok_or_else(wrong)?;
         let at = |frame: &Frame| frame.line == line && is_file(&frame.file, file);
-        return first(symbols, at).ok_or_else(|| format!("no instruction is of {file}:{line}"));
+        let none = || Mistake::NothingOfLine { file: file.to_owned(), line };
+        return first(symbols, at).ok_or_else(none);
     }
     let named = symbols.address(words);
     // One that was inlined begins where the first of its instructions stands.
     let inlined = || first(symbols, |frame| frame.function == words);
-    named.or_else(inlined).ok_or_else(|| {
-        format!("the control program has neither a function nor an object '{words}'")
-    })
+    named.or_else(inlined).ok_or_else(|| Mistake::NoSymbol(place()))
 }
 
 /// The first instruction of which a frame fulfils this.
@@ -88,7 +91,7 @@ mod tests {
             ("%sp+x", "+x is no number"),
             ("0xffffffff+1", "no address"),
         ] {
-            assert!(find(words).unwrap_err().contains(said), "{words}");
+            assert!(find(words).unwrap_err().to_string().contains(said), "{words}");
         }
         assert!(is_file("core/send.c", "send.c") && !is_file("core/send.c", "nd.c"));
     }
