@@ -27,7 +27,8 @@ impl Judge {
         at: u64,
         slot: usize,
         message: MessageId,
-        (found, left): (&[u8], &[u8]),
+        found: &[u8],
+        left: &[u8],
     ) {
         self.judge(at, self.about(slot, Some(message)), |judge| {
             let key = (slot, Key { role: Role::Target, message });
@@ -100,7 +101,7 @@ impl Judge {
             self.check_failure(slot, &message, &grant.pieces)?;
             message.state().poisoned = true;
         } else if let Kind::Atomic(atomic) = asked.kind {
-            self.check_memory(slot, atomic, &message, &grant, (&found, left))?;
+            self.check_memory(slot, atomic, &message, &grant, &found, left)?;
         }
         let facts = Facts {
             id: response.message,
@@ -146,7 +147,8 @@ impl Judge {
         atomic: Atomic,
         message: &Message,
         grant: &Grant,
-        (found, left): (&[u8], Option<Vec<u8>>),
+        found: &[u8],
+        left: Option<Vec<u8>>,
     ) -> Result<(), Wrong> {
         let now = left.or_else(|| read(&*self.memory, self.space(slot), &grant.pieces));
         let Some(now) = now else { return Ok(()) };

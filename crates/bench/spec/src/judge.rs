@@ -443,7 +443,8 @@ impl Judge {
         &mut self,
         at: u64,
         slot: usize,
-        (kind, message): (EventKind, MessageId),
+        kind: EventKind,
+        message: MessageId,
         failed: bool,
         events: u32,
     ) {

@@ -312,7 +312,8 @@ impl Judge {
     }
 
     /// An operation that may have brought strays has ended: in an error, as whoever did must, or not.
-    fn is_cleared(&mut self, who: (usize, Key), failed: bool) -> Result<(), Wrong> {
+    fn is_cleared(&mut self, slot: usize, key: Key, failed: bool) -> Result<(), Wrong> {
+        let who = (slot, key);
         self.strays.retain(|stray| !failed || !stray.suspects.contains(&who));
         for stray in &mut self.strays {
             stray.suspects.retain(|suspect| *suspect != who);
@@ -422,7 +423,7 @@ impl Judge {
         let clause = "Portals 3.3 s3.13 (acknowledgements and replies)";
         same(clause, what, &answer_due, &open.answered)?;
         if failed {
-            self.is_cleared((slot, key), true)?;
+            self.is_cleared(slot, key, true)?;
             self.check_failure(slot, &open.message, &open.grant.pieces)?;
         } else if matches!(kind, Some(Kind::Put) | None) {
             self.is_there(slot, &open, coming)?;
@@ -444,7 +445,7 @@ impl Judge {
         if let Some(Coming { filled, length, message, slot, key, .. }) = coming {
             let what = || format!("bytes in memory when {} ends", message.describe());
             same("Portals 3.3 s3.11 (PUT_END, REPLY_END)", what, &length, &filled)?;
-            return self.is_cleared((slot, key), false);
+            return self.is_cleared(slot, key, false);
         }
         let Some(there) = read(&*self.memory, self.space(slot), &open.grant.pieces) else {
             return Ok(());

@@ -69,7 +69,8 @@ fn judge() -> Judge {
     judge
 }
 
-fn begin(judge: &mut Judge, serial: u32, place: (u64, u64), bytes: Vec<u8>) -> Reply {
+fn begin(judge: &mut Judge, serial: u32, start: u64, bytes: Vec<u8>) -> Reply {
+    let place = (start, bytes.len() as u64);
     let (from, to) = (Id { nid: 1, pid: 1 }, Id { nid: 0, pid: 1 });
     let id = MessageId { source_nid: 1, serial };
     let md = Descriptor { handle: 1, number: 1 };
@@ -123,11 +124,10 @@ fn is_right(seed: u64, spoilt: Spoilt) -> bool {
             let serial = waiting.pop().expect("one waits");
             let length = 1 + random.below(10 * PACKET);
             let far = 100_000 * u64::from(serial);
-            let place = (if apart { far } else { 4096 + 16 * random.below(8) }, length);
+            let start = if apart { far } else { 4096 + 16 * random.below(8) };
             let seed = if same { 7 } else { serial as u8 };
-            let bytes =
-                (0..length).map(|at| (place.0 + at) as u8 ^ seed.wrapping_mul(37)).collect();
-            going.push(begin(&mut judge, serial, place, bytes));
+            let bytes = (0..length).map(|at| (start + at) as u8 ^ seed.wrapping_mul(37)).collect();
+            going.push(begin(&mut judge, serial, start, bytes));
             continue;
         }
         let at = random.below(going.len() as u64) as usize;

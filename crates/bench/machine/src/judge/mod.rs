@@ -161,7 +161,7 @@ impl Adapter {
             Told::Damaged => judge.damaged(at),
             Told::Performs { slot, message } => judge.performs(at, slot, message),
             Told::Performed { slot, message, found, left } => {
-                judge.performed(at, slot, message, (found, left));
+                judge.performed(at, slot, message, found, left);
             }
             Told::Answered { slot, request, reaction, fail } => {
                 let failed = fail != portals::NiFail::Ok;
@@ -169,7 +169,7 @@ impl Adapter {
             }
             Told::Ended { slot, kind, message, fail, work } => {
                 let failed = fail != portals::NiFail::Ok;
-                judge.ended(at, slot, (words::kind_of(kind), message), failed, work.events);
+                judge.ended(at, slot, words::kind_of(kind), message, failed, work.events);
             }
         }
     }

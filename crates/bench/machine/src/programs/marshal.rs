@@ -68,6 +68,10 @@ fn found(found: Found) -> rules::Found {
     rules::Found { source: found.source, tag: found.tag, bytes: found.bytes }
 }
 
+fn buffer(room: Bytes) -> rules::Buffer {
+    rules::Buffer { address: room.va, length: room.length }
+}
+
 fn of_kinds(kinds: Kinds) -> rules::Kinds {
     let Kinds { call, items, number, matches_all, text } = kinds;
     rules::Kinds { call, items, number, matches_all, text }
@@ -103,11 +107,10 @@ impl Witness for Marshal {
         self.judge.unsent(id.word());
     }
     fn receives(&self, id: RequestId, of: Wanted, room: Bytes) {
-        self.judge.receives(self.now(), id.word(), wanted(of), (room.va, room.length));
+        self.judge.receives(self.now(), id.word(), wanted(of), buffer(room));
     }
     fn receives_taken(&self, id: RequestId, message: Taken, room: Bytes) {
-        let room = (room.va, room.length);
-        self.uphold(self.judge.receives_taken(self.now(), id.word(), message.0, room));
+        self.uphold(self.judge.receives_taken(self.now(), id.word(), message.0, buffer(room)));
     }
     fn cancels(&self, id: RequestId, cancelled: bool) {
         self.uphold(self.judge.cancels(self.now(), id.word(), cancelled));
@@ -133,8 +136,8 @@ impl Witness for Marshal {
     fn ended(&self, ending: &Ending, kinds: Option<Kinds>) {
         let (what, failed) = (found(ending.found), ending.error.is_some());
         let read = |va, length| self.read(va, length);
-        let what = (what, kinds.map(of_kinds));
-        self.uphold(self.judge.ended(self.now(), ending.id.word(), what, failed, &read));
+        let (now, id, kinds) = (self.now(), ending.id.word(), kinds.map(of_kinds));
+        self.uphold(self.judge.ended(now, id, what, kinds, failed, &read));
         self.compare();
     }
     fn completed(&self, id: RequestId, status: &Status, failed: bool) {

@@ -47,7 +47,7 @@ pub fn judge(nodes: &[Record], excuses: Excuses) -> Result<Tally, Violation> {
     let mut lost = Lost::default();
     for (channel, passage) in &channels {
         tally.read += passage[Stage::Read as usize].len() as u64;
-        follow_all(nodes, *channel, passage, (excuses, &mut lost))?;
+        follow_all(nodes, *channel, passage, excuses, &mut lost)?;
     }
     tally.lost = lost.reasons(nodes, excuses)?;
     Ok(tally)
@@ -82,7 +82,8 @@ fn follow_all(
     nodes: &[Record],
     channel: Channel,
     passage: &Passage<'_>,
-    (excuses, lost): (Excuses, &mut Lost),
+    excuses: Excuses,
+    lost: &mut Lost,
 ) -> Result<(), Violation> {
     let is_told = |nid: u16| nodes.get(usize::from(nid)).is_some_and(Record::is_told);
     let (source, target) = (is_told(channel.source), is_told(channel.target));
@@ -199,7 +200,7 @@ impl Lost {
                 return Err(Violation::Card { nid, lost: card, excused: kept });
             }
             if let Some(counts) = record.counts {
-                balanced(nid, record, counts, (module, under_way))?;
+                balanced(nid, record, counts, module, under_way)?;
             }
         }
         Ok(all)
@@ -211,7 +212,8 @@ fn balanced(
     nid: u16,
     record: &Record,
     counts: Counts,
-    (lost, under_way): (u64, bool),
+    lost: u64,
+    under_way: bool,
 ) -> Result<(), Violation> {
     let Counts { received, no_channel, no_room, closed, wrong, .. } = counts;
     let early = |sighting: &&Sighting| sighting.at.is_none_or(|at| at < counts.at);

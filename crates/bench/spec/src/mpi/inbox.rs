@@ -2,7 +2,7 @@
 //! and sender, and operations that have not been settled, in the order in which they were begun.
 
 use super::verdict::time;
-use super::{Envelope, Found, Kinds, Tally, Wanted};
+use super::{Buffer, Envelope, Found, Kinds, Tally, Wanted};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -64,8 +64,7 @@ pub(super) enum Role {
     Receive {
         /// Name of the operation.
         id: u64,
-        /// Address and length of its buffer.
-        room: (u64, u64),
+        room: Buffer,
     },
     /// Looks at it.
     Probe,
@@ -144,7 +143,7 @@ pub(super) struct Inbox {
     /// The number of the receive with this name.
     pub receives: HashMap<u64, u64>,
     /// Receives of taken messages: the message's name, and the buffer.
-    pub claims: HashMap<u64, (u64, (u64, u64))>,
+    pub claims: HashMap<u64, (u64, Buffer)>,
     /// Messages that were taken and not received.
     pub kept: HashMap<u64, Kept>,
     /// Receives of taken messages that ended before their probe was settled.

@@ -1,10 +1,10 @@
 //! The judge of one process: what it begins, and how that ends.
 
 use super::inbox::{Because, Ended, Inbox, Kept, Meeting, Message, Role, Unsettled};
-use super::kinds::{Kinds, Mismatch, Seat, Share};
+use super::kinds::{Kinds, Mismatch, Seat, Share, Side};
 use super::ledger::Ledger;
 use super::verdict::{rule, time, Broken};
-use super::{Envelope, Found, Status, Wanted};
+use super::{Buffer, Envelope, Found, Status, Wanted};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -124,13 +124,12 @@ impl Judge {
         let mut meeting = meeting.lock().expect("nobody panics with it");
         meeting.ended = Some(at);
         if meeting.is_wrong() {
-            self.ledger.too_late(self.too_soon(&meeting, (self.rank, to, number)));
+            self.ledger.too_late(self.too_soon(&meeting, self.rank, to, number));
         }
     }
 
     /// A synchronous send ended before its receive began.
-    pub(super) fn too_soon(&self, meeting: &Meeting, message: (u32, u32, u64)) -> Broken {
-        let (from, to, number) = message;
+    pub(super) fn too_soon(&self, meeting: &Meeting, from: u32, to: u32, number: u64) -> Broken {
         let [ended, begun] = [meeting.ended, meeting.begun].map(Option::unwrap_or_default);
         let what = format!(
             "synchronous message {number} of rank {from} to rank {to} ended at {}, and the \
@@ -143,8 +142,8 @@ impl Judge {
 
     // Receives.
 
-    /// A receive begins, with room at an address.
-    pub fn receives(&self, at: u64, id: u64, wanted: Wanted, room: (u64, u64)) {
+    /// A receive begins, with room for its message.
+    pub fn receives(&self, at: u64, id: u64, wanted: Wanted, room: Buffer) {
         self.promised.replace(None);
         self.own(|inbox| {
             let role = Role::Receive { id, room };
@@ -154,7 +153,7 @@ impl Judge {
     }
 
     /// A receive of a message begins that was taken by this name.
-    pub fn receives_taken(&self, at: u64, id: u64, name: u64, room: (u64, u64)) -> Answer {
+    pub fn receives_taken(&self, at: u64, id: u64, name: u64, room: Buffer) -> Answer {
         self.own(|inbox| {
             let claimed = inbox.claims.values().any(|(other, _)| *other == name);
             if claimed || !inbox.kept.contains_key(&name) {
@@ -175,7 +174,8 @@ impl Judge {
         &self,
         at: u64,
         id: u64,
-        (found, kinds): (Found, Option<Kinds>),
+        found: Found,
+        kinds: Option<Kinds>,
         failed: bool,
         read: Read<'_>,
     ) -> Answer {
@@ -185,14 +185,14 @@ impl Judge {
             return Ok(());
         }
         self.own(|inbox| {
-            let take = |room: (u64, u64)| {
-                let length = found.bytes.min(room.1);
+            let take = |room: Buffer| {
+                let length = found.bytes.min(room.length);
                 // A message that is longer than its room is an error above the seam.
-                let failed_so = failed || found.bytes > room.1;
+                let failed_so = failed || found.bytes > room.length;
                 let Found { source, tag, .. } = found;
                 let status = Status { source, tag, bytes: length, failed: failed_so };
                 self.told.replace(Some(Told { id, status }));
-                let bytes = if failed { None } else { read(room.0, length) };
+                let bytes = if failed { None } else { read(room.address, length) };
                 Ended { at, found, bytes, kinds }
             };
             if let Some((name, room)) = inbox.claims.remove(&id) {
@@ -280,7 +280,7 @@ impl Judge {
                 }
                 return self.found_nothing(inbox, at, &wanted);
             };
-            self.finds(inbox, at, (wanted, Role::Probe), found)
+            self.finds(inbox, at, wanted, Role::Probe, found)
         })
     }
 
@@ -307,7 +307,7 @@ impl Judge {
         self.promised.replace(None);
         self.own(|inbox| {
             inbox.kept.insert(name, Kept::Unknown);
-            self.finds(inbox, at, (wanted, Role::Take(name)), found)
+            self.finds(inbox, at, wanted, Role::Take(name), found)
         })
     }
 
@@ -315,7 +315,8 @@ impl Judge {
         &self,
         inbox: &mut Inbox,
         at: u64,
-        (wanted, role): (Wanted, Role),
+        wanted: Wanted,
+        role: Role,
         found: Found,
     ) -> Answer {
         let ended = Some(Ended { at, found, bytes: None, kinds: None });
@@ -342,7 +343,8 @@ impl Judge {
         let Some((seat, takes)) = self.joined.borrow_mut().remove(&id) else { return };
         let differs = self.ledger.assemblies().leave(&seat, &takes);
         if let Some((from, given, taken)) = differs {
-            let mismatch = Mismatch::new(at, (self.rank, &taken), (from, &given), None);
+            let taker = Side { rank: self.rank, kinds: &taken };
+            let mismatch = Mismatch::new(at, taker, Side { rank: from, kinds: &given }, None);
             self.ledger.mismatched(mismatch);
         }
     }

@@ -127,6 +127,14 @@ impl Assemblies {
     }
 }
 
+/// A side of a transfer: who gives or takes there, and the items.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    /// Rank in the world.
+    pub rank: u32,
+    pub kinds: &'a Kinds,
+}
+
 /// A mismatch, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
@@ -139,13 +147,10 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// Of a message of `from` with this tag, or of a collective operation.
-    pub(super) fn new(
-        at: u64,
-        (rank, takes): (u32, &Kinds),
-        (from, gives): (u32, &Kinds),
-        tag: Option<i32>,
-    ) -> Mismatch {
+    /// Of a message with this tag, or of a collective operation.
+    pub(super) fn new(at: u64, taker: Side<'_>, giver: Side<'_>, tag: Option<i32>) -> Mismatch {
+        let Side { rank, kinds: takes } = taker;
+        let Side { rank: from, kinds: gives } = giver;
         let tag = tag.map(|tag| format!(" (tag {tag})")).unwrap_or_default();
         let what = format!(
             "rank {rank}: {}: {} where rank {from} has {} in {}{tag}: the datatypes of both sides \

@@ -71,6 +71,15 @@ impl Wanted {
     }
 }
 
+/// Memory in which a receive leaves its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Its first byte.
+    pub address: u64,
+    /// Bytes of it.
+    pub length: u64,
+}
+
 /// The message that a receive or a probe says it has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {

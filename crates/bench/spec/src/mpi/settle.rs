@@ -2,7 +2,7 @@
 
 use super::inbox::{Because, Ended, Inbox, Kept, Message, Role, Unsettled};
 use super::judge::{told, Answer, Judge};
-use super::kinds::Mismatch;
+use super::kinds::{Mismatch, Side};
 use super::verdict::{rule, time, Broken};
 
 impl Judge {
@@ -109,7 +109,7 @@ impl Judge {
         meeting.begun = Some(unsettled.at);
         if meeting.is_wrong() {
             let Message { from, to, number, .. } = *message;
-            self.ledger().too_late(self.too_soon(&meeting, (from, to, number)));
+            self.ledger().too_late(self.too_soon(&meeting, from, to, number));
         }
         Ok(())
     }
@@ -138,9 +138,10 @@ impl Judge {
         if let (Some(gives), Some(takes)) = (&message.kinds, &ended.kinds)
             && !takes.matches(gives)
         {
-            let (from, tag) = (message.from, Some(message.envelope.tag));
-            let sides = ((message.to, takes), (from, gives));
-            self.ledger().mismatched(Mismatch::new(ended.at, sides.0, sides.1, tag));
+            let taker = Side { rank: message.to, kinds: takes };
+            let giver = Side { rank: message.from, kinds: gives };
+            let tag = Some(message.envelope.tag);
+            self.ledger().mismatched(Mismatch::new(ended.at, taker, giver, tag));
         }
         let (Some(sent), Some(got)) = (&message.bytes, &ended.bytes) else {
             inbox.last.insert(way, message.to_string());

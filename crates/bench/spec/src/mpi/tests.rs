@@ -3,7 +3,7 @@
 
 mod words;
 
-use super::{Broken, Envelope, Found, Judge, Ledger, Send, Status, Tally, Wanted};
+use super::{Broken, Buffer, Envelope, Found, Judge, Ledger, Send, Status, Tally, Wanted};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -40,13 +40,15 @@ fn judge(ranks: u32, history: &[(u32, Told)]) -> (Option<Broken>, Tally) {
                 Ok(())
             }
             Told::Receives(id, wanted, room) => {
-                judge.receives(at, id, wanted, (0, room));
+                judge.receives(at, id, wanted, Buffer { address: 0, length: room });
                 Ok(())
             }
-            Told::ReceivesTaken(id, name, room) => judge.receives_taken(at, id, name, (0, room)),
+            Told::ReceivesTaken(id, name, room) => {
+                judge.receives_taken(at, id, name, Buffer { address: 0, length: room })
+            }
             Told::Ended(id, found, bytes) => {
                 let read = |_, length| Some(bytes[..bytes.len().min(length as usize)].to_vec());
-                judge.ended(at, id, (found, None), false, &read)
+                judge.ended(at, id, found, None, false, &read)
             }
             Told::Cancels(id, cancelled) => judge.cancels(at, id, cancelled),
             Told::Probed(wanted, found) => judge.probed(at, wanted, found),
