@@ -19,5 +19,5 @@ pub use horizon::{Announced, Links};
 pub use queue::{EventQueue, TieBreak};
 pub use random::Random;
 pub use repeat::{fitting, Offers, LAGS};
-pub use time::{Clock, Duration, Time};
+pub use time::{Clock, Duration, Interval, Time};
 pub use window::{run, Bounds, Ending, Envelope, LogicalProcess, Lookahead, Outbox, Status, Stop};

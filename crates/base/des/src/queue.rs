@@ -16,13 +16,35 @@ struct Entry<E> {
 const SEQUENCE_BITS: u32 = 44;
 
 impl<E> Entry<E> {
-    /// Time, source, sequence: as one number, which takes no branches to compare.
+    /// Its key as one number.
     #[inline(always)]
     fn key(&self) -> u128 {
-        number((self.at, self.cause))
+        Key::of(self).number()
     }
     fn source(&self) -> u32 {
         (self.cause >> SEQUENCE_BITS) as u32
+    }
+}
+
+/// Place of an event in the order of all: its time, then its cause ([`Entry`]).
+#[derive(Clone, Copy)]
+struct Key {
+    at: Time,
+    cause: u64,
+}
+
+impl Key {
+    /// The greatest.
+    const LAST: Key = Key { at: Time::NEVER, cause: u64::MAX };
+
+    #[inline(always)]
+    fn of<E>(entry: &Entry<E>) -> Key {
+        Key { at: entry.at, cause: entry.cause }
+    }
+    /// The same as one number, which takes no branches to compare.
+    #[inline(always)]
+    fn number(self) -> u128 {
+        u128::from(self.at.0) << u64::BITS | u128::from(self.cause)
     }
 }
 
@@ -44,7 +66,7 @@ fn cause(source: u32, sequence: u64) -> u64 {
 /// by halves and move entries at once, half as long again.)
 pub struct EventQueue<E> {
     /// Key of the next event, which is read more often than it changes; the greatest key if there is none.
-    next: (Time, u64),
+    next: Key,
     /// Entries in ascending order; those before `first` have left.
     entries: Vec<Entry<E>>,
     first: usize,
@@ -52,18 +74,11 @@ pub struct EventQueue<E> {
     sequence: u64,
 }
 
-/// Key in place of an event's.
-const NONE: (Time, u64) = (Time::NEVER, u64::MAX);
-
-fn number((at, cause): (Time, u64)) -> u128 {
-    u128::from(at.0) << u64::BITS | u128::from(cause)
-}
-
 impl<E: Clone> EventQueue<E> {
     /// An empty queue of logical process `owner`.
     pub fn new(owner: u32) -> Self {
         assert!(owner >> (u64::BITS - SEQUENCE_BITS) == 0, "a process's number has its bits");
-        EventQueue { next: NONE, entries: Vec::new(), first: 0, owner, sequence: 0 }
+        EventQueue { next: Key::LAST, entries: Vec::new(), first: 0, owner, sequence: 0 }
     }
     /// Schedules an event of the owner at `at`; those of the same time leave in order of scheduling.
     #[inline(always)]
@@ -92,13 +107,13 @@ impl<E: Clone> EventQueue<E> {
     /// Key of the next event in the order of all; the greatest key if there is none.
     #[inline(always)]
     pub fn key(&self) -> u128 {
-        number(self.next)
+        self.next.number()
     }
     /// Puts an event into its place.
     #[inline(always)]
     fn enter(&mut self, entry: Entry<E>) {
-        if entry.key() < number(self.next) && self.first > 0 {
-            self.next = (entry.at, entry.cause);
+        if entry.key() < self.next.number() && self.first > 0 {
+            self.next = Key::of(&entry);
             self.first -= 1;
             self.entries[self.first] = entry;
             return;
@@ -122,8 +137,8 @@ impl<E: Clone> EventQueue<E> {
             waiting[place] = entry;
             return;
         }
-        if key < number(self.next) {
-            self.next = (entry.at, entry.cause);
+        if key < self.next.number() {
+            self.next = Key::of(&entry);
         }
         if self.entries.len() == self.entries.capacity() {
             self.make_room();
@@ -151,7 +166,7 @@ impl<E: Clone> EventQueue<E> {
     /// Time of the next event; `Time::NEVER` if there is none.
     #[inline]
     pub fn next_time(&self) -> Time {
-        self.next.0
+        self.next.at
     }
     /// The next event.
     #[inline]
@@ -161,7 +176,7 @@ impl<E: Clone> EventQueue<E> {
     /// Removes the next event if it is due before `horizon`.
     #[inline(always)]
     pub fn pop_before(&mut self, horizon: Time) -> Option<(Time, E)> {
-        if self.next.0 >= horizon {
+        if self.next.at >= horizon {
             return None;
         }
         let Entry { at, event, .. } = self.entries.get(self.first)?.clone();
@@ -173,12 +188,12 @@ impl<E: Clone> EventQueue<E> {
     pub fn remove_next(&mut self) {
         self.first += 1;
         if let Some(next) = self.entries.get(self.first) {
-            self.next = (next.at, next.cause);
+            self.next = Key::of(next);
             return;
         }
         self.entries.clear();
         self.first = 0;
-        self.next = NONE;
+        self.next = Key::LAST;
     }
     /// All events in order: time, process that caused them, and event.
     pub fn iter(&self) -> impl Iterator<Item = (Time, u32, &E)> {
@@ -227,7 +242,7 @@ impl<E: Clone> EventQueue<E> {
     }
     fn sort(&mut self) {
         self.entries[self.first..].sort_unstable_by_key(Entry::key);
-        self.next = self.entries.get(self.first).map_or(NONE, |entry| (entry.at, entry.cause));
+        self.next = self.entries.get(self.first).map_or(Key::LAST, Key::of);
     }
     /// Events waiting.
     pub fn len(&self) -> usize {

@@ -11,6 +11,15 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(pub u64);
 
+/// What lasts from one time to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Its beginning.
+    pub start: Time,
+    /// The first time after it.
+    pub end: Time,
+}
+
 impl Time {
     /// Time at which the machine is switched on.
     pub const ZERO: Time = Time(0);

@@ -2,7 +2,7 @@
 
 use crate::port::{Event, Ports};
 use abi::packet::Packet;
-use des::Time;
+use des::{Interval, Time};
 use machine::node::{self, Nic};
 use mesh::LinkMessage;
 use std::fmt;
@@ -24,8 +24,8 @@ where
     fn send(&mut self, at: Time, neighbour: u32, message: LinkMessage) {
         self.ports.send(neighbour, at, message.into());
     }
-    fn passed(&mut self, output: usize, span: (Time, Time), packet: &Packet) {
-        self.ports.journal().watch(|watch| watch.passed(output, span, packet));
+    fn passed(&mut self, output: usize, interval: Interval, packet: &Packet) {
+        self.ports.journal().watch(|watch| watch.passed(output, interval, packet));
     }
     fn fail(&mut self, now: Time, what: fmt::Arguments<'_>) {
         self.ports.fail(now, what);

@@ -15,7 +15,7 @@ use crate::router;
 use crate::settings::Network;
 use abi::packet::{Packet, PAYLOAD_BYTES};
 use abi::MessageId;
-use des::{Duration, Time};
+use des::{Duration, Interval, Time};
 use mesh::{Class, LinkMessage, Router};
 use std::collections::VecDeque;
 use std::fmt;
@@ -67,9 +67,9 @@ pub trait Ports {
     fn schedule(&mut self, at: Time, event: Event);
     /// Calls [`Port::receive`] of node `neighbour` at `at`.
     fn send(&mut self, at: Time, neighbour: u32, message: LinkMessage);
-    /// A packet has an output of the router for a span of time; for observers.
-    fn passed(&mut self, output: usize, span: (Time, Time), packet: &Packet) {
-        let _ = (output, span, packet);
+    /// A packet has an output of the router for an interval; for observers.
+    fn passed(&mut self, output: usize, interval: Interval, packet: &Packet) {
+        let _ = (output, interval, packet);
     }
     /// Ends the run; `what` is a sentence without a period that follows "node 3: ".
     fn fail(&mut self, now: Time, what: fmt::Arguments<'_>);
@@ -85,8 +85,8 @@ impl<P: Ports> mesh::Ports for OfRouter<'_, P> {
     fn send(&mut self, at: Time, neighbour: u32, message: LinkMessage) {
         self.0.send(at, neighbour, message);
     }
-    fn passed(&mut self, output: usize, span: (Time, Time), packet: &Packet) {
-        self.0.passed(output, span, packet);
+    fn passed(&mut self, output: usize, interval: Interval, packet: &Packet) {
+        self.0.passed(output, interval, packet);
     }
     fn unreachable(&mut self, now: Time, packet: &Packet) {
         nowhere(self.0, now, packet.dest.into());

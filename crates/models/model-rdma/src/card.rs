@@ -155,7 +155,7 @@ impl Card {
             {
                 symbol.bytes ^= 1 << (bits / 2 + chance % 8);
             }
-            set_lane(symbols, (self.lanes, n), symbol);
+            set_lane(symbols, self.lanes, n, symbol);
         }
         faults.spoilt > spoilt
     }
@@ -277,7 +277,7 @@ impl Card {
         let mut arrived = Symbols::default();
         for (n, receiver) in (0..).zip(&mut self.receivers) {
             waits |= !receiver.is_idle();
-            set_lane(&mut arrived, (self.lanes, n), receiver.receive());
+            set_lane(&mut arrived, self.lanes, n, receiver.receive());
         }
         self.nic.set_time(now);
         let sent = self.nic.link_clock(arrived);

@@ -40,7 +40,7 @@ impl Judge {
     fn arrived(&self, node: u32, header: &Header, read: impl Fn(u64) -> u64) -> Result<(), String> {
         let Header { source, flow, destination, words, .. } = *header;
         let Some(written) = &self.written else {
-            self.spec().arrive((source, flow), destination, words, read)?;
+            self.spec().arrive(source, flow, destination, words, read)?;
             return Ok(());
         };
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +58,7 @@ impl Judge {
             }
         }
         let read = |addr| there[&addr];
-        self.spec().arrive((source, flow), destination, words, read)?;
+        self.spec().arrive(source, flow, destination, words, read)?;
         Ok(())
     }
 

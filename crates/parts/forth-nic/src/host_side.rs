@@ -224,18 +224,24 @@ impl HostSide {
         );
         let sent = self.fetch_edge(inputs, crossing);
         let taken = self.deposit_edge(inputs, crossing);
-        self.trace((sent, taken), crossing, aids);
+        self.trace(sent, taken, crossing, aids);
         if let (Owner::Notify, Some(_)) = (self.owner, inputs.ended) {
             self.written = self.notified;
         }
         self.arbitrate(inputs, crossing);
     }
 
-    fn trace(&self, (sent, taken): (Option<Seen>, Option<Entry>), c: &Crossing, aids: &mut Aids) {
-        let wanted = &c.levels.aids;
+    fn trace(
+        &self,
+        sent: Option<Seen>,
+        taken: Option<Entry>,
+        crossing: &Crossing,
+        aids: &mut Aids,
+    ) {
+        let wanted = &crossing.levels.aids;
         if wanted.trace.on() != 0 {
             let taken = (trace_point::RECEIVE_OUT, taken.map(Seen::from));
-            aids.trace(wanted, c.levels.frozen, [(trace_point::SEND_IN, sent), taken]);
+            aids.trace(wanted, crossing.levels.frozen, [(trace_point::SEND_IN, sent), taken]);
         }
     }
 

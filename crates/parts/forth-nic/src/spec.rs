@@ -91,7 +91,8 @@ impl Spec {
     /// message of another flow may have written there since: it need not have arrived whole.
     pub fn arrive(
         &mut self,
-        (from, flow): (u8, u8),
+        from: u8,
+        flow: u8,
         addr: u32,
         words: u16,
         read: impl Fn(u64) -> u64,
@@ -202,11 +203,11 @@ mod tests {
             spec
         };
         let memory = |words: [u64; 3]| move |at: u64| words[(at - 0x100) as usize / 8];
-        assert!(both().arrive((0, 1), 0x100, 3, memory([1, 7, 3])).is_ok());
-        assert!(both().arrive((0, 1), 0x100, 3, memory([1, 8, 3])).is_err());
-        assert!(both().arrive((0, 1), 0x100, 3, memory([7, 2, 3])).is_err());
+        assert!(both().arrive(0, 1, 0x100, 3, memory([1, 7, 3])).is_ok());
+        assert!(both().arrive(0, 1, 0x100, 3, memory([1, 8, 3])).is_err());
+        assert!(both().arrive(0, 1, 0x100, 3, memory([7, 2, 3])).is_err());
         let mut spec = both();
-        spec.arrive((0, 77), 0x108, 2, memory([0, 7, 8])).unwrap();
-        assert!(spec.arrive((0, 1), 0x100, 3, memory([1, 7, 3])).is_err(), "it came before");
+        spec.arrive(0, 77, 0x108, 2, memory([0, 7, 8])).unwrap();
+        assert!(spec.arrive(0, 1, 0x100, 3, memory([1, 7, 3])).is_err(), "it came before");
     }
 }

@@ -86,11 +86,11 @@ fn play(lanes: u8, seed: u64, cycles: usize) -> (u64, u64) {
             2 => symbol = lane(&before, all, n),
             _ => {}
         }
-        set_lane(&mut sent, (all, n), symbol);
+        set_lane(&mut sent, all, n, symbol);
         before = sent;
         let mut arrived = Symbols::default();
         for (n, late) in (0..).zip(&mut late) {
-            set_lane(&mut arrived, (all, n), late.shift(lane(&sent, all, n)));
+            set_lane(&mut arrived, all, n, late.shift(lane(&sent, all, n)));
         }
         let [even, odd] = arrived;
         inputs.push(In {

@@ -14,45 +14,51 @@ use crate::semantics::integer::{ADD, ADDC, AND, OR, SHIFT, SHIFT_ARITHMETIC, SUB
 use crate::semantics::memory::{BYTE, HALF, WORD};
 use crate::semantics::{flow, integer as int, memory as mem};
 
+/// Bits of a word that tell an instruction: all words are one that have `value` under `mask`.
+struct Encoding {
+    mask: u32,
+    value: u32,
+}
+
 /// Mask and value.
-const fn bits(mask: u32, value: u32) -> (u32, u32) {
-    (mask, value)
+const fn bits(mask: u32, value: u32) -> Encoding {
+    Encoding { mask, value }
 }
 /// Register and immediate: operation, F.
-const fn ri(operation: u32, f: u32) -> (u32, u32) {
-    (0xf002_0000, operation << 28 | f << 17)
+const fn ri(operation: u32, f: u32) -> Encoding {
+    Encoding { mask: 0xf002_0000, value: operation << 28 | f << 17 }
 }
 /// A shift by an immediate: F, arithmetic.
-const fn shift(f: u32, arithmetic: u32) -> (u32, u32) {
-    (0xf003_0000, 7 << 28 | f << 17 | arithmetic << 16)
+const fn shift(f: u32, arithmetic: u32) -> Encoding {
+    Encoding { mask: 0xf003_0000, value: 7 << 28 | f << 17 | arithmetic << 16 }
 }
 /// Two registers under a condition: operation, F.
-const fn rr_p(operation: u32, f: u32) -> (u32, u32) {
-    (0xf002_07f8, 0xc000_0000 | f << 17 | operation << 8)
+const fn rr_p(operation: u32, f: u32) -> Encoding {
+    Encoding { mask: 0xf002_07f8, value: 0xc000_0000 | f << 17 | operation << 8 }
 }
 /// Two registers: the condition is "true".
-const fn rr((mask, value): (u32, u32)) -> (u32, u32) {
-    (mask | 0x0001_0007, value)
+const fn rr(of: Encoding) -> Encoding {
+    Encoding { mask: of.mask | 0x0001_0007, ..of }
 }
 /// A shift by a register under a condition: F, arithmetic.
-const fn rr_shift_p(f: u32, arithmetic: u32) -> (u32, u32) {
-    (0xf002_07f8, 0xc000_0780 | f << 17 | arithmetic << 6)
+const fn rr_shift_p(f: u32, arithmetic: u32) -> Encoding {
+    Encoding { mask: 0xf002_07f8, value: 0xc000_0780 | f << 17 | arithmetic << 6 }
 }
 /// Count of bits: which.
-const fn special(operation: u32) -> (u32, u32) {
-    (0xf003_ffff, 0xd000_0000 | operation)
+const fn special(operation: u32) -> Encoding {
+    Encoding { mask: 0xf003_ffff, value: 0xd000_0000 | operation }
 }
 /// Memory at a register and an immediate: store, Q.
-const fn rm(store: u32, q: u32) -> (u32, u32) {
-    (0xf001_0000, 0x8000_0000 | store << 28 | q << 16)
+const fn rm(store: u32, q: u32) -> Encoding {
+    Encoding { mask: 0xf001_0000, value: 0x8000_0000 | store << 28 | q << 16 }
 }
 /// Memory at an operation on two registers: store, size and extension (`YLE`).
-const fn rrm(store: u32, yle: u32) -> (u32, u32) {
-    (0xf000_0007, 0xa000_0000 | store << 28 | yle)
+const fn rrm(store: u32, yle: u32) -> Encoding {
+    Encoding { mask: 0xf000_0007, value: 0xa000_0000 | store << 28 | yle }
 }
 /// Bytes and halfwords at a register and an immediate: Y, S, E, Q.
-const fn spls(y: u32, s: u32, e: u32, q: u32) -> (u32, u32) {
-    (0xf003_f400, 0xf003_0000 | y << 14 | s << 13 | e << 12 | q << 10)
+const fn spls(y: u32, s: u32, e: u32, q: u32) -> Encoding {
+    Encoding { mask: 0xf003_f400, value: 0xf003_0000 | y << 14 | s << 13 | e << 12 | q << 10 }
 }
 
 macro_rules! call {
@@ -91,8 +97,8 @@ macro_rules! instructions {
         /// All instructions.
         pub(crate) static ROWS: &[Row] = &[$(Row {
             name: $name,
-            mask: $encoding.0,
-            value: $encoding.1,
+            mask: $encoding.mask,
+            value: $encoding.value,
             format: Format::$format,
             class: Class::$class,
             source: Source::$source,

@@ -4,16 +4,16 @@ use crate::faults::Fate;
 use crate::queues::{input_number, Passing, Route};
 use crate::{Event, LinkMessage, Ports, Router};
 use abi::packet::Packet;
-use des::Time;
+use des::{Interval, Time};
 
 impl Router {
-    /// Sends a packet over a link that may fail, from `start` until `end`.
+    /// Sends a packet over a link that may fail, which it has for an interval.
     #[cold]
     pub(crate) fn pass_struck(
         &mut self,
         now: Time,
         route: Route,
-        (start, end): (Time, Time),
+        Interval { start, end }: Interval,
         mut packet: Packet,
         ports: &mut impl Ports,
     ) {

@@ -39,7 +39,7 @@ pub use router::{Counters, OutputCounters, Router};
 pub use topology::{Link, Topology, TopologyError, LINKS, LINK_NAMES};
 
 use abi::packet::{Packet, PAYLOAD_BYTES};
-use des::{Duration, Time};
+use des::{Duration, Interval, Time};
 
 /// Virtual channels of a link: two a class, before and behind the dateline of a torus.
 pub const CHANNELS: usize = 4;
@@ -186,10 +186,10 @@ pub trait Ports {
     fn schedule(&mut self, at: Time, event: Event);
     /// Calls [`Router::receive`] of node `neighbour` at `at`.
     fn send(&mut self, at: Time, neighbour: u32, message: LinkMessage);
-    /// A packet has an output ([`Link::index`], or [`LINKS`] for the one to the NIC) from `start` until
-    /// `end`; for observers.
-    fn passed(&mut self, output: usize, (start, end): (Time, Time), packet: &Packet) {
-        let _ = (output, start, end, packet);
+    /// A packet has an output ([`Link::index`], or [`LINKS`] for the one to the NIC) for an interval; for
+    /// observers.
+    fn passed(&mut self, output: usize, interval: Interval, packet: &Packet) {
+        let _ = (output, interval, packet);
     }
     /// A packet names a destination that does not exist: a fault of its sender. It is dropped.
     fn unreachable(&mut self, now: Time, packet: &Packet);

@@ -2,7 +2,7 @@
 
 use crate::{OutputCounters, CHANNELS, LINKS};
 use abi::packet::Packet;
-use des::{Duration, Time};
+use des::{Duration, Interval, Time};
 use std::collections::VecDeque;
 
 /// The input from the NIC, and the output to it, beside those of the links.
@@ -139,7 +139,7 @@ impl Output {
         route: Route,
         packet: &Packet,
         flit: Duration,
-    ) -> (Time, Time) {
+    ) -> Interval {
         let flits = u64::from(route.flits);
         let start = ready.max(self.free);
         let end = (start + flit * flits).max(route.tail);
@@ -149,6 +149,6 @@ impl Output {
         self.counters.bytes += u64::from(packet.size);
         self.counters.flits += flits;
         self.counters.busy += end.since(start);
-        (start, end)
+        Interval { start, end }
     }
 }

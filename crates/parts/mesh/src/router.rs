@@ -481,18 +481,18 @@ impl Router {
         let (index, lane) = (route.output(), route.channel());
         let flit = if index == PORT { self.params.port_flit } else { self.params.flit };
         let output = &mut self.outputs[index];
-        let (start, end) = output.take(ready, route, packet, flit);
-        ports.passed(index, (start, end), packet);
+        let interval = output.take(ready, route, packet, flit);
+        ports.passed(index, interval, packet);
         output.lanes[lane].credits -= route.cost();
         if index == PORT {
             self.ejecting.push_back(*packet);
-            return ports.schedule(end, Event::Eject);
+            return ports.schedule(interval.end, Event::Eject);
         }
         let neighbour = self.neighbours[index].expect("routes follow links");
-        let arrival = start + self.params.link_latency;
+        let arrival = interval.start + self.params.link_latency;
         let (link, channel) = (route.output, route.channel);
         if self.faults.is_some() && !route.is_copy {
-            return self.pass_struck(now, route, (start, end), *packet, ports);
+            return self.pass_struck(now, route, interval, *packet, ports);
         }
         self.books.sent[input_number(index, lane)] += u64::from(route.flits);
         ports.send(arrival, neighbour, LinkMessage::Packet { link, channel, packet: *packet });

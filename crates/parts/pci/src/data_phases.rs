@@ -141,7 +141,7 @@ impl<M: HostMemory> Bus<M> {
         let low = t.half.take();
         let data = self.received(word);
         let data = low.map_or(data, |(low, _)| data & !0xFFFF_FFFF | u64::from(low));
-        let data = self.taken(usize::from(slot), data, (place, done));
+        let data = self.taken(usize::from(slot), data, place, done);
         p.ins[usize::from(slot)].completion = Some(Completion { tag, data, last: done });
         t.words += 1;
         let blocks = u64::from(self.params.completion_blocks);
@@ -164,7 +164,7 @@ impl<M: HostMemory> Bus<M> {
     }
 
     /// Word that the core takes for a read's: another one, if it has a bug.
-    fn taken(&mut self, slot: usize, data: u64, (place, done): (usize, bool)) -> u64 {
+    fn taken(&mut self, slot: usize, data: u64, place: usize, done: bool) -> u64 {
         if self.params.bug.is_none() {
             return data;
         }

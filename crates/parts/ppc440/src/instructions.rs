@@ -19,33 +19,39 @@ use crate::semantics::{
 use crate::timing::{Class, Pipe};
 use bus::Bus;
 
+/// Bits of a word that tell an instruction: all words are one that have `value` under `mask`.
+struct Encoding {
+    mask: u32,
+    value: u32,
+}
+
 /// Primary opcode only.
-const fn d(primary: u32) -> (u32, u32) {
-    (0xfc00_0000, primary << 26)
+const fn d(primary: u32) -> Encoding {
+    Encoding { mask: 0xfc00_0000, value: primary << 26 }
 }
 /// Primary and 10-bit extended opcode, no record form.
-const fn x(primary: u32, extended: u32) -> (u32, u32) {
-    (0xfc00_07ff, primary << 26 | extended << 1)
+const fn x(primary: u32, extended: u32) -> Encoding {
+    Encoding { mask: 0xfc00_07ff, value: primary << 26 | extended << 1 }
 }
 /// The same, with a record form.
-const fn x_rc(primary: u32, extended: u32) -> (u32, u32) {
-    (0xfc00_07fe, primary << 26 | extended << 1)
+const fn x_rc(primary: u32, extended: u32) -> Encoding {
+    Encoding { mask: 0xfc00_07fe, value: primary << 26 | extended << 1 }
 }
 /// The same, only as record form.
-const fn x_dot(primary: u32, extended: u32) -> (u32, u32) {
-    (0xfc00_07ff, primary << 26 | extended << 1 | 1)
+const fn x_dot(primary: u32, extended: u32) -> Encoding {
+    Encoding { mask: 0xfc00_07ff, value: primary << 26 | extended << 1 | 1 }
 }
 /// 9-bit extended opcode, with OE and Rc.
-const fn xo(primary: u32, extended: u32) -> (u32, u32) {
-    (0xfc00_03fe, primary << 26 | extended << 1)
+const fn xo(primary: u32, extended: u32) -> Encoding {
+    Encoding { mask: 0xfc00_03fe, value: primary << 26 | extended << 1 }
 }
 /// Primary and 5-bit extended opcode, no record form.
-const fn a(primary: u32, extended: u32) -> (u32, u32) {
-    (0xfc00_003f, primary << 26 | extended << 1)
+const fn a(primary: u32, extended: u32) -> Encoding {
+    Encoding { mask: 0xfc00_003f, value: primary << 26 | extended << 1 }
 }
 /// The L bit of compares, which the 440 has as 0, is part of the encoding.
-const fn l0((mask, value): (u32, u32)) -> (u32, u32) {
-    (mask | 0x0020_0000, value)
+const fn l0(of: Encoding) -> Encoding {
+    Encoding { mask: of.mask | 0x0020_0000, ..of }
 }
 
 macro_rules! call {
@@ -109,8 +115,8 @@ macro_rules! instructions {
         /// All instructions.
         pub(crate) static ROWS: &[Row] = &[$(Row {
             name: $name,
-            mask: $encoding.0,
-            value: $encoding.1,
+            mask: $encoding.mask,
+            value: $encoding.value,
             format: Format::$format,
             pipe: Pipe::$pipe,
             class: Class::$class,

@@ -217,7 +217,7 @@ fn build(place: &DesignPaths, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
         return Ok(kept.join(LIBRARY));
     }
     let work = cache.folder().join(format!("{:016x}-{}", hash.finish(), std::process::id()));
-    let made = make(&cache, (place, design), &found.sources, &shim, &work).and_then(|made| {
+    let made = make(&cache, place, design, &found.sources, &shim, &work).and_then(|made| {
         // An older one was made of other files that are included.
         let _ = fs::remove_dir_all(cache.folder().join(&name));
         cache.keep(&name, &made).map_err(|why| failed(&made, why))
@@ -245,7 +245,8 @@ const INCLUDED: &str = "included";
 /// Makes a library in folder `work`: the folder to be kept.
 fn make(
     cache: &Cache,
-    (place, design): (&DesignPaths, &Design<'_>),
+    place: &DesignPaths,
+    design: &Design<'_>,
     sources: &[PathBuf],
     shim: &Path,
     work: &Path,

@@ -255,7 +255,8 @@ impl Rx {
     pub(crate) fn announce(
         &mut self,
         now: Time,
-        (stream, error): (u16, bool),
+        stream: u16,
+        error: bool,
         routing: Routing,
         fabric: &Fabric,
         ports: &mut impl Ports,
@@ -446,8 +447,8 @@ impl Rx {
         command.left -= count as u32;
         let contiguous = stream.gather_addr + stream.gather.len() as u64 == addr;
         if !stream.gather.is_empty() && (!contiguous || stream.gather.len() >= GATHER) {
-            let (at, data) = ((index, stream.gather_addr), &mut stream.gather);
-            fabric.posted.deposit(now.max(stream.written), at, data, ports);
+            let (addr, data) = (stream.gather_addr, &mut stream.gather);
+            fabric.posted.deposit(now.max(stream.written), index, addr, data, ports);
         }
         if stream.gather.is_empty() {
             stream.gather_addr = addr;
@@ -471,8 +472,8 @@ impl Rx {
             stream.error = true;
         }
         if !stream.gather.is_empty() {
-            let (at, data) = ((index, stream.gather_addr), &mut stream.gather);
-            fabric.posted.deposit(now.max(stream.written), at, data, ports);
+            let (addr, data) = (stream.gather_addr, &mut stream.gather);
+            fabric.posted.deposit(now.max(stream.written), index, addr, data, ports);
         }
         let error = if stream.error { done::ERROR } else { 0 };
         let word = done::COMPLETE | u32::from(command.tag) | error;

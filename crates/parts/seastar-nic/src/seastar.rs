@@ -263,7 +263,7 @@ impl SeaStar {
             Event::TxDone => tx.complete(now, ports),
             Event::RxPacket => rx.demultiplexed(now, fabric, ports),
             Event::RxAnnounce { stream, error, routing } => {
-                rx.announce(now, (stream, error), routing, fabric, ports);
+                rx.announce(now, stream, error, routing, fabric, ports);
             }
             Event::RxOverflow { routing } => rx.overflow(now, routing, fabric, ports),
             Event::CtlTake => express.take(now, tx, fabric, ports),

@@ -75,7 +75,8 @@ impl PostedWrites {
     pub(crate) fn deposit(
         &mut self,
         arrival: Time,
-        (stream, addr): (u16, u64),
+        stream: u16,
+        addr: u64,
         data: &mut Vec<u8>,
         ports: &mut impl Ports,
     ) {

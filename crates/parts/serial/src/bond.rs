@@ -35,7 +35,7 @@ impl LinkTx {
         }
         if self.lanes == 4 {
             let mut symbols = Symbols::default();
-            (0..4).for_each(|n| set_lane(&mut symbols, (4, n), word.quarter(n)));
+            (0..4).for_each(|n| set_lane(&mut symbols, 4, n, word.quarter(n)));
             return symbols;
         }
         let halves = [word.half(0), word.half(1)];
@@ -216,7 +216,7 @@ mod tests {
                 let place = usize::from(n);
                 let symbol = waiting[place].next().expect("the last lane has more");
                 let symbol = shifters[place].shift(symbol);
-                set_lane(&mut arrived, (lanes, n), symbol);
+                set_lane(&mut arrived, lanes, n, symbol);
             }
             rx.clock(arrived);
             got.extend(rx.word());
@@ -251,7 +251,7 @@ mod tests {
             for (cycle, word) in words.into_iter().enumerate() {
                 let mut symbols = tx.clock(word);
                 if cycle == 5 {
-                    set_lane(&mut symbols, (lanes, 0), Word::Idle.part(lanes, 0));
+                    set_lane(&mut symbols, lanes, 0, Word::Idle.part(lanes, 0));
                 }
                 rx.clock(symbols);
             }

@@ -31,7 +31,7 @@ pub fn lane(symbols: &Symbols, lanes: u8, lane: u8) -> Symbol {
 }
 
 /// Lane `lane` of `lanes` carries `symbol`.
-pub fn set_lane(symbols: &mut Symbols, (lanes, lane): (u8, u8), symbol: Symbol) {
+pub fn set_lane(symbols: &mut Symbols, lanes: u8, lane: u8, symbol: Symbol) {
     if lanes < 4 {
         symbols[usize::from(lane)] = symbol;
         return;

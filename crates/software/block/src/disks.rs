@@ -176,7 +176,7 @@ impl Array {
             let Disk { platters, drive } = &mut self.disks[disk];
             match drive {
                 Some(drive) => {
-                    at = at.max(drive.put(now, (there, &ZEROES[..bytes.len()], fua), platters));
+                    at = at.max(drive.put(now, there, &ZEROES[..bytes.len()], fua, platters));
                 }
                 None => platters.zero(there, bytes.len()),
             }
@@ -213,7 +213,7 @@ impl Array {
             self.moved[disk] += bytes.len() as u64 / SECTOR;
             let Disk { platters, drive } = &mut self.disks[disk];
             match drive {
-                Some(drive) => at = at.max(drive.put(now, (there, &data[bytes], fua), platters)),
+                Some(drive) => at = at.max(drive.put(now, there, &data[bytes], fua, platters)),
                 None => platters.write(there, &data[bytes]),
             }
         }

@@ -7,7 +7,7 @@
 //! write with FUA ─► seek ─► rotation ─► track, and done
 //! ```
 
-use crate::geometry::{Geometry, Pass};
+use crate::geometry::{Geometry, Pass, Reading};
 use crate::SECTOR;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -190,8 +190,8 @@ impl Drive {
         let mut read = at;
         if segment.runs {
             // The head has waited at the limit, or goes on.
-            let (now, time) = self.reached(&segment, at);
-            (segment.end, segment.at) = (now, time);
+            let reading = self.reached(&segment, at);
+            (segment.end, segment.at) = (reading.end, reading.since);
             if sectors.end > segment.end {
                 let pass = self.geometry.pass(segment.at, segment.end..sectors.end);
                 (read, segment.end, segment.at) = (pass.end, sectors.end, pass.end);
@@ -209,15 +209,16 @@ impl Drive {
     }
 
     /// End of what a running segment has at a time, and when it came to that.
-    fn reached(&self, segment: &Segment, at: u64) -> (u64, u64) {
-        self.geometry.reached((segment.end, segment.at), segment.limit, at)
+    fn reached(&self, segment: &Segment, at: u64) -> Reading {
+        let reading = Reading { end: segment.end, since: segment.at };
+        self.geometry.reached(reading, segment.limit, at)
     }
 
     /// The head stops to read ahead.
     fn stop_reading(&mut self, at: u64) {
         let Some(place) = self.segments.iter().position(|segment| segment.runs) else { return };
         let segment = self.segments[place];
-        let (end, since) = self.reached(&segment, at);
+        let Reading { end, since } = self.reached(&segment, at);
         self.segments[place] = Segment { end, at: since, runs: false, ..segment };
         self.cylinder = self.geometry.place(end.min(self.params.sectors - 1)).cylinder;
     }
@@ -247,7 +248,9 @@ impl Drive {
     pub(crate) fn put(
         &mut self,
         now: u64,
-        (first, data, fua): (u64, &[u8], bool),
+        first: u64,
+        data: &[u8],
+        fua: bool,
         media: &mut impl Media,
     ) -> u64 {
         match fua {

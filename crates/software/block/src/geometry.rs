@@ -51,6 +51,15 @@ pub(crate) struct Pass {
     pub cylinder: u64,
 }
 
+/// A head that reads ahead.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// The sector before which it is.
+    pub end: u64,
+    /// Time since when it is there.
+    pub since: u64,
+}
+
 impl Geometry {
     pub fn of(params: &DriveParams) -> Geometry {
         let [outer, inner] = params.track_sectors;
@@ -120,17 +129,16 @@ impl Geometry {
         Pass { times, end: now, cylinder }
     }
 
-    /// Place of a head at `at` that was behind sector `from.0` at `from.1` and reads on to `limit`; and the
-    /// time since when it is there.
-    pub fn reached(&self, from: (u64, u64), limit: u64, at: u64) -> (u64, u64) {
+    /// The head at `at` that has read ahead until `from`, and reads on to `limit`.
+    pub fn reached(&self, from: Reading, limit: u64, at: u64) -> Reading {
         let limit = limit.min(self.sectors);
-        if from.0 >= limit || at <= from.1 {
+        if from.end >= limit || at <= from.since {
             return from;
         }
-        let times = self.pass(from.1, from.0..limit).times;
+        let times = self.pass(from.since, from.end..limit).times;
         let read = times.partition_point(|time| *time <= at);
-        let since = if read == 0 { from.1 } else { times[read - 1] };
-        (from.0 + read as u64, since)
+        let since = if read == 0 { from.since } else { times[read - 1] };
+        Reading { end: from.end + read as u64, since }
     }
 
     /// From `now` until the head is over that part of the track.

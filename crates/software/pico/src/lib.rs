@@ -67,11 +67,11 @@ impl<N: Network + 'static> Library<N> {
     /// The library of a rank of `world` that sends through `network`.
     pub fn new(world: World, network: N) -> Result<Library<N>, BeginError> {
         let places = places(world.size)?;
-        let ranks = (world.rank, world.size);
         let cpu = Host::new(&Costs::NOTHING).cpu();
         let memory = cpu.memory().clone();
         let space = memory.borrow_mut().add_program_space(Box::new(space::Own));
-        let messages = Messages::new(ranks, places, Space::new(memory, space), network);
+        let messages =
+            Messages::new(world.rank, world.size, places, Space::new(memory, space), network);
         let messages = Rc::new(RefCell::new(messages));
         let carried = Carried(messages.clone());
         let mpi = Mpi::new(cpu, space, world, settings(), |_| Box::new(carried));

@@ -126,7 +126,7 @@ pub fn places(ranks: u32) -> Result<u16, BeginError> {
 
 impl<N: Network> Messages<N> {
     /// Nothing has been sent.
-    pub fn new((rank, ranks): (u32, u32), places: u16, space: Space, network: N) -> Messages<N> {
+    pub fn new(rank: u32, ranks: u32, places: u16, space: Space, network: N) -> Messages<N> {
         let peer = |_: &u32| Peer { link: Link::new(places), jobs: VecDeque::new(), eager: 0 };
         let others = (0..ranks).filter(|other| *other != rank);
         Messages {

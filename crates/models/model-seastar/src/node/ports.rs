@@ -10,7 +10,7 @@ use abi::packet::{flag, Packet};
 use abi::seastar::{command_op, panic_reason, PortalsHeader, GENERIC_PENDINGS};
 use abi::MessageId;
 use bus::{BusError, HyperTransport};
-use des::{EventQueue, Time};
+use des::{EventQueue, Interval, Time};
 use machine::device_memory::{self, DeviceMemory};
 use machine::instruments::capture::Side;
 use machine::instruments::message_trace::Waypoint;
@@ -376,8 +376,8 @@ impl mesh::Ports for NetPorts<'_> {
     fn send(&mut self, at: Time, neighbour: u32, message: mesh::LinkMessage) {
         self.ports.send(neighbour, at, Message::Link(message));
     }
-    fn passed(&mut self, output: usize, span: (Time, Time), packet: &Packet) {
-        self.ports.journal().watch(|watch| watch.passed(output, span, packet));
+    fn passed(&mut self, output: usize, interval: Interval, packet: &Packet) {
+        self.ports.journal().watch(|watch| watch.passed(output, interval, packet));
     }
     fn unreachable(&mut self, now: Time, packet: &Packet) {
         let dest = packet.dest;

@@ -216,14 +216,14 @@ impl Card for Both {
             let lanes = self.lanes.max(2);
             let n = random.below(lanes.into()) as u8;
             if random.below(150) == 0 {
-                set_lane(&mut symbols, (lanes, n), Word::Idle.part(lanes, n));
+                set_lane(&mut symbols, lanes, n, Word::Idle.part(lanes, n));
             }
             let upper = 4 * u64::from(lane_bytes(lanes));
             for n in 0..lanes {
                 let mut symbol = lane(&symbols, lanes, n);
                 if is_credit(&symbol) && random.below(8) == 0 {
                     symbol.bytes ^= 1 << (upper + random.below(upper));
-                    set_lane(&mut symbols, (lanes, n), symbol);
+                    set_lane(&mut symbols, lanes, n, symbol);
                 }
             }
         }

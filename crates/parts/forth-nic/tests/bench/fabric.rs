@@ -61,7 +61,7 @@ impl Fabric for Cable {
     fn receive(&mut self, node: usize, now: Time) -> Symbols {
         let mut symbols = Symbols::default();
         for (n, channel) in (0..).zip(&mut self.channels[node]) {
-            set_lane(&mut symbols, (self.lanes, n), channel.receive(now));
+            set_lane(&mut symbols, self.lanes, n, channel.receive(now));
         }
         symbols
     }

@@ -300,7 +300,8 @@ impl<F: Fabric, C: Card> World<F, C> {
             let header = arrival.header;
             let word = |addr| node.word(addr);
             let verdict = self.spec.arrive(
-                (header.source, header.flow),
+                header.source,
+                header.flow,
                 header.destination,
                 header.words,
                 word,

@@ -185,29 +185,53 @@ impl View<'_> {
     }
 }
 
+/// Issue of an access in the midst of a block.
+#[derive(Clone, Copy)]
+pub struct Issue {
+    /// Its address.
+    pub pc: u32,
+    pub cycle: u64,
+    /// Instructions of the block before it, which have not been counted.
+    pub instructions: u32,
+}
+
+/// Cycles that an access takes from its issue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Latency {
+    /// Until its result is there.
+    pub result: u64,
+    /// Until the next instruction can issue.
+    pub next: u64,
+}
+
+impl Latency {
+    /// No access takes so long.
+    pub const NEVER: Latency = Latency { result: u64::MAX, next: 0 };
+}
+
 /// Loads, stores and barriers in the midst of blocks.
 impl View<'_> {
-    /// Executes the access at `pc`, which issues in a cycle. Instructions before it have not been counted.
+    /// Executes an access.
     #[inline(always)]
     pub fn execute<B: Bus>(
         &mut self,
-        (bus, op): (&mut B, &Op),
-        (pc, issue, instructions): (u32, u64, u32),
+        bus: &mut B,
+        op: &Op,
+        at: Issue,
         function: impl FnOnce(&mut Core, &mut B, &Op) -> Flow,
     ) -> Flow {
-        self.0.registers.pc = pc;
-        self.0.counters.instructions += u64::from(instructions);
-        self.0.issue = issue;
+        self.0.registers.pc = at.pc;
+        self.0.counters.instructions += u64::from(at.instructions);
+        self.0.issue = at.cycle;
         function(self.0, bus, op)
     }
-    /// The access has completed. Cycles from its issue until its result was there, and until the next
-    /// instruction can issue.
+    /// The access has completed.
     #[inline(always)]
-    pub fn complete(&mut self, flow: Flow) -> (u64, u64) {
-        let mut took = (0, 0);
+    pub fn complete(&mut self, flow: Flow) -> Latency {
+        let mut took = Latency { result: 0, next: 0 };
         if flow == Flow::Late {
-            took.0 = self.0.unit.data_at.saturating_sub(self.0.issue);
-            took.1 = self.0.unit.stall.saturating_sub(self.0.issue);
+            took.result = self.0.unit.data_at.saturating_sub(self.0.issue);
+            took.next = self.0.unit.stall.saturating_sub(self.0.issue);
             if self.0.unit.replay.count != 0 {
                 self.0.unit.replay_forgotten();
                 self.0.refresh_limit();
@@ -234,16 +258,17 @@ impl View<'_> {
     /// The same with an access that `took` so long; the state after it, if a block can be made for it.
     pub fn assume_access(
         &mut self,
-        (cycle, pipeline_state): (u64, PipelineState),
+        cycle: u64,
+        pipeline_state: PipelineState,
         op: &Op,
-        took: (u64, u64),
+        took: Latency,
     ) -> Option<PipelineState> {
         let Core { pipeline, issue, .. } = &mut *self.0;
         pipeline.assume(cycle, pipeline_state);
         let place = pipeline.place(op, pipeline.next());
         pipeline.issue(op, place);
-        pipeline.late(op, *issue + took.0);
-        pipeline.hold(*issue + took.1);
+        pipeline.late(op, *issue + took.result);
+        pipeline.hold(*issue + took.next);
         pipeline.pipeline_state()
     }
     /// The pipeline need not be known: a block goes on.

@@ -189,7 +189,7 @@ impl View<'_> {
     }
     /// The load and store unit in `cycle`, after an iteration that found it as `start` and left it as `end`
     /// in its last cycle.
-    pub fn repeat_unit(&mut self, cycle: u64, start: &Under, (end, end_cycle): (&Under, u64)) {
+    pub fn repeat_unit(&mut self, cycle: u64, start: &Under, end: &Under, end_cycle: u64) {
         self.0.unit.repeat(cycle, start, end, end_cycle);
     }
     /// The pipeline in `cycle`, after an iteration that writes these registers and ends like that.

@@ -324,7 +324,7 @@ impl Iteration {
         for branch in &self.branches {
             core.leave_branch(branch.pc, branch.state);
         }
-        core.repeat_unit(cycle, &self.start, (&self.unit, end_cycle));
+        core.repeat_unit(cycle, &self.start, &self.unit, end_cycle);
         core.repeat_pipeline(cycle, &self.pipeline, self.written, self.ended);
         core.count(iterations, &self.counts);
     }

@@ -5,7 +5,7 @@
 use super::emit::{Exit, Then};
 use super::{Ran, Start, Translator};
 use crate::code::Text;
-use crate::core::blocks::{Address, View};
+use crate::core::blocks::{Address, Issue, Latency, View};
 use crate::core::Flow;
 use crate::decode::Op;
 use crate::instructions::Kind;
@@ -20,8 +20,7 @@ use std::ptr;
 /// Outcome of an access.
 #[derive(Clone, Copy)]
 pub(super) struct After {
-    /// Cycles from its issue until its result was there, and until the next instruction could issue.
-    took: (u64, u64),
+    took: Latency,
     /// Pipeline state after it, and the block that goes on from there.
     pipeline_state: PipelineState,
     code: *const u8,
@@ -29,7 +28,7 @@ pub(super) struct After {
 
 impl After {
     pub const NONE: After =
-        After { took: (u64::MAX, 0), pipeline_state: PipelineState::NONE, code: ptr::null() };
+        After { took: Latency::NEVER, pipeline_state: PipelineState::NONE, code: ptr::null() };
     /// Number of outcomes remembered of an access, beside the first.
     const MOST: usize = 7;
 }
@@ -70,7 +69,7 @@ macro_rules! accesses {
                 extern "sysv64" fn function<B: Bus>(visit: *mut (), exit: u64, slots: u64) -> GoOn {
                     // SAFETY: blocks are entered with such a visit, which nobody else uses meanwhile.
                     let visit = unsafe { &mut *visit.cast::<Visit<'_, B>>() };
-                    visit.access(exit as usize, slots, |core, with, at| core.execute(with, at, $function))
+                    visit.access(exit as usize, slots, |core, bus, op, at| core.execute(bus, op, at, $function))
                 }
                 function::<B>
             },)*];
@@ -120,7 +119,7 @@ impl<B: Bus> Visit<'_, B> {
         &mut self,
         exit: usize,
         slots: u64,
-        execute: impl FnOnce(&mut View<'_>, (&mut B, &Op), (u32, u64, u32)) -> Flow,
+        execute: impl FnOnce(&mut View<'_>, &mut B, &Op, Issue) -> Flow,
     ) -> GoOn {
         let done = catch_unwind(AssertUnwindSafe(|| self.carry_out(exit, slots, execute)));
         done.unwrap_or_else(|panic| {
@@ -133,7 +132,7 @@ impl<B: Bus> Visit<'_, B> {
         &mut self,
         number: usize,
         slots: u64,
-        execute: impl FnOnce(&mut View<'_>, (&mut B, &Op), (u32, u64, u32)) -> Flow,
+        execute: impl FnOnce(&mut View<'_>, &mut B, &Op, Issue) -> Flow,
     ) -> GoOn {
         // SAFETY: the core is this call's: it does not run on in its block.
         let mut core = unsafe { self.core.view() };
@@ -145,14 +144,15 @@ impl<B: Bus> Visit<'_, B> {
         // SAFETY: it lies in the text, which the translator holds.
         let op = unsafe { &**op };
         let issue = base + u64::from(*issues);
-        let at = (exit.pc.unwrap_or_default(), issue, exit.instructions);
-        let flow = execute(&mut core, (self.bus, op), at);
+        let pc = exit.pc.unwrap_or_default();
+        let at = Issue { pc, cycle: issue, instructions: exit.instructions };
+        let flow = execute(&mut core, self.bus, op, at);
         if flow != Flow::Next && flow != Flow::Late {
             core.assume(base + u64::from(exit.cycles), exit.pipeline_state);
             return self.end(Ran::With(op, flow));
         }
         let took = core.complete(flow);
-        let cycle = issue + took.1;
+        let cycle = issue + took.next;
         let next = if first.took == took && core.is_filled(cycle) {
             *first
         } else {
@@ -182,18 +182,18 @@ fn after(
     own: &mut Translator,
     exit: usize,
     op: &Op,
-    took: (u64, u64),
+    took: Latency,
     base: u64,
 ) -> Option<After> {
-    let filled = core.is_filled(core.issue() + took.1);
+    let filled = core.is_filled(core.issue() + took.next);
     let Exit { then, cycles, pipeline_state, .. } = &own.exits[exit];
     if let Then::Access { others, .. } = then
         && let Some(after) = others.iter().find(|after| filled && after.took == took)
     {
         return Some(*after);
     }
-    let before = (base + u64::from(*cycles), *pipeline_state);
-    let pipeline_state = core.assume_access(before, op, took)?;
+    let pipeline_state =
+        core.assume_access(base + u64::from(*cycles), *pipeline_state, op, took)?;
     if !filled {
         return None;
     }

@@ -149,7 +149,7 @@ pub(super) fn thunk(place: *const u8, block_bits: u32) -> EntryThunk {
         [(1, false), (2, false), (4, false), (2, true)].into_iter().enumerate()
     {
         places.loads[index] = asm.offset().0;
-        let attributes = (page::READ | page::LITTLE, page::INHIBITED);
+        let attributes = Attributes { need: page::READ | page::LITTLE, forbid: page::INHIBITED };
         let fails = find(&mut asm, len, attributes, block_bits);
         match (len, signed) {
             (1, _) => dynasm!(asm; .arch x64; movzx ecx, BYTE [rsi + rdx]),
@@ -161,7 +161,8 @@ pub(super) fn thunk(place: *const u8, block_bits: u32) -> EntryThunk {
     }
     for (index, len) in [1, 2, 4].into_iter().enumerate() {
         places.stores[index] = asm.offset().0;
-        let attributes = (page::WRITE | page::LITTLE, page::INHIBITED | page::THROUGH);
+        let (need, forbid) = (page::WRITE | page::LITTLE, page::INHIBITED | page::THROUGH);
+        let attributes = Attributes { need, forbid };
         dynasm!(asm; .arch x64; mov r8d, ecx);
         let fails = find(&mut asm, len, attributes, block_bits);
         dynasm!(asm
@@ -183,13 +184,19 @@ pub(super) fn thunk(place: *const u8, block_bits: u32) -> EntryThunk {
     EntryThunk { code: asm.finalize().expect("every label has its place"), places }
 }
 
+/// Attributes that a page must have, and must not have.
+struct Attributes {
+    need: u8,
+    forbid: u8,
+}
+
 /// Finds `len` bytes at `eax` in the data cache: they are from `rsi + rdx` on, their line's hint is at
 /// `rdi`. Goes to the label that is returned, with the zero flag not set, if the cache does not hold them,
 /// if the page does not have exactly these attributes, or if they are not aligned.
 fn find(
     asm: &mut VecAssembler<X64Relocation>,
     len: u8,
-    (need, forbid): (u8, u8),
+    Attributes { need, forbid }: Attributes,
     bits: u32,
 ) -> DynamicLabel {
     let wanted = 1 << 31 | u32::from(need);

@@ -3,7 +3,7 @@
 use super::{Load, What, LINKS};
 use abi::packet::Packet;
 use abi::MessageId;
-use des::Time;
+use des::{Interval, Time};
 
 /// A message on the wire: its sender, and its number there.
 type Wire = (u16, u16);
@@ -24,11 +24,11 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Records a packet on an output from `start` to `end`. Finished runs go to `tell`.
+    /// Records a packet on an output. Finished runs go to `tell`.
     pub fn passed(
         &mut self,
         output: usize,
-        (start, end): (Time, Time),
+        Interval { start, end }: Interval,
         packet: &Packet,
         tell: impl FnOnce(Time, What),
     ) {
@@ -96,8 +96,8 @@ mod tests {
             (51, packet(1, flag::LAST, 8)),
             (61, packet(2, flag::LAST, 64)),
         ] {
-            let span = (Time(start), Time(start + 10));
-            links.passed(2, span, &packet, |at, what| told.push((at, format!("{what:?}"))));
+            let interval = Interval { start: Time(start), end: Time(start + 10) };
+            links.passed(2, interval, &packet, |at, what| told.push((at, format!("{what:?}"))));
         }
         links.finish(|at, what| told.push((at, format!("{what:?}"))));
         let run = |until, message, packets, bytes, busy| {

@@ -5,7 +5,7 @@ use super::links::Links;
 use super::{Flow, Gauge, Sink, Track, What};
 use abi::packet::Packet;
 use abi::MessageId;
-use des::Time;
+use des::{Interval, Time};
 use host::Class;
 use portals::EventKind;
 use std::collections::{BTreeMap, VecDeque};
@@ -298,11 +298,11 @@ impl Watch {
         self.step(at, Track::Firmware, what, None, Flow::Beside);
     }
 
-    /// A packet has an output of the router from one time to another.
-    pub fn passed(&mut self, output: usize, span: (Time, Time), packet: &Packet) {
+    /// A packet has an output of the router for an interval.
+    pub fn passed(&mut self, output: usize, interval: Interval, packet: &Packet) {
         let Watch { links, sinks, .. } = self;
         let tell = |at, what: What| sinks.iter_mut().for_each(|sink| sink.record(at, what));
-        links.passed(output, span, packet, tell);
+        links.passed(output, interval, packet, tell);
     }
 
     /// Records the length of a queue of a rank's library.

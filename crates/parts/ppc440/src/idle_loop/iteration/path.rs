@@ -69,6 +69,12 @@ impl Path {
 /// The iteration's words in the cache, in its order.
 type Words = [[u8; 4]; MOST];
 
+/// State between two iterations.
+struct Between<'a, R> {
+    registers: &'a R,
+    words: &'a Words,
+}
+
 impl Iteration {
     /// True if the core, for which the iteration still holds, would now repeat it over and over: then it
     /// can be repeated, and what its first time changes for good is already there.
@@ -83,9 +89,12 @@ impl Iteration {
         // It is tried on the core's own registers.
         let r = core.registers_mut();
         let mut goes = self.goes(bus, text, r, &mut words);
-        if goes && !self.stays((&start, &held), (r, &words)) {
+        let before = Between { registers: &start, words: &held };
+        if goes && !self.stays(&before, &Between { registers: r, words: &words }) {
             let (first, left) = (r.snapshot(), words);
-            goes = self.goes(bus, text, r, &mut words) && self.stays((&first, &left), (r, &words));
+            let before = Between { registers: &first, words: &left };
+            goes = self.goes(bus, text, r, &mut words)
+                && self.stays(&before, &Between { registers: r, words: &words });
             r.restore(&first);
             words = left;
         }
@@ -163,9 +172,9 @@ impl Iteration {
     }
 
     /// True if everything that an iteration reads before writing is the same before and after, except items.
-    fn stays(&self, before: (&Snapshot, &Words), after: (&Registers, &Words)) -> bool {
-        let mut words = self.words.iter().zip(before.1.iter().zip(after.1));
-        after.0.equal_in(before.0, self.awaited & !u64::from(self.moving))
+    fn stays(&self, before: &Between<'_, Snapshot>, after: &Between<'_, Registers>) -> bool {
+        let mut words = self.words.iter().zip(before.words.iter().zip(after.words));
+        after.registers.equal_in(before.registers, self.awaited & !u64::from(self.moving))
             && words.all(|(word, (a, b))| !word.same || a == b)
     }
 
