@@ -38,7 +38,7 @@ const DEPTHS: &[Depth] = &[
     Depth {
         counter: "rx.held_max",
         name: "packets that wait for the receive engine",
-        room: Room::Parameter("nic.rx_buffers"),
+        room: Room::Parameter(mesh_network::Room::rx_buffers),
     },
     Depth {
         counter: "net.input_flits_max",

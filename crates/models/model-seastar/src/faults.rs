@@ -1,5 +1,6 @@
 //! Faults of this model's machines: their kinds, and what they are for network and kernel.
 
+use crate::rows::Firmware;
 use machine::faults::{FaultKind, FaultSite, FaultValue, Faults, Form, Harm, Rule, Scope, Which};
 use portals::seastar::Pools;
 
@@ -213,7 +214,7 @@ pub static POOL_STREAMS: FaultKind = FaultKind {
 pub static POOL_SOURCES: FaultKind = FaultKind {
     name: "pool.sources",
     value: Form::Number { least: 1, most: 1024 },
-    scope: Scope::Image("firmware.sources"),
+    scope: Scope::Image(Firmware::sources),
     what: "The firmware is built with so few source structures; the same as --set \
            firmware.sources.",
     expected: "Structures of peers without messages in progress are used again; without any \

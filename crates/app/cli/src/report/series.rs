@@ -106,10 +106,10 @@ impl Plan {
     pub fn new(root: &Root, options: &ReportOptions, compared: bool) -> Result<Plan, UsageError> {
         // Two nodes, whatever the program's ranks are placed like.
         let mut chosen = options.run.machine.clone();
-        chosen.overrides.retain(|set| !set.starts_with("host.ranks_per_node"));
+        chosen.overrides.retain(|set| !set.starts_with(Host::ranks_per_node));
         let machine = machines::chosen(root, &chosen)?;
         if Host::of(&machine).ranks_per_node != 1 {
-            chosen.overrides.push("host.ranks_per_node=1".into());
+            chosen.overrides.push(format!("{}=1", Host::ranks_per_node));
         }
         let chosen_by_parameters =
             machine.model().firmware.is_some_and(|firmware| firmware.built.is_none());
