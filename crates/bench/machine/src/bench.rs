@@ -158,9 +158,11 @@ impl<'a> Bench<'a> {
         let maps = [common.placement.libraries(), common.placement.programs()];
         common.portals.nodes = nodes;
         let tallies = Tallies::new(
-            (options.seed, options.observers.follow),
+            options.seed,
+            options.observers.follow,
             &options.observers.progress,
-            (options.threads, nodes),
+            options.threads,
+            nodes,
         );
         let in_guests = matches!(options.program, Program::Guests(_));
         let way = options.parameters.model().message_path(in_guests, &options.parameters);
@@ -225,7 +227,8 @@ impl<'a> Bench<'a> {
     /// The software of a node with this operating system and number.
     pub fn ranks(
         &self,
-        (os, nid): (Os, u32),
+        os: Os,
+        nid: u32,
         journal: Rc<Journal>,
         judge: Option<Rc<Adapter>>,
         carrier: Carrier,
@@ -251,8 +254,8 @@ impl<'a> Bench<'a> {
     pub fn node_with_portals<N: Nic>(&self, nid: u32, nic: N, nal: MakeNal) -> Node<N> {
         let (host, journal) = (self.host(nid), self.journal(nid));
         let judge = self.judge(nid, &host, true);
-        let (of, carrier) = ((self.os(nid), nid), Carrier::Portals(nal));
-        let ranks = self.ranks(of, journal.clone(), judge.clone(), carrier);
+        let carrier = Carrier::Portals(nal);
+        let ranks = self.ranks(self.os(nid), nid, journal.clone(), judge.clone(), carrier);
         let equipment = Equipment { host, software: Box::new(ranks), journal, judge };
         self.node(nid, nic, equipment)
     }

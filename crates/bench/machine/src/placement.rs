@@ -10,6 +10,15 @@ const RANK_PID: u32 = 1;
 /// The same for the program's own Portals process, if it asks for no other.
 const PROGRAM_PID: u32 = 100;
 
+/// A rank on a core of its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The core.
+    pub core: u32,
+    /// The rank.
+    pub rank: u32,
+}
+
 /// Placement of the ranks of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {

@@ -3,6 +3,7 @@
 use crate::instruments::journal::Journal;
 use crate::judge::Adapter;
 use crate::models::Models;
+use crate::placement::Placed;
 use des::Time;
 use host::Host;
 use life::Life;
@@ -143,8 +144,9 @@ impl Ranks {
         let placement = software.start.placement;
         let first = placement.per_node * nid;
         let list_entry = software.portals.costs.list_entry;
-        let observer =
-            |core| Rc::new(Observer::new((core, first + core), journal.clone(), list_entry));
+        let observer = |core| {
+            Rc::new(Observer::new(Placed { core, rank: first + core }, journal.clone(), list_entry))
+        };
         let cores = (0..placement.per_node).map(observer).collect();
         journal.employ(placement.on(nid));
         let observers = Rc::new(Observers { cores, journal, placement, judge });

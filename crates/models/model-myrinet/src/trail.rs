@@ -16,6 +16,7 @@ use machine::instruments::journal::Journal;
 use machine::instruments::message_trace::{MessageKind, Part, Waypoint};
 use machine::instruments::stages::{Piece, Stage, Stages};
 use machine::instruments::timeline::{Engine, Flow, Gauge, Track};
+use machine::placement::Placed;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -65,7 +66,7 @@ impl Trail {
         Trail {
             nid,
             nodes,
-            calls: Calls::new(journal.clone(), (0, nid)),
+            calls: Calls::new(journal.clone(), Placed { core: 0, rank: nid }),
             serial: Cell::default(),
             out: RefCell::new(Stages::new(journal.clone(), Engine::Transmit, &OUT)),
             come: RefCell::new(Stages::new(journal.clone(), Engine::Receive, &IN)),
@@ -88,7 +89,7 @@ impl Trail {
     pub fn sends(&self, now: Time, target: u16, bytes: usize) -> MessageId {
         let message = self.name();
         self.calls.enters(now, SEND);
-        self.calls.sends(now, message, (target.into(), bytes as u64));
+        self.calls.sends(now, message, target.into(), bytes as u64);
         self.journal.with(message, |flight| flight.kind = MessageKind::Send);
         self.gives(now, Some(Piece::whole(message, target.into())));
         message
@@ -148,10 +149,10 @@ impl Trail {
         let in_call = header.kind == packet_type::DP;
         if in_call {
             self.calls.enters(begun, WRITE);
-            self.calls.sends(begun, message, (to, bytes));
+            self.calls.sends(begun, message, to, bytes);
             self.journal.with(message, |flight| flight.kind = MessageKind::Send);
         } else {
-            self.journal.begin_in_system(begun, message, self.nid, (to, bytes));
+            self.journal.begin_in_system(begun, message, self.nid, to, bytes);
         }
         self.mark(looks, message, Waypoint::KERNEL_ENTERED);
         self.module(looks, message, "looks at the card");
@@ -218,7 +219,7 @@ impl Trail {
     ) -> Option<MessageId> {
         let message = (to < self.nodes).then(|| self.name())?;
         self.calls.enters(begun, LIBRARY_SEND);
-        self.calls.sends(begun, message, (to, bytes));
+        self.calls.sends(begun, message, to, bytes);
         self.journal.with(message, |flight| flight.kind = MessageKind::Send);
         self.point(now, Track::Core(0), message, "stores into the ring");
         Some(message)

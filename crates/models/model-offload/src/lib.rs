@@ -114,7 +114,7 @@ impl Machine<'_> {
             Box::new(queues) as Box<dyn mpi::Transport>
         };
         let carrier = Carrier::Queues(Rc::new(open));
-        let ranks = bench.ranks((bench.os(nid), nid), journal.clone(), None, carrier);
+        let ranks = bench.ranks(bench.os(nid), nid, journal.clone(), None, carrier);
         let software = Box::new(ranks);
         (station, Equipment { host, software, journal, judge: None })
     }

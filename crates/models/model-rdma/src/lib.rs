@@ -55,6 +55,7 @@ use machine::instruments::capture::{Capture, Streams};
 use machine::models::Model;
 use machine::node::{Equipment, Node, Process};
 use machine::parameters::Parameters;
+use machine::placement::Placed;
 use machine::programs::Program;
 use machine::report::Judged;
 use machine::{Options, Outcome, UsageError};
@@ -156,7 +157,7 @@ impl Machine<'_> {
         let module = Rc::new(Module::new(settings, nid, (tally, trail, watch)));
         let ranks = (nid, bench.common.placement.ranks);
         journal.employ(nid..ranks.1.min(nid + 1));
-        let calls = Rc::new(Calls::new(journal.clone(), (0, nid)));
+        let calls = Rc::new(Calls::new(journal.clone(), Placed { core: 0, rank: nid }));
         let hosted = Hosted::new(ranks, self.work.clone(), module, calls);
         let software = Box::new(hosted);
         bench.node(nid, card, Equipment { host, software, journal, judge: None })

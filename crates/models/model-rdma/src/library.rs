@@ -238,7 +238,7 @@ impl Library {
     fn begins(&self, to: u32, bytes: u64, (packets, awaited): (u32, bool)) -> MessageId {
         let trail = &self.module.trail;
         let message = trail.name();
-        self.calls.sends(self.cpu.now(), message, (to, bytes));
+        self.calls.sends(self.cpu.now(), message, to, bytes);
         trail.begins(message, packets, awaited);
         message
     }

@@ -158,7 +158,7 @@ impl Trail {
     /// One for node `to` begins, in the handler: it ends in memory there.
     pub fn begins_in_module(&self, now: Time, to: u32, bytes: u64) -> MessageId {
         let message = self.name();
-        self.journal.begin_in_system(now, message, self.nid, (to, bytes));
+        self.journal.begin_in_system(now, message, self.nid, to, bytes);
         self.begins(message, 1, false);
         message
     }

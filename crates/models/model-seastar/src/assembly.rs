@@ -74,7 +74,7 @@ impl Parts<'_> {
             made as Rc<dyn portals::Nal>
         });
         let carrier = Carrier::Portals(nal);
-        let ranks = bench.ranks((os, nid), journal.clone(), judge.clone(), carrier);
+        let ranks = bench.ranks(os, nid, journal.clone(), judge.clone(), carrier);
         let equipment = Equipment { host, software: Box::new(ranks), journal, judge };
         if self.taping {
             let (faults, launch) = (Faults::default(), bench.common.launch());

@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_us(1_000_000_000);
 pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> {
     for kind in parameters.model().fault_kinds().all() {
         if let Scope::Image(key) = kind.scope {
-            set_one(parameters, texts, (kind, key))?;
+            set_one(parameters, texts, kind, key)?;
         }
     }
     Ok(())
@@ -28,7 +28,8 @@ pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> 
 fn set_one(
     parameters: &mut Parameters,
     texts: &[String],
-    (kind, key): (&FaultKind, &str),
+    kind: &FaultKind,
+    key: &str,
 ) -> Result<(), String> {
     let given = parameters.overrides().iter().rev().map(|set| set.split_once('='));
     let given = given.flatten().find(|(name, _)| name.trim() == key);
@@ -68,7 +69,7 @@ pub fn parse(
         let mut parts = rest.split('@').map(str::trim);
         let value = parts.next().unwrap_or_default();
         let scope = Where::parse(kind, parts, network, launch).map_err(wrong)?;
-        add(&mut faults, (model, kind), value, &scope, network).map_err(wrong)?;
+        add(&mut faults, model, kind, value, &scope, network).map_err(wrong)?;
         // Of these there is one at a time; of others there may be any number.
         if matches!(kind.value, Form::Level | Form::Factor | Form::Number { .. }) {
             let contradicts = |(_, other, said, place): &&(&str, &FaultKind, &str, Where)| {
@@ -222,7 +223,8 @@ fn once(said: &mut bool, part: &str) -> Result<(), String> {
 
 fn add(
     faults: &mut Faults,
-    (model, kind): (ModelFaults, &'static FaultKind),
+    model: ModelFaults,
+    kind: &'static FaultKind,
     text: &str,
     scope: &Where,
     network: &dyn Network,

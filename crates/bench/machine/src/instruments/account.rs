@@ -24,6 +24,7 @@ use super::tables::{CallRow, Rows, Tables};
 use abi::MessageId;
 use des::Time;
 use length::Length;
+use meetings::Arrival;
 use portals::EventKind;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -62,7 +63,7 @@ impl Chain {
     }
 
     /// Chain of rank `own`, which entered its call at `entered`, behind that of another which it waited for.
-    fn behind(other: Chain, (own, entered): (u32, Time)) -> Chain {
+    fn behind(other: Chain, own: u32, entered: Time) -> Chain {
         match () {
             _ if other.origin >= entered => other,
             // That was over before: all that was left was the way from there.
@@ -80,8 +81,8 @@ impl Chain {
     }
 
     /// Chain that leads through a message, from `entered` on, the time at which rank `own` entered its call.
-    fn through(flight: &Flight, own: (u32, Time)) -> Chain {
-        let mut chain = Chain::behind(flight.chain, own);
+    fn through(flight: &Flight, own: u32, entered: Time) -> Chain {
+        let mut chain = Chain::behind(flight.chain, own, entered);
         flight.parts(|part, until| chain.spend(until, part));
         chain
     }
@@ -178,7 +179,7 @@ impl Clerk {
     }
 
     /// The program enters a call: a function by number and name.
-    pub fn enters(&mut self, at: Time, (number, name): (u16, &'static str), collective: bool) {
+    pub fn enters(&mut self, at: Time, number: u16, name: &'static str, collective: bool) {
         // A program that has left a function of its own for good does not return from the call around it.
         self.returns(at);
         self.computes += at.max(self.left).since(self.left).0;
@@ -271,7 +272,8 @@ impl Clerk {
         let Some(open) = self.open.as_mut().filter(own) else { return };
         open.meeting = Some(meeting);
         let call = self.calls[open.place].1.call;
-        self.meetings.comes(meeting, members, (call, self.rank, open.entered));
+        let arrival = Arrival { call, rank: self.rank, at: open.entered };
+        self.meetings.comes(meeting, members, arrival);
     }
 
     /// A collective operation goes to the network interface.
@@ -288,7 +290,7 @@ impl Clerk {
     pub fn collected(&mut self, at: Time) {
         let Some(open) = &self.open else { return };
         if let Some(last) = open.meeting.and_then(|meeting| self.meetings.last_hand_over(meeting)) {
-            self.chain = Chain::behind(last, (self.rank, open.entered));
+            self.chain = Chain::behind(last, self.rank, open.entered);
         }
         self.chain.spend(at, Part::Nic);
     }
@@ -360,11 +362,11 @@ impl Clerk {
         match (kind, flight) {
             (EventKind::PutEnd | EventKind::ReplyEnd, Some(flight)) if waited => {
                 open.sends = false;
-                self.chain = Chain::through(flight, (self.rank, open.entered));
+                self.chain = Chain::through(flight, self.rank, open.entered);
             }
             // The receiver has fetched what this rank sends.
             (EventKind::GetEnd, Some(flight)) => {
-                let chain = Chain::through(flight, (self.rank, open.entered));
+                let chain = Chain::through(flight, self.rank, open.entered);
                 if chain.until > self.chain.until {
                     open.sends = true;
                     self.chain = chain;

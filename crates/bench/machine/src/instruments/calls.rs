@@ -1,9 +1,10 @@
 //! Observer for a library that only one model has: it passes the rank's calls and messages to journal and
 //! account.
 
-use super::journal::Journal;
+use super::journal::{Journal, Sending};
 use super::message_trace::{Flight, Part, Waypoint};
 use super::timeline::{Flow, Track};
+use crate::placement::Placed;
 use abi::MessageId;
 use des::Time;
 use portals::EventKind;
@@ -24,14 +25,14 @@ pub struct Calls {
 
 impl Calls {
     /// Observer of a rank on a core of the journal's node.
-    pub fn new(journal: Rc<Journal>, (core, rank): (u32, u32)) -> Calls {
+    pub fn new(journal: Rc<Journal>, Placed { core, rank }: Placed) -> Calls {
         Calls { journal, core, rank, call: Cell::default() }
     }
 
     /// The program calls a function.
     pub fn enters(&self, at: Time, (number, name): Function) {
         self.journal.watch(|watch| watch.begin(at, Track::Rank(self.rank), name, None));
-        self.journal.account(self.core, |clerk| clerk.enters(at, (number, name), false));
+        self.journal.account(self.core, |clerk| clerk.enters(at, number, name, false));
         self.call.set(Some((at, name)));
     }
     /// It returns.
@@ -42,11 +43,11 @@ impl Calls {
     }
 
     /// Begins a message of so many bytes for rank `to`; its way began with the call.
-    pub fn sends(&self, at: Time, id: MessageId, (to, bytes): (u32, u64)) {
+    pub fn sends(&self, at: Time, id: MessageId, to: u32, bytes: u64) {
         let (called, function) = self.call.get().unwrap_or((at, ""));
         let chain = self.journal.account(self.core, |clerk| clerk.begins(at, id));
-        let from = (self.rank, called, function);
-        self.journal.begin(id, from, (at, chain.unwrap_or_default()));
+        let (rank, chain) = (self.rank, chain.unwrap_or_default());
+        self.journal.begin(id, Sending { rank, called, function, put: at, chain });
         self.journal.with(id, |flight| (flight.to, flight.bytes) = (Some(to), bytes));
         self.journal.account(self.core, |clerk| clerk.begun(Some(to), bytes));
         self.step(at, "posts", id, Flow::Step);
@@ -80,7 +81,7 @@ impl Calls {
             }
             flight.mark(at, Waypoint::EVENT_RETURNED);
         });
-        self.journal.takes((self.core, at), id, EventKind::PutEnd);
+        self.journal.takes(self.core, at, id, EventKind::PutEnd);
         self.step(at, "takes", id, Flow::Last);
     }
     /// Ends the way of a message that was taken, with the call in which it was.

@@ -85,7 +85,7 @@ impl Capture {
     pub fn write(self, streams: Vec<Stream>, machine: &str) -> Result<(), String> {
         let written = self.spool.read(|spool| {
             let mut out = BufWriter::new(File::create(&self.file)?);
-            out.write_all(&heads((machine, self.link_type), streams.len() as u32))?;
+            out.write_all(&heads(machine, self.link_type, streams.len() as u32))?;
             merge(streams, spool, &mut out)?;
             out.flush()
         });
@@ -167,7 +167,7 @@ fn merge(streams: Vec<Stream>, spool: &File, out: &mut impl Write) -> io::Result
 }
 
 /// Blocks before the packets: the section's header, and an interface for each node.
-fn heads((machine, link_type): (&str, u16), nodes: u32) -> Vec<u8> {
+fn heads(machine: &str, link_type: u16, nodes: u32) -> Vec<u8> {
     let mut out = Vec::new();
     block(&mut out, SECTION_HEADER, |out| {
         out.extend_from_slice(&0x1A2B_3C4D_u32.to_le_bytes());

@@ -42,6 +42,17 @@ pub struct Told {
     pub ranks: Vec<Rank>,
 }
 
+/// Calls with which a rank sends a message.
+pub(crate) struct Sending {
+    pub rank: u32,
+    /// The program's call: its time, and its function.
+    pub called: Time,
+    pub function: &'static str,
+    /// Time of the call of `PtlPut` or its like.
+    pub put: Time,
+    pub chain: Chain,
+}
+
 type Interrupts = VecDeque<(Time, Option<Time>)>;
 
 /// Number of interrupts that are kept.
@@ -81,7 +92,7 @@ impl Journal {
         self.clerks.borrow_mut().get_mut(core as usize).map(tell)
     }
     /// A process has an event of a message.
-    pub fn takes(&self, (core, at): (u32, Time), message: MessageId, kind: EventKind) {
+    pub fn takes(&self, core: u32, at: Time, message: MessageId, kind: EventKind) {
         let mut desk = self.desk.borrow_mut();
         let answered = match kind {
             EventKind::GetEnd => desk.answered.take(message),
@@ -94,13 +105,9 @@ impl Journal {
         let posted = flight.and_then(|flight| flight.at(Waypoint::EVENT_POSTED));
         self.account(core, |clerk| clerk.takes(at, kind, flight, posted));
     }
-    /// A message of a rank begins: the program's call, and that of `PtlPut` or its like.
-    pub(crate) fn begin(
-        &self,
-        message: MessageId,
-        (rank, called, function): (u32, Time, &'static str),
-        (put, chain): (Time, Chain),
-    ) {
+    /// A message of a rank begins.
+    pub(crate) fn begin(&self, message: MessageId, sending: Sending) {
+        let Sending { rank, called, function, put, chain } = sending;
         let mut desk = self.desk.borrow_mut();
         let flight = desk.begin(message);
         flight.chain = chain;
@@ -109,9 +116,10 @@ impl Journal {
         flight.mark(called, Waypoint::CALL_ENTERED);
         flight.mark(put, Waypoint::PUT_ENTERED);
     }
-    /// A message of so many bytes for rank `to` begins that is the system's of node `nid`, and no rank's call.
-    pub fn begin_in_system(&self, at: Time, message: MessageId, nid: u32, (to, bytes): (u32, u64)) {
-        self.begin(message, (nid, at, "system"), (at, Chain::default()));
+    /// A message of so many bytes for rank `to` begins that is the system's of node `nid`, not of a call.
+    pub fn begin_in_system(&self, at: Time, message: MessageId, nid: u32, to: u32, bytes: u64) {
+        let (function, chain) = ("system", Chain::default());
+        self.begin(message, Sending { rank: nid, called: at, function, put: at, chain });
         self.with(message, |flight| (flight.to, flight.bytes) = (Some(to), bytes));
     }
     /// Sets kind and receiver of a message that has begun: its payload, unless it is a part of another

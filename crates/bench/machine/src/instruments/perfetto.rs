@@ -10,7 +10,7 @@ mod proto;
 use super::spool::{Spool, Stream, Writer};
 use super::timeline::{About, Flow, Gauge, Load, Queue, Sink, Track, Watcher, What};
 use abi::MessageId;
-use des::Time;
+use des::{Interval, Time};
 use proto::{field, fixed64, message, number, text};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -280,9 +280,10 @@ impl Node {
         });
     }
 
-    fn busy(&mut self, at: Time, output: u8, (until, id): (Time, MessageId), load: Load) {
+    fn busy(&mut self, interval: Interval, output: u8, id: MessageId, load: Load) {
+        let Interval { start, end } = interval;
         let place = TrackKey::Slices(Track::Output(output));
-        self.event(at, place, field::event::SLICE_BEGIN, |out| {
+        self.event(start, place, field::event::SLICE_BEGIN, |out| {
             text(out, field::event::NAME, &id.to_string());
             fixed64(out, field::event::FLOWS, flow(id));
             about_message(out, id);
@@ -294,7 +295,7 @@ impl Node {
                 });
             }
         });
-        self.event(until, place, field::event::SLICE_END, |_| {});
+        self.event(end, place, field::event::SLICE_END, |_| {});
     }
 }
 
@@ -319,7 +320,7 @@ impl Sink for Node {
                 });
             }
             What::Busy { output, until, message, load } => {
-                self.busy(at, output, (until, message), load);
+                self.busy(Interval { start: at, end: until }, output, message, load);
             }
             What::Depth { gauge, value } => {
                 // A router has outputs that lead nowhere.

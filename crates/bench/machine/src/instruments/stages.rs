@@ -231,7 +231,7 @@ mod tests {
     }
 
     fn world() -> World {
-        let tallies = Arc::new(Tallies::new((0, None), &Arc::default(), (1, 1)));
+        let tallies = Arc::new(Tallies::new(0, None, &Arc::default(), 1, 1));
         let journal = Rc::new(Journal::new(0, Time::ZERO, tallies));
         let notes = Notes::default();
         journal.set_watch(Watch::new(vec![Box::new(notes.clone())], 1));
@@ -243,7 +243,7 @@ mod tests {
     impl World {
         fn begins(&self, serial: u32) -> MessageId {
             let message = MessageId { source_nid: 0, serial };
-            self.journal.begin_in_system(Time(1), message, 0, (0, 8));
+            self.journal.begin_in_system(Time(1), message, 0, 0, 8);
             message
         }
         fn at(&self, message: MessageId, waypoint: Waypoint) -> Option<Time> {

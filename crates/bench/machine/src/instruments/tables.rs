@@ -82,6 +82,13 @@ pub(crate) struct CallRow {
 #[derive(Debug)]
 pub(crate) struct Rows(Writer);
 
+/// Columns that each row has on the spool, steps apart.
+#[derive(Clone, Copy)]
+struct Spooled {
+    words: usize,
+    numbers: usize,
+}
+
 /// Value in place of an absent number.
 const NONE: i64 = i64::MIN;
 
@@ -124,12 +131,12 @@ impl Tables {
     }
 
     /// Writes the files, after the end of all nodes. The errors are sentences.
-    pub(crate) fn finish(&self, (meetings, launch): (&Meetings, Time)) -> Vec<Result<(), String>> {
+    pub(crate) fn finish(&self, meetings: &Meetings, launch: Time) -> Vec<Result<(), String>> {
         let nothing = |_: &[i64]| Vec::new();
         let messages = self.messages.iter().map(|table| {
             let columns = message_columns(self.message_path);
-            let sizes = (MESSAGE_NUMBERS.len(), MESSAGE_WORDS.len());
-            table.write(&columns, sizes, &nothing, &self.about)
+            let spooled = Spooled { words: MESSAGE_WORDS.len(), numbers: MESSAGE_NUMBERS.len() };
+            table.write(&columns, spooled, &nothing, &self.about)
         });
         // When a rank returned from an operation, others may not have come yet.
         let last = |numbers: &[i64]| {
@@ -139,8 +146,8 @@ impl Tables {
             vec![last.map(|(_, rank)| rank.into()), last.map(came)]
         };
         let calls = self.calls.iter().map(|table| {
-            let sizes = (CALL_NUMBERS.len(), CALL_WORDS.len());
-            table.write(&call_columns(), sizes, &last, &self.about)
+            let spooled = Spooled { words: CALL_WORDS.len(), numbers: CALL_NUMBERS.len() };
+            table.write(&call_columns(), spooled, &last, &self.about)
         });
         messages.chain(calls).collect()
     }
@@ -224,7 +231,7 @@ impl Table {
     fn write(
         &self,
         columns: &[(String, Type)],
-        (numbers, words): (usize, usize),
+        spooled: Spooled,
         late: &dyn Fn(&[i64]) -> Vec<Option<i64>>,
         about: &str,
     ) -> Result<(), String> {
@@ -244,7 +251,7 @@ impl Table {
                         let (length, rest) = rows.split_at(2);
                         let length = u16::from_le_bytes([length[0], length[1]]).into();
                         let (row, rest) = rest.split_at(length);
-                        decode(row, &mut writer, (columns.len(), numbers, words), late)?;
+                        decode(row, &mut writer, columns.len(), spooled, late)?;
                         rows = rest;
                     }
                 }
@@ -259,7 +266,8 @@ impl Table {
 fn decode<W: io::Write>(
     mut row: &[u8],
     writer: &mut parquet::Writer<W>,
-    (columns, numbers, words): (usize, usize, usize),
+    columns: usize,
+    Spooled { words, numbers }: Spooled,
     late: &dyn Fn(&[i64]) -> Vec<Option<i64>>,
 ) -> io::Result<()> {
     for column in 0..words {

@@ -2,11 +2,11 @@
 
 use crate::console;
 use crate::instruments::account::Clerk;
-use crate::instruments::journal::Journal;
+use crate::instruments::journal::{Journal, Sending};
 use crate::instruments::message_trace::{MessageKind, Protocol, Waypoint};
 use crate::instruments::timeline::{Flow, Gauge, Track};
 use crate::judge::Adapter;
-use crate::placement::Placement;
+use crate::placement::{Placed, Placement};
 use abi::mpi::Function;
 use abi::MessageId;
 use des::Time;
@@ -86,7 +86,7 @@ struct Call {
 
 impl Observer {
     pub fn new(
-        (core, rank): (u32, u32),
+        Placed { core, rank }: Placed,
         journal: Rc<Journal>,
         list_entry: des::Duration,
     ) -> Observer {
@@ -155,8 +155,9 @@ fn is_collective(function: Function) -> bool {
 impl rank::Observer for Observer {
     fn call_entered(&self, at: Time, function: Function) {
         self.begins(at, function.name());
-        let called = (function.id(), function.name());
-        self.journal.account(self.core, |clerk| clerk.enters(at, called, is_collective(function)));
+        let (number, name) = (function.id(), function.name());
+        let collective = is_collective(function);
+        self.journal.account(self.core, |clerk| clerk.enters(at, number, name, collective));
         self.call.set(Some(Call { entered: at, own: is_point_to_point(function) }));
     }
     fn call_returned(&self, at: Time, _function: Function) {
@@ -166,8 +167,8 @@ impl rank::Observer for Observer {
     }
     fn portals_entered(&self, at: Time, function: abi::portals::Function) {
         self.begins(at, function.name());
-        let called = (PORTALS | function.id(), function.name());
-        self.journal.account(self.core, |clerk| clerk.enters(at, called, false));
+        let (number, name) = (PORTALS | function.id(), function.name());
+        self.journal.account(self.core, |clerk| clerk.enters(at, number, name, false));
         // The message's way begins with PtlPut itself.
         self.call.set(Some(Call { entered: at, own: false }));
     }
@@ -246,7 +247,7 @@ impl mpi::Observer for Observer {
             true => EventKind::GetEnd,
             false => EventKind::SendEnd,
         };
-        self.journal.takes((self.core, at), message, kind);
+        self.journal.takes(self.core, at, message, kind);
     }
     fn received(&self, message: MessageId, at: Time) {
         self.returns(at, message, EventKind::PutEnd);
@@ -276,7 +277,7 @@ impl Observer {
         let begins = |clerk: &mut Clerk| (clerk.call(), clerk.begins(at, id));
         let (function, chain) = self.journal.account(self.core, begins).unwrap_or_default();
         let called = own.map_or(at, |call| call.entered);
-        self.journal.begin(id, (self.rank, called, function), (at, chain));
+        self.journal.begin(id, Sending { rank: self.rank, called, function, put: at, chain });
     }
 
     /// The process has a message.
@@ -292,7 +293,7 @@ impl Observer {
             }
             flight.mark(at, Waypoint::EVENT_RETURNED);
         });
-        self.journal.takes((self.core, at), id, kind);
+        self.journal.takes(self.core, at, id, kind);
         self.takes(id);
     }
 
@@ -334,7 +335,8 @@ impl Observer {
     }
     fn mark(&self, at: Time, id: MessageId, mark: portals::TracePoint) {
         let journal = &self.journal;
-        journal.watch(|watch| watch.passes(at, (self.core, self.rank), id, mark));
+        let placed = Placed { core: self.core, rank: self.rank };
+        journal.watch(|watch| watch.passes(at, placed, id, mark));
         let pass = |at, waypoint| journal.mark(at, id, waypoint);
         match mark {
             portals::TracePoint::CallEntered => self.starts(at, id),
@@ -407,7 +409,7 @@ impl Observer {
             portals::TracePoint::EventReturned(
                 kind @ (EventKind::SendEnd | EventKind::GetEnd | EventKind::Ack),
             ) => {
-                journal.takes((self.core, at), id, kind);
+                journal.takes(self.core, at, id, kind);
             }
             portals::TracePoint::EndedSilently => {
                 pass(at, Waypoint::EVENT_POSTED);

@@ -31,15 +31,15 @@ impl Bench<'_> {
         if let Some(rules) = &self.rules {
             let stalls = self.faults.stalls();
             let waits = |rank| ending == Ending::Deadlock && !stalls && !over.contains(&rank);
-            conclude(&mut report.exit, rules, ending, (end, &waits));
+            conclude(&mut report.exit, rules, ending, end, &waits);
             report.judged.get_or_insert_default().add_matching(rules.tally());
             let all = rules.mismatches();
             report.mismatches = all.iter().map(|mismatch| mismatch.to_string()).collect();
         }
         let told = self.options.observers.watchers.iter().map(|watcher| watcher.finish());
-        let meetings = (&**self.tallies.meetings(), self.common.launch());
+        let (meetings, launch) = (self.tallies.meetings(), self.common.launch());
         let tables =
-            self.options.observers.tables.iter().flat_map(|tables| tables.finish(meetings));
+            self.options.observers.tables.iter().flat_map(|tables| tables.finish(meetings, launch));
         for why in written.into_iter().chain(told).chain(tables).filter_map(Result::err) {
             let exit = &mut report.exit;
             exit.code = if exit.code == 0 { 1 } else { exit.code };
@@ -169,7 +169,8 @@ fn conclude(
     exit: &mut Exit,
     rules: &spec::mpi::Ledger,
     ending: Ending,
-    (end, waits): (Time, &dyn Fn(u32) -> bool),
+    end: Time,
+    waits: &dyn Fn(u32) -> bool,
 ) {
     if !matches!(ending, Ending::Done | Ending::Deadlock) {
         return;

@@ -40,6 +40,15 @@ const LAST_MAX: usize = 8;
 /// A collective operation: its communicator, and its number there.
 pub(crate) type Meeting = (u64, u64);
 
+/// Arrival of a rank at an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Its function.
+    pub call: &'static str,
+    pub rank: u32,
+    pub at: Time,
+}
+
 /// Arrivals of ranks at an operation that is not complete.
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -84,12 +93,7 @@ impl Meetings {
     }
 
     /// Records the arrival of a rank, one of so many.
-    pub fn comes(
-        &self,
-        meeting: Meeting,
-        members: u32,
-        (call, rank, at): (&'static str, u32, Time),
-    ) {
+    pub fn comes(&self, meeting: Meeting, members: u32, Arrival { call, rank, at }: Arrival) {
         if members < 2 {
             return;
         }
@@ -174,7 +178,8 @@ mod tests {
             for place in order {
                 let (rank, at) = came[place];
                 assert!(meetings.told().is_empty());
-                meetings.comes((7, 3), 3, ("MPI_Barrier", rank, Time(at)));
+                let arrival = Arrival { call: "MPI_Barrier", rank, at: Time(at) };
+                meetings.comes((7, 3), 3, arrival);
             }
             let last = vec![CameLast { rank: 1, times: 1, ps: 50 }];
             let call = "MPI_Barrier";
@@ -190,7 +195,7 @@ mod tests {
     fn others_may_come_at_the_same_time() {
         let meetings = Meetings::new(false);
         for rank in [2, 0, 1] {
-            meetings.comes((0, 0), 3, ("MPI_Bcast", rank, Time(5)));
+            meetings.comes((0, 0), 3, Arrival { call: "MPI_Bcast", rank, at: Time(5) });
         }
         let told = &meetings.told()[0];
         assert_eq!((told.last[0].rank, told.last[0].ps, told.spread_ps), (2, 0, 0));

@@ -149,7 +149,7 @@ impl Desk {
                 }
             }
             Some(Rendezvous::Fetches { exposed }) => {
-                self.fetches(id, (begun.to, exposed));
+                self.fetches(id, begun.to, exposed);
                 bytes = None;
             }
             _ => {}
@@ -171,9 +171,9 @@ impl Desk {
         }
     }
 
-    /// Joins a message that fetches to the one that announced its data.
-    fn fetches(&mut self, id: MessageId, what: (ProcessId, u32)) {
-        let Some(exposed) = self.exposed.remove(&what) else { return };
+    /// Joins a message that fetches to the one of process `from` that announced its data.
+    fn fetches(&mut self, id: MessageId, from: ProcessId, exposed: u32) {
+        let Some(exposed) = self.exposed.remove(&(from, exposed)) else { return };
         let Some(mut flight) = self.flights.remove(&exposed) else { return };
         if flight.protocol == Protocol::Long {
             flight.protocol = Protocol::Rendezvous;

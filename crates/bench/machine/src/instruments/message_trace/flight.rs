@@ -279,7 +279,8 @@ impl Flight {
 /// Name of a slot, and the part of the machine that works there.
 pub(super) fn name_of(
     slot: usize,
-    (message_path, protocol): (&'static MessagePath, Protocol),
+    message_path: &'static MessagePath,
+    protocol: Protocol,
 ) -> (Cow<'static, str>, Layer) {
     let (leg, PathStep { name, place, .. }) = message_path.at(slot);
     let leg = match (leg, protocol) {

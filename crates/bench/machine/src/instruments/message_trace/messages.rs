@@ -147,14 +147,14 @@ fn most(number: u128) -> u64 {
 
 fn segments(story: &Story) -> Vec<Segment> {
     let segment = |(slot, time): &(u8, des::Duration)| {
-        let (name, place) = name_of(usize::from(*slot), (story.message_path, story.protocol));
+        let (name, place) = name_of(usize::from(*slot), story.message_path, story.protocol);
         Segment { name, place, ns: time.as_ns() }
     };
     story.steps.iter().map(segment).collect()
 }
 
 fn step(slot: usize, class: &Class, spread: &Spread) -> Step {
-    let (name, place) = name_of(slot, (class.message_path, class.protocol));
+    let (name, place) = name_of(slot, class.message_path, class.protocol);
     Step {
         name,
         place,

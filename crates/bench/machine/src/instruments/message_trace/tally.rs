@@ -75,7 +75,7 @@ impl Tally {
 
     /// The way of a message has ended.
     pub fn ended(&mut self, flight: &Flight) {
-        let class = self.class((flight.kind, flight.protocol), flight.bytes, flight.message_path);
+        let class = self.class(flight.kind, flight.protocol, flight.bytes, flight.message_path);
         let total = flight.steps(|slot, time| {
             class.steps[slot].get_or_insert_default().add(time.0);
         });
@@ -95,7 +95,8 @@ impl Tally {
 
     fn class(
         &mut self,
-        (kind, protocol): (MessageKind, Protocol),
+        kind: MessageKind,
+        protocol: Protocol,
         bytes: u64,
         message_path: &'static MessagePath,
     ) -> &mut Class {
@@ -125,7 +126,7 @@ impl Tally {
         self.followed = self.followed.take().or(other.followed.clone());
         for theirs in &other.classes {
             let class =
-                self.class((theirs.kind, theirs.protocol), theirs.bytes_most, theirs.message_path);
+                self.class(theirs.kind, theirs.protocol, theirs.bytes_most, theirs.message_path);
             class.messages += theirs.messages;
             class.bytes += theirs.bytes;
             class.bytes_least = class.bytes_least.min(theirs.bytes_least);
@@ -165,9 +166,11 @@ pub(crate) struct Tallies {
 
 impl Tallies {
     pub fn new(
-        (seed, follow): (u64, Option<MessageId>),
+        seed: u64,
+        follow: Option<MessageId>,
         progress: &Arc<Progress>,
-        (workers, nodes): (usize, u32),
+        workers: usize,
+        nodes: u32,
     ) -> Tallies {
         let tally = |_| Mutex::new(Tally::new(seed, follow, progress.clone()));
         let parts = (0..workers.max(1)).map(tally).collect();

@@ -65,7 +65,7 @@ struct World {
 impl World {
     fn new(nodes: u32, workers: usize) -> World {
         let tallies = Arc::new(
-            Tallies::new((SEED, None), &Arc::default(), (workers, nodes)).with_way(Some(&PATH)),
+            Tallies::new(SEED, None, &Arc::default(), workers, nodes).with_way(Some(&PATH)),
         );
         let desk = |nid| Desk::new(nid, Time::ZERO, tallies.clone());
         World { desks: (0..nodes).map(desk).collect(), tallies }
@@ -385,8 +385,7 @@ fn what_never_ends_is_counted_and_does_not_pile_up() {
 
 #[test]
 fn messages_before_the_launch_are_none_of_the_program() {
-    let tallies =
-        Arc::new(Tallies::new((SEED, None), &Arc::default(), (1, 2)).with_way(Some(&PATH)));
+    let tallies = Arc::new(Tallies::new(SEED, None, &Arc::default(), 1, 2).with_way(Some(&PATH)));
     let mut desk = Desk::new(0, Time(100), tallies.clone());
     for (serial, at) in [(1, 99), (2, 100)] {
         desk.begin(id(0, serial)).mark(Time(at), Waypoint::CALL_ENTERED);

@@ -3,6 +3,7 @@
 use super::lanes::Lanes;
 use super::links::Links;
 use super::{Flow, Gauge, Sink, Track, What};
+use crate::placement::Placed;
 use abi::packet::Packet;
 use abi::MessageId;
 use des::{Interval, Time};
@@ -172,7 +173,7 @@ impl Watch {
     pub fn passes(
         &mut self,
         at: Time,
-        (core, rank): (u32, u32),
+        Placed { core, rank }: Placed,
         id: MessageId,
         mark: portals::TracePoint,
     ) {

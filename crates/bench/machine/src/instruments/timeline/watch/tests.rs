@@ -73,12 +73,13 @@ fn cores_have_slices_without_those_of_no_length() {
 #[test]
 fn steps_stand_within_what_the_core_does() {
     let records = told(|watch| {
+        let placed = Placed { core: 0, rank: 4 };
         watch.core_does(0, Time(5), Class::Interrupt);
-        watch.passes(Time(7), (0, 4), id(1), portals::TracePoint::HeaderDrained);
-        watch.passes(Time(8), (0, 4), id(1), portals::TracePoint::EventReturned(EventKind::PutEnd));
+        watch.passes(Time(7), placed, id(1), portals::TracePoint::HeaderDrained);
+        watch.passes(Time(8), placed, id(1), portals::TracePoint::EventReturned(EventKind::PutEnd));
         watch.passes(
             Time(9),
-            (0, 4),
+            placed,
             id(2),
             portals::TracePoint::EventReturned(EventKind::SendEnd),
         );
