@@ -226,7 +226,7 @@ impl Nic {
         let waves = traced.waves.expect("a design with tracing");
         // SAFETY: the design's functions may be called at any time; the recorder deletes the unit.
         let unit = unsafe { (traced.new)(params.source, slack(params)) };
-        let recorder = Recorder::new(capture, waves, (unit, traced.delete), self.out);
+        let recorder = Recorder::new(capture, waves, unit, traced.delete, self.out);
         self.recorder = Some(Box::new(recorder));
     }
     /// Edges from now on are at `time`, in picoseconds, for the recorder.

@@ -99,7 +99,8 @@ impl Recorder {
     pub fn new(
         capture: Capture,
         waves: Waves,
-        (unit, delete): (*mut c_void, unsafe extern "C" fn(*mut c_void)),
+        unit: *mut c_void,
+        delete: unsafe extern "C" fn(*mut c_void),
         bus_out: BusOut,
     ) -> Recorder {
         let margin = 4 * capture.halves[0].max(capture.halves[1]);
