@@ -1,13 +1,13 @@
 //! Hardware that is there twice, as model and as RTL: the run has the one or the other, and cannot tell.
 
 use super::settings::Settings;
-use super::waveform::Waveform;
+use super::waveform::{NoWave, Waveform};
 use crossbar::{Counters, PORTS_MAX};
 use des::Time;
 use forth_nic::{Arrival, HostCounters, LinkCounters, Transceiver};
 use machine::Options;
 use pci::{Device, DeviceIn, DeviceOut};
-use rtl::{Captured, DesignPaths, NicDesign, Sign, SwitchDesign};
+use rtl::{Captured, DesignPaths, NicDesign, RecordError, Sign, SwitchDesign, Unbuilt};
 use serial::{Elastic, LinkRx, Symbol, Symbols, Word};
 use std::sync::Arc;
 
@@ -21,22 +21,22 @@ pub(super) struct Designs {
 }
 
 impl Designs {
-    /// Compiles what the parameters want. The error is a sentence.
-    pub fn of(options: &Options, s: &Settings, launch: Time) -> Result<Designs, String> {
+    /// Compiles what the parameters want.
+    pub fn of(options: &Options, s: &Settings, launch: Time) -> Result<Designs, NoDesign> {
         let (p, mut designs) = (&options.parameters, Designs::default());
         let place =
             &DesignPaths { root: options.places.root.clone(), built: options.places.built.clone() };
         if crate::rows::Card::of(p).rtl {
-            designs.nic = Some(NicDesign::build(place, &s.nic(0)).map_err(sentence)?);
+            designs.nic = Some(NicDesign::build(place, &s.nic(0))?);
         }
         if let Some(wave) = &options.rtl.wave {
             if designs.nic.is_none() {
-                return Err("--rtl-wave shows a card that is RTL: set nic.rtl=on".into());
+                return Err(NoDesign::NoRtl);
             }
             designs.wave = Some(Arc::new(Waveform::of(wave, s, launch, place)?));
         }
         if let Some(params) = s.crossbar.filter(|_| crate::rows::Switch::of(p).rtl) {
-            designs.switch = Some(SwitchDesign::build(place, &params).map_err(sentence)?);
+            designs.switch = Some(SwitchDesign::build(place, &params)?);
         }
         Ok(designs)
     }
@@ -64,8 +64,15 @@ impl Designs {
     }
 }
 
-fn sentence(why: rtl::Unbuilt) -> String {
-    format!("nic.rtl and switch.rtl (--rtl): {why}")
+/// Reason for which parts that are to be RTL are not there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoDesign {
+    #[error("nic.rtl and switch.rtl (--rtl): {0}")]
+    Unbuilt(#[from] Unbuilt),
+    #[error("--rtl-wave shows a card that is RTL: set nic.rtl=on")]
+    NoRtl,
+    #[error(transparent)]
+    Wave(#[from] NoWave),
 }
 
 /// A NIC.
@@ -139,10 +146,10 @@ impl Chip {
         }
     }
     /// Ends the recording, if there is one, at the end of the run.
-    pub fn recorded(&mut self) -> Result<Option<Captured>, String> {
+    pub fn recorded(&mut self) -> Result<Option<Captured>, RecordError> {
         match self {
             Chip::Model(_) => Ok(None),
-            Chip::Rtl(nic, _) => Ok(nic.recorded()?),
+            Chip::Rtl(nic, _) => nic.recorded(),
         }
     }
     /// Passes on the counts of the transceivers.
@@ -197,6 +204,28 @@ impl Crossbar {
         match self {
             Crossbar::Model(switch) => switch.crossbar.counters(),
             Crossbar::Rtl(switch) => switch.counters(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_for_no_design_is_one_sentence() {
+        for (reason, sentence) in [
+            (
+                NoDesign::from(Unbuilt::Files("no room".into())),
+                "nic.rtl and switch.rtl (--rtl): RTL cannot be compiled: no room",
+            ),
+            (NoDesign::NoRtl, "--rtl-wave shows a card that is RTL: set nic.rtl=on"),
+            (
+                NoWave::from(Unbuilt::Files("no room".into())).into(),
+                "--rtl-wave: RTL cannot be compiled: no room",
+            ),
+        ] {
+            assert_eq!(reason.to_string(), sentence);
         }
     }
 }

@@ -9,13 +9,33 @@ use crossbar::Crossbar;
 use des::{Clock, Duration, Time};
 use ppc440::{Code, Config, Core, Timing};
 use std::fmt::Write;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// From the request of a read of memory to its data, and of a register (assumed: some cycles of 100 MHz).
 const MEMORY: Duration = Duration::from_ns(40);
 const REGISTER: Duration = Duration::from_ns(60);
 /// A byte on the serial line, with start and stop bit.
 const BITS: u64 = 10;
+
+/// Reason for which there is no console.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoConsole {
+    #[error("this machine has a link and no switch to watch; forth-switch has one")]
+    Link,
+    #[error(
+        "--console switch shows counters that the RTL of the crossbar has not; leave out --rtl, or \
+         set switch.rtl=off"
+    )]
+    Rtl,
+    #[error("cannot load {}: {why}", file.display())]
+    File { file: PathBuf, why: io::Error },
+    #[error(
+        "{} has {bytes} bytes, not the {} of the memory; make parts builds it anew",
+        file.display(), console::RAM_SIZE
+    )]
+    Size { file: PathBuf, bytes: usize },
+}
 
 /// Parameters of the processor.
 #[derive(Clone, Debug)]
@@ -28,17 +48,12 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// With the image in this file. The error is a sentence.
-    pub fn load(file: &Path, clock: Clock, baud: u64) -> Result<Params, String> {
+    /// With the image in this file.
+    pub fn load(file: &Path, clock: Clock, baud: u64) -> Result<Params, NoConsole> {
         let image = machine::input::read(file, 1 << 20)
-            .map_err(|why| format!("cannot load {}: {why}", file.display()))?;
+            .map_err(|why| NoConsole::File { file: file.into(), why })?;
         if image.len() != console::RAM_SIZE as usize {
-            return Err(format!(
-                "{} has {} bytes, not the {} of the memory; make parts builds it anew",
-                file.display(),
-                image.len(),
-                console::RAM_SIZE
-            ));
+            return Err(NoConsole::Size { file: file.into(), bytes: image.len() });
         }
         Ok(Params { image, clock, baud })
     }

@@ -46,6 +46,7 @@ pub(crate) use workloads::WORKLOADS;
 use bugs::Bugs;
 use card::Card;
 use chip::Designs;
+use console::NoConsole;
 use des::{Duration, Links};
 use faults::Lanes;
 use machine::bench::{Bench, Common, Plan};
@@ -61,7 +62,7 @@ use machine::report::Judged;
 use machine::{Options, Outcome, UsageError};
 use memory::{Behind, Watch};
 use module::Module;
-use settings::{Settings, NODES_MAX};
+use settings::{Settings, Unfit, NODES_MAX};
 use software::{Hosted, Work};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -173,16 +174,14 @@ fn notice(settings: &Settings) -> Duration {
 pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     let placement = Common::new(parameters, ranks)?.placement;
     if placement.per_node != 1 {
-        let why = "host.ranks_per_node must be 1: the NIC serves one process";
-        return Err(UsageError::sentence(why));
+        return Err(Unfit::Processes.into());
     }
     let crossed = rows::Lanes::of(parameters).topology == rows::Topology::Crossbar;
     let most = if crossed { NODES_MAX } else { 2 };
     let nodes = placement.nodes().max(2);
     if nodes > most {
-        let what = if crossed { "the crossbar has ports" } else { "a link has ends" };
-        let why = format!("{ranks} ranks need {nodes} nodes, but {what} for {most} only");
-        return Err(UsageError::sentence(why));
+        let ends = if crossed { "the crossbar has ports" } else { "a link has ends" };
+        return Err(Unfit::Nodes { ranks, nodes, ends, most }.into());
     }
     Ok(nodes)
 }
@@ -200,44 +199,37 @@ pub(crate) fn check(
     seed: u64,
 ) -> Result<(), UsageError> {
     let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
-    let mut settings = Settings::of(parameters, nodes).map_err(UsageError::sentence)?;
+    let mut settings = Settings::of(parameters, nodes)?;
     let faults = parse_of_hosts(faults, seed, nodes, launch, parameters.model().fault_kinds())
         .map_err(UsageError::sentence)?;
-    let bugs = Bugs::of(&faults, nodes);
-    settings.set_bugs(bugs, is_rtl(parameters)).map_err(UsageError::sentence)
+    Ok(settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))?)
 }
 
-/// The processor behind the console of the switch, if it is asked for. The error is a sentence.
-fn console_of(options: &Options, settings: &Settings) -> Result<Option<console::Params>, String> {
+/// The processor behind the console of the switch, if it is asked for.
+fn console_of(
+    options: &Options,
+    settings: &Settings,
+) -> Result<Option<console::Params>, NoConsole> {
     let Some(image) = &options.observers.console else { return Ok(None) };
     if settings.crossbar.is_none() {
-        return Err("this machine has a link and no switch to watch; forth-switch has one".into());
+        return Err(NoConsole::Link);
     }
     if rows::Switch::of(&options.parameters).rtl {
-        return Err(
-            "--console switch shows counters that the RTL of the crossbar has not; leave out \
-                    --rtl, or set switch.rtl=off"
-                .into(),
-        );
+        return Err(NoConsole::Rtl);
     }
     let rows::Console { clock, baud } = settings.console;
     console::Params::load(image, clock, baud).map(Some)
 }
 
 /// Finds out whether there are handles enough for what the program sends.
-fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), UsageError> {
+fn suffices(settings: &Settings, nodes: u32, program: &Program) -> Result<(), Unfit> {
     let has = settings.bindings();
     let Program::Native(workload) = program else {
-        let why = "nic.bindings: programs that use verbs have physical addresses only; set it to 0";
-        return if has == 0 { Ok(()) } else { Err(UsageError::sentence(why)) };
+        return if has == 0 { Ok(()) } else { Err(Unfit::BindingsOfVerbs) };
     };
     let needs = workloads::bindings(nodes, workload);
     if has > 0 && needs > has.into() {
-        return Err(UsageError::sentence(format!(
-            "nic.bindings: {has} are too few, as {nodes} nodes that send {} bytes to one another \
-             need {needs} each, one for a page of 4 KB (512 are the most); 0 does without handles",
-            workload.bytes
-        )));
+        return Err(Unfit::Bindings { has, needs, nodes, bytes: workload.bytes });
     }
     Ok(())
 }
@@ -247,14 +239,12 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let parameters = &options.parameters;
     let common = Common::new(parameters, options.ranks)?;
     let nodes = nodes(parameters, options.ranks)?;
-    let mut settings = Settings::of(parameters, nodes).map_err(UsageError::sentence)?;
+    let mut settings = Settings::of(parameters, nodes)?;
     suffices(&settings, nodes, &options.program)?;
     let (model, launch) = (parameters.model(), common.launch());
     let faults = parse_of_hosts(&options.faults, options.seed, nodes, launch, model.fault_kinds());
     let faults = faults.map_err(UsageError::sentence)?;
-    settings
-        .set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))
-        .map_err(UsageError::sentence)?;
+    settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))?;
     let bench = Bench::new(options, common, nodes, faults)?;
     let sockets = bench.common.agent.sockets;
     settings.network.begin(sockets, notice(&settings), options.ranks, 1);
@@ -267,8 +257,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let of_program = !matches!(options.program, Program::Native(_));
     let judge =
         judged.then(|| Arc::new(if of_program { Judge::of_programs() } else { Judge::default() }));
-    let console = console_of(options, &settings).map_err(UsageError::sentence)?;
-    let designs = Designs::of(options, &settings, launch).map_err(UsageError::sentence)?;
+    let console = console_of(options, &settings)?;
+    let designs = Designs::of(options, &settings, launch)?;
     let capture = options.capture()?;
     let streams = Streams::default();
     let work = match &options.program {
@@ -290,7 +280,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
         && let Err(why) = wave.conclude(report.simulated_ns)
     {
         report.exit.code = report.exit.code.max(1);
-        report.exit.sentences.push(why);
+        report.exit.sentences.push(why.to_string());
     }
     let judge = machine.judge.as_deref();
     let switch = left.iter().flatten().next();

@@ -2,7 +2,7 @@
 
 use super::bugs::Bugs;
 use super::rows::{Bus, Card, Console, Crossbar, Lanes, Library, Topology};
-use super::storage::Disks;
+use super::storage::{Disks, UnfitDisks};
 use des::{Clock, Duration};
 use machine::parameters::hosts::Linux;
 use machine::parameters::Parameters;
@@ -59,17 +59,50 @@ pub(super) struct Costs {
     pub notify: u64,
 }
 
+/// Parameters that do not fit together, or not to ranks, program or faults.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unfit {
+    #[error("host.ranks_per_node must be 1: the NIC serves one process")]
+    Processes,
+    #[error("{ranks} ranks need {nodes} nodes, but {ends} for {most} only")]
+    Nodes { ranks: u32, nodes: u32, ends: &'static str, most: u32 },
+    #[error("nic.bindings: programs that use verbs have physical addresses only; set it to 0")]
+    BindingsOfVerbs,
+    #[error(
+        "nic.bindings: {has} are too few, as {nodes} nodes that send {bytes} bytes to one another \
+         need {needs} each, one for a page of 4 KB (512 are the most); 0 does without handles"
+    )]
+    Bindings { has: u16, needs: u64, nodes: u32, bytes: u64 },
+    #[error(
+        "lanes.bonded=4 is for a link (lanes.topology); the crossbar has a lane each way to each \
+         node"
+    )]
+    Bonded,
+    #[error("--fault bug.* is planted in the models of card and crossbar; leave out --rtl")]
+    BugsOfRtl,
+    #[error("pcix.width is 4 B or 8 B")]
+    BusWidth,
+    #[error("pcix.split_page is less than pcix.split_word")]
+    Split,
+    #[error("{key}: a FIFO of {words} words is none; it takes a power of two")]
+    Fifo { key: &'static str, words: u16 },
+    #[error(
+        "a message of 4 KB is taken to need {bytes} B of buffer (nic.rx_fifo, nic.estimate), and \
+         would never be sent"
+    )]
+    Buffer { bytes: u32 },
+    #[error(transparent)]
+    Disks(#[from] UnfitDisks),
+}
+
 impl Settings {
-    /// The error is a sentence about the parameters.
-    pub fn of(p: &Parameters, nodes: u32) -> Result<Settings, String> {
+    pub fn of(p: &Parameters, nodes: u32) -> Result<Settings, Unfit> {
         let (own, lanes_of) = (Card::of(p), Lanes::of(p));
         let words = |bytes: u32| (bytes / WORD) as u16;
         let crossed = lanes_of.topology == Topology::Crossbar;
         let four = lanes_of.bonded == 4;
         if four && crossed {
-            return Err("lanes.bonded=4 is for a link (lanes.topology); \
-                        the crossbar has a lane each way to each node"
-                .into());
+            return Err(Unfit::Bonded);
         }
         let lanes = match (crossed, four) {
             (true, _) => 1,
@@ -122,15 +155,14 @@ impl Settings {
             second_look: Library::of(p).second_look,
             bugs: Bugs::default(),
         };
-        settings.usage_error().map_or(Ok(settings), Err)
+        settings.fits()?;
+        Ok(settings)
     }
 
-    /// Plants what was asked for. The error is a sentence.
-    pub fn set_bugs(&mut self, bugs: Bugs, rtl: bool) -> Result<(), String> {
+    /// Plants what was asked for.
+    pub fn set_bugs(&mut self, bugs: Bugs, rtl: bool) -> Result<(), Unfit> {
         if rtl && !bugs.is_none() {
-            let why =
-                "--fault bug.* is planted in the models of card and crossbar; leave out --rtl";
-            return Err(why.into());
+            return Err(Unfit::BugsOfRtl);
         }
         if let Some(crossbar) = &mut self.crossbar {
             crossbar.miscounts = bugs.miscounts();
@@ -139,28 +171,22 @@ impl Settings {
         Ok(())
     }
 
-    fn usage_error(&self) -> Option<String> {
-        let power = |key: &str, words: u16| {
-            let why = format!("{key}: a FIFO of {words} words is none; it takes a power of two");
-            (!words.is_power_of_two()).then_some(why)
-        };
-        let width = !matches!(self.bus.width, 4 | 8);
-        let width = width.then(|| "pcix.width is 4 B or 8 B".to_string());
-        let split = self.bus.split.page_cycles < self.bus.split.word_cycles;
-        let split = split.then(|| "pcix.split_page is less than pcix.split_word".to_string());
+    fn fits(&self) -> Result<(), Unfit> {
+        if !matches!(self.bus.width, 4 | 8) {
+            return Err(Unfit::BusWidth);
+        }
+        if self.bus.split.page_cycles < self.bus.split.word_cycles {
+            return Err(Unfit::Split);
+        }
+        power_of_two("nic.tx_fifo", self.nic.tx_words)?;
+        if let Some(crossbar) = self.crossbar {
+            power_of_two("crossbar.point", crossbar.point_words)?;
+        }
         let needed = self.nic.needed(abi::forth::WORDS_MAX as u16);
-        let small = self.nic.peer_words.min(self.nic.rx_words) < needed;
-        let small = small.then(|| {
-            format!(
-                "a message of 4 KB is taken to need {} B of buffer (nic.rx_fifo, nic.estimate), \
-                     and would never be sent",
-                u32::from(needed) * WORD
-            )
-        });
-        let point =
-            self.crossbar.and_then(|crossbar| power("crossbar.point", crossbar.point_words));
-        let fifo = power("nic.tx_fifo", self.nic.tx_words);
-        width.or(split).or(fifo).or(point).or(small).or(self.disks.usage_error())
+        if self.nic.peer_words.min(self.nic.rx_words) < needed {
+            return Err(Unfit::Buffer { bytes: u32::from(needed) * WORD });
+        }
+        Ok(self.disks.fit()?)
     }
 
     /// The card of node `nid`.
@@ -203,6 +229,14 @@ impl Settings {
     }
 }
 
+fn power_of_two(key: &'static str, words: u16) -> Result<(), Unfit> {
+    if words.is_power_of_two() {
+        Ok(())
+    } else {
+        Err(Unfit::Fifo { key, words })
+    }
+}
+
 fn bus(own: &Bus) -> pci::Params {
     pci::Params {
         protocol: own.protocol,
@@ -224,4 +258,64 @@ fn bus(own: &Bus) -> pci::Params {
 fn costs(p: &Parameters) -> Costs {
     let Library { post, reclaim, doorbell, handles, notify, .. } = Library::of(p);
     Costs { post, reclaim, doorbell, pin: Linux::of(p).pin_page, handles, notify }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_one_sentence() {
+        for (unfit, sentence) in [
+            (Unfit::Processes, "host.ranks_per_node must be 1: the NIC serves one process"),
+            (
+                Unfit::Nodes { ranks: 9, nodes: 9, ends: "the crossbar has ports", most: 8 },
+                "9 ranks need 9 nodes, but the crossbar has ports for 8 only",
+            ),
+            (
+                Unfit::BindingsOfVerbs,
+                "nic.bindings: programs that use verbs have physical addresses only; set it to 0",
+            ),
+            (
+                Unfit::Bindings { has: 4, needs: 12, nodes: 2, bytes: 40960 },
+                "nic.bindings: 4 are too few, as 2 nodes that send 40960 bytes to one another need \
+                 12 each, one for a page of 4 KB (512 are the most); 0 does without handles",
+            ),
+            (
+                Unfit::Bonded,
+                "lanes.bonded=4 is for a link (lanes.topology); the crossbar has a lane each way \
+                 to each node",
+            ),
+            (
+                Unfit::BugsOfRtl,
+                "--fault bug.* is planted in the models of card and crossbar; leave out --rtl",
+            ),
+            (Unfit::BusWidth, "pcix.width is 4 B or 8 B"),
+            (Unfit::Split, "pcix.split_page is less than pcix.split_word"),
+            (
+                Unfit::Fifo { key: "nic.tx_fifo", words: 12 },
+                "nic.tx_fifo: a FIFO of 12 words is none; it takes a power of two",
+            ),
+            (
+                Unfit::Buffer { bytes: 4128 },
+                "a message of 4 KB is taken to need 4128 B of buffer (nic.rx_fifo, nic.estimate), \
+                 and would never be sent",
+            ),
+            (
+                UnfitDisks::Sectors.into(),
+                "block.request, block.merge and block.read_ahead are whole sectors of 512 bytes",
+            ),
+            (
+                UnfitDisks::PowerCut.into(),
+                "disk.power_cut is of drives: memory keeps everything; set disk.kind=drives",
+            ),
+            (
+                UnfitDisks::Tracks.into(),
+                "a seek over more tracks takes longer (disk.seek_*), and inner tracks are shorter \
+                 (disk.inner, disk.outer)",
+            ),
+        ] {
+            assert_eq!(unfit.to_string(), sentence);
+        }
+    }
 }

@@ -29,7 +29,7 @@ mod messages;
 mod recovery;
 mod target;
 mod under_way;
-pub(super) use disks::Disks;
+pub(super) use disks::{Disks, UnfitDisks};
 
 /// Bytes of an array: what the RAID controller of marazakis2006 s2.4 has, as whole sectors.
 const BYTES_MAX: u64 = 614_100_000_000 / SECTOR * SECTOR;

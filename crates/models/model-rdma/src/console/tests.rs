@@ -128,3 +128,33 @@ fn registers_keep_their_declarations() {
         assert!(audit(&table) != Ok(vec![]), "{lie}");
     }
 }
+
+#[test]
+fn each_reason_for_no_console_is_one_sentence() {
+    let file = Path::new("console.bin").to_path_buf();
+    for (reason, sentence) in [
+        (
+            NoConsole::Link,
+            "this machine has a link and no switch to watch; forth-switch has one".into(),
+        ),
+        (
+            NoConsole::Rtl,
+            "--console switch shows counters that the RTL of the crossbar has not; leave out \
+             --rtl, or set switch.rtl=off"
+                .into(),
+        ),
+        (
+            NoConsole::File { file: file.clone(), why: io::Error::other("it is gone") },
+            "cannot load console.bin: it is gone".into(),
+        ),
+        (
+            NoConsole::Size { file, bytes: 17 },
+            format!(
+                "console.bin has 17 bytes, not the {} of the memory; make parts builds it anew",
+                console::RAM_SIZE
+            ),
+        ),
+    ] {
+        assert_eq!(reason.to_string(), sentence);
+    }
+}

@@ -58,24 +58,36 @@ impl Disks {
         }
     }
 
-    /// A sentence about parameters that do not fit together.
-    pub fn usage_error(&self) -> Option<String> {
+    /// Finds out whether the parameters fit together.
+    pub fn fit(&self) -> Result<(), UnfitDisks> {
         let bytes = [self.request, self.merge, self.read_ahead];
         if bytes.iter().any(|bytes| bytes % SECTOR != 0) {
-            let which = "block.request, block.merge and block.read_ahead are";
-            return Some(format!("{which} whole sectors of {SECTOR} bytes"));
+            return Err(UnfitDisks::Sectors);
         }
         let DiskKind::Drives(drive) = self.kind else {
             let cut = self.power_cut > Duration::ZERO;
-            let why = "disk.power_cut is of drives: memory keeps everything; set disk.kind=drives";
-            return cut.then(|| why.into());
+            return if cut { Err(UnfitDisks::PowerCut) } else { Ok(()) };
         };
         let [track, average, full] = drive.seek;
         let [outer, inner] = drive.track_sectors;
-        (!(track <= average && average <= full && inner <= outer)).then(|| {
-            "a seek over more tracks takes longer (disk.seek_*), and inner tracks are shorter \
-             (disk.inner, disk.outer)"
-                .into()
-        })
+        if track <= average && average <= full && inner <= outer {
+            Ok(())
+        } else {
+            Err(UnfitDisks::Tracks)
+        }
     }
+}
+
+/// Parameters of disks that do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum UnfitDisks {
+    #[error("block.request, block.merge and block.read_ahead are whole sectors of {SECTOR} bytes")]
+    Sectors,
+    #[error("disk.power_cut is of drives: memory keeps everything; set disk.kind=drives")]
+    PowerCut,
+    #[error(
+        "a seek over more tracks takes longer (disk.seek_*), and inner tracks are shorter \
+         (disk.inner, disk.outer)"
+    )]
+    Tracks,
 }
