@@ -51,7 +51,7 @@ pub(super) fn check(report: &mut Report, switch: Option<&Left>, judge: Option<&J
         equal("errors of the crossbar", errors + bond_errors + elastic_errors, 0);
         equal("words left in the crossbar", counters.occupancy.iter().sum::<usize>() as u64, 0);
     }
-    wrong.extend(judge.and_then(|judge| judge.at_rest().err()));
+    wrong.extend(judge.and_then(|judge| judge.at_rest().err()).map(|why| why.to_string()));
     if !wrong.is_empty() {
         report.exit.code = 1;
         report.exit.sentences.extend(wrong.iter().map(|what| format!("not conserved: {what}")));

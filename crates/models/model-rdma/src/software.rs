@@ -4,9 +4,9 @@
 use super::bringup::{self, BringUp};
 use super::library::Library;
 use super::module::Module;
-use super::storage::{self, Storage};
+use super::storage::{self, Storage, StorageError};
 use super::verbs::{Shared, Verbs};
-use super::workloads::Task;
+use super::workloads::{Task, WorkloadError};
 use des::Time;
 use host::{Cpu, Host};
 use machine::console;
@@ -17,6 +17,7 @@ use machine::programs::{Late, Start};
 use mpi::Outcome;
 use rank::Ending;
 use std::cell::{Cell, RefCell};
+use std::error::Error;
 use std::rc::Rc;
 
 /// Work of a rank.
@@ -64,15 +65,34 @@ impl Hosted {
     }
 }
 
-/// The program's process, with its verbs. The error says why there is none.
+/// Reason for which a rank ends before its work is done.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// There is no process, or its standard output takes nothing.
+    #[error(transparent)]
+    Process(Box<dyn Error + Send + Sync>),
+}
+
+/// Prints what a workload has to say.
+fn print(text: &str) -> Result<Ending, Broken> {
+    console::print(text).map_err(|why| Broken::Process(why.into()))?;
+    Ok(Ending::Exited(rank::ExitStatus::FINISHED))
+}
+
+/// The program's process, with its verbs.
 fn run_program(
     (cpu, rank): (&Cpu, u32),
     library: &Rc<Library>,
     (start, shared): (&Start, &Shared),
     memory: &Late,
-) -> Result<Ending, String> {
+) -> Result<Ending, Broken> {
     let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
-    let process = start.process(rank, 0, cpu.now())?;
+    let process = start.process(rank, 0, cpu.now());
+    let process = process.map_err(|why| Broken::Process(why.into()))?;
     memory.set(process.memory());
     let verbs = Verbs::new(rank, space, library.clone(), shared.clone());
     let runner = rank::Runner::with_verbs(process, cpu.clone(), start.agent, verbs);
@@ -110,20 +130,17 @@ impl Software for Hosted {
                         let driver = library.module().clone();
                         let stage = BringUp::new(&library, driver, (rank, ranks), workload);
                         wait();
-                        let printed = console::print(&stage.run());
-                        printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
+                        print(&stage.run())
                     }
                     Work::Workload(workload) if storage::is_disk(workload) => {
                         let storage = Storage::new(&library, rank, workload, launch);
                         wait();
-                        let printed = storage.run().and_then(|text| console::print(&text));
-                        printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
+                        storage.run().map_err(Broken::from).and_then(|text| print(&text))
                     }
                     Work::Workload(workload) => {
                         let task = Task::new(&library, rank, ranks, *workload);
                         wait();
-                        let printed = task.run().and_then(|text| console::print(&text));
-                        printed.map(|()| Ending::Exited(rank::ExitStatus::FINISHED))
+                        task.run().map_err(Broken::from).and_then(|text| print(&text))
                     }
                     Work::Program(start, shared) => {
                         wait();
@@ -165,5 +182,18 @@ impl Software for Hosted {
             Work::Program(..) => "waits for a completion, or for a word in its memory to change",
         };
         waits.then(|| format!("rank {} {what}", self.rank)).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_the_sentence_of_its_room() {
+        let samples = WorkloadError::Samples(1);
+        let sentence = samples.to_string();
+        assert_eq!(Broken::from(samples).to_string(), sentence);
+        assert_eq!(Broken::Process("it is closed".into()).to_string(), "it is closed");
     }
 }

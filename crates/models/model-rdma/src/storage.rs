@@ -24,12 +24,14 @@ use std::collections::VecDeque;
 mod ahead;
 mod associate;
 mod disks;
+mod errors;
 mod initiator;
 mod messages;
 mod recovery;
 mod target;
 mod under_way;
 pub(super) use disks::{Disks, UnfitDisks};
+pub(super) use errors::StorageError;
 
 /// Bytes of an array: what the RAID controller of marazakis2006 s2.4 has, as whole sectors.
 const BYTES_MAX: u64 = 614_100_000_000 / SECTOR * SECTOR;
@@ -141,15 +143,14 @@ impl<'a> Storage<'a> {
         }
     }
 
-    /// Serves until the stream of requests ends; what is to be printed. The error is a sentence.
-    pub fn run(&self) -> Result<String, String> {
+    /// Serves until the stream of requests ends; what is to be printed.
+    pub fn run(&self) -> Result<String, StorageError> {
         if self.rank < 2 {
-            self.associate().map_err(|why| format!("the association: {why}"))?;
+            self.associate()?;
         }
         let text = match (self.rank, self.workload.kind.name) {
             (0, "disk" | "disk-tails") => {
-                let served = self.serve_stream();
-                served.map_err(|why| format!("the stream of disk requests: {why}"))?;
+                self.serve_stream()?;
                 String::new()
             }
             (0, name) => self.load(name == "disk-write")?,

@@ -1,7 +1,7 @@
 //! State shared by card and host software of a node, beside the host's memory: counters, the poller, and
 //! the specification that judges.
 
-use forth_nic::{Arrival, Header, RemoteWrite, Spec};
+use forth_nic::{Arrival, Header, RemoteWrite, Spec, Violation};
 use host::{SharedMemory, Waker};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,6 +16,17 @@ pub(super) struct Judge {
     spec: Mutex<Spec>,
     /// For programs, which change their memory when they like and take it along when they end.
     written: Option<Mutex<Written>>,
+}
+
+/// Something that the judge does not allow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Misdeed {
+    #[error(transparent)]
+    Specification(#[from] Violation),
+    #[error("the word at {addr:#x} of a message from {from}, flow {flow}, was not written")]
+    Unwritten { addr: u64, from: u8, flow: u8 },
+    #[error("{words} words were written that nobody sent, one at {addr:#x} on node {node}")]
+    Unsent { words: usize, addr: u64, node: u32 },
 }
 
 /// Words that cards have written and no message has accounted for, by node and address; each with its value
@@ -36,8 +47,13 @@ impl Judge {
         *entry = (word, entry.1 + 1);
     }
 
-    /// A packet is in a node's memory, of which `read` gives a word. The error is a sentence.
-    fn arrived(&self, node: u32, header: &Header, read: impl Fn(u64) -> u64) -> Result<(), String> {
+    /// A packet is in a node's memory, of which `read` gives a word.
+    fn arrived(
+        &self,
+        node: u32,
+        header: &Header,
+        read: impl Fn(u64) -> u64,
+    ) -> Result<(), Misdeed> {
         let Header { source, flow, destination, words, .. } = *header;
         let Some(written) = &self.written else {
             self.spec().arrive(source, flow, destination, words, read)?;
@@ -47,9 +63,7 @@ impl Judge {
         let mut there = HashMap::new();
         for addr in (u64::from(destination)..).step_by(8).take(words.into()) {
             let Some((word, times)) = written.get_mut(&(node, addr)) else {
-                return Err(format!(
-                    "the word at {addr:#x} of a message from {source}, flow {flow}, was not written"
-                ));
+                return Err(Misdeed::Unwritten { addr, from: source, flow });
             };
             there.insert(addr, *word);
             *times -= 1;
@@ -62,17 +76,14 @@ impl Judge {
         Ok(())
     }
 
-    /// Nothing moves any more. The error is a sentence.
-    pub fn at_rest(&self) -> Result<(), String> {
+    /// Nothing moves any more.
+    pub fn at_rest(&self) -> Result<(), Misdeed> {
         let Some(written) = &self.written else { return Ok(self.spec().at_rest()?) };
         // A program need not look at its notifications.
         self.spec().all_arrived()?;
         let written = written.lock().unwrap_or_else(PoisonError::into_inner);
         written.keys().min().map_or(Ok(()), |(node, addr)| {
-            let count = written.len();
-            Err(format!(
-                "{count} words were written that nobody sent, one at {addr:#x} on node {node}"
-            ))
+            Err(Misdeed::Unsent { words: written.len(), addr: *addr, node: *node })
         })
     }
 
@@ -166,19 +177,17 @@ impl Tally {
             judge.spec().post(source, flow, RemoteWrite { data, ..message });
         }
     }
-    /// A packet is in memory to its last word. The error is a sentence.
-    pub fn arrived(&self, arrival: &Arrival) -> Result<(), String> {
+    /// A packet is in memory to its last word.
+    pub fn arrived(&self, arrival: &Arrival) -> Result<(), Misdeed> {
         let header = arrival.header;
         self.words_from.borrow_mut()[usize::from(header.source)] += u64::from(header.words);
         let Some(judge) = self.judge.as_ref().filter(|_| arrival.good) else { return Ok(()) };
         judge.arrived(self.nid, &header, |addr| word(&self.memory, addr))
     }
     /// The count of notifications that a host has read.
-    pub fn notified(&self, source: u8, count: u64) -> Result<(), String> {
-        if let Some(judge) = &self.judge {
-            judge.spec().notified(source, count)?;
-        }
-        Ok(())
+    pub fn notified(&self, source: u8, count: u64) -> Result<(), Violation> {
+        let judge = self.judge.as_ref();
+        judge.map_or(Ok(()), |judge| judge.spec().notified(source, count))
     }
 
     /// A reset is on its way to the card (`begins`), or has taken all that was there.
@@ -215,7 +224,7 @@ mod tests {
         Header { destination: 0x100, words: 2, flow: 1, source: 0, interrupt: false };
 
     /// Verdict of a judge of programs on a message of two words, 7 and 8, when these were written.
-    fn verdict(written: &[(u64, u64)]) -> Result<(), String> {
+    fn verdict(written: &[(u64, u64)]) -> Result<(), Misdeed> {
         let judge = Judge::of_programs();
         let (addr, data) = (HEADER.destination, vec![7, 8]);
         judge.spec().post(0, 1, RemoteWrite { addr, data, notify: true, interrupt: false });
@@ -232,10 +241,13 @@ mod tests {
             (&[(0x100, 7)][..], "the word at 0x108 of a message from 0, flow 1, was not written"),
             (&[(0x100, 7), (0x110, 8)], "the word at 0x108"),
             (&[(0x100, 7), (0x108, 9)], "0x9 at 0x108 from 0, flow 1, word 1: 0x8 was sent"),
-            (&[(0x100, 7), (0x108, 8), (0x108, 8)], "1 words were written that nobody sent"),
+            (
+                &[(0x100, 7), (0x108, 8), (0x108, 8)],
+                "1 words were written that nobody sent, one at 0x108 on node 1",
+            ),
             (&[(0x100, 7), (0x108, 8), (0x110, 8)], "one at 0x110 on node 1"),
         ] {
-            let why = verdict(written).expect_err("it is wrong");
+            let why = verdict(written).expect_err("it is wrong").to_string();
             assert!(why.contains(said), "{why}");
         }
     }

@@ -53,6 +53,15 @@ pub(super) struct Task<'a> {
     targets: Vec<Buffer>,
 }
 
+/// Something that went wrong in a workload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum WorkloadError {
+    #[error("word {place} of message {message} from rank {sender} is wrong")]
+    Word { place: u64, message: u32, sender: u32 },
+    #[error("{0} samples are too few: send more")]
+    Samples(usize),
+}
+
 /// Bindings that each of so many nodes needs for handles: its pages at all others, and their doorbells.
 pub(super) fn bindings(nodes: u32, workload: &Workload) -> u64 {
     if storage::is_disk(workload) {
@@ -79,8 +88,8 @@ impl<'a> Task<'a> {
         Task { library, rank, ranks, workload, slots, source, targets }
     }
 
-    /// Runs it; gives what is to be printed, or a sentence about what went wrong.
-    pub fn run(&self) -> Result<String, String> {
+    /// Runs it; gives what is to be printed.
+    pub fn run(&self) -> Result<String, WorkloadError> {
         let text = match self.workload.kind.name {
             "rdma-pingpong" => self.ping_pong(),
             "rdma-latency" => self.latency(),
@@ -112,15 +121,15 @@ impl<'a> Task<'a> {
             set_word(self.library.cpu().memory(), self.source.phys(8 * place), word);
         }
     }
-    fn check(&self, sender: u32, message: u32) -> Result<(), String> {
+    fn check(&self, sender: u32, message: u32) -> Result<(), WorkloadError> {
         let slot = self.slots[sender as usize];
         let wrong = |place: &u64| {
             let found = word(self.library.cpu().memory(), slot.phys(8 * place));
             found != self.pattern(sender, message, *place)
         };
-        (0..self.words()).find(wrong).map_or(Ok(()), |place| {
-            Err(format!("word {place} of message {message} from rank {sender} is wrong"))
-        })
+        (0..self.words())
+            .find(wrong)
+            .map_or(Ok(()), |place| Err(WorkloadError::Word { place, message, sender }))
     }
 
     fn send(&self, to: u32, message: u32) {
@@ -129,7 +138,7 @@ impl<'a> Task<'a> {
         self.library.write(from, to, self.workload.bytes, Awaited::ByProcess);
     }
     /// Spins until the last word of a message is there: words of a flow come in their order.
-    fn receive(&self, from: u32, message: u32) -> Result<(), String> {
+    fn receive(&self, from: u32, message: u32) -> Result<(), WorkloadError> {
         let last = self.words() - 1;
         let word = self.pattern(from, message, last);
         let addr = self.slots[from as usize].phys(8 * last);
@@ -140,7 +149,7 @@ impl<'a> Task<'a> {
     // ---- the workloads -----------------------------------------------------------------------------------
 
     /// Ranks 0 and 1 send a message there and back.
-    fn ping_pong(&self) -> Result<String, String> {
+    fn ping_pong(&self) -> Result<String, WorkloadError> {
         if self.rank > 1 {
             return Ok(String::new());
         }
@@ -159,7 +168,7 @@ impl<'a> Task<'a> {
     }
 
     /// Rank 0 posts so many messages at once; the cards' accounts tell where the time went.
-    fn latency(&self) -> Result<String, String> {
+    fn latency(&self) -> Result<String, WorkloadError> {
         self.library.count_anew();
         let (start, last) = (self.library.cpu().now(), self.workload.times - 1);
         match self.rank {
@@ -184,7 +193,7 @@ impl<'a> Task<'a> {
     }
 
     /// Rank 0 sends to rank 1 as fast as it goes. A message is written over the one before.
-    fn stream(&self) -> Result<String, String> {
+    fn stream(&self) -> Result<String, WorkloadError> {
         match self.rank {
             0 => self.pour(1),
             1 => return self.drink(0),
@@ -194,7 +203,7 @@ impl<'a> Task<'a> {
     }
 
     /// Rank 0 sends to rank 1 as fast as it goes, and its card's sampling memory tells how fast that is.
-    fn sampled(&self) -> Result<String, String> {
+    fn sampled(&self) -> Result<String, WorkloadError> {
         if self.rank > 0 {
             return self.drink(0).map(|_| String::new());
         }
@@ -211,7 +220,7 @@ impl<'a> Task<'a> {
         let moves = |two: &&[(u64, u64)]| two[1].0 > two[0].0;
         let busy: Vec<_> = samples.windows(2).filter(moves).collect();
         let Some([first, .., last]) = busy.get(1..busy.len().saturating_sub(1)) else {
-            return Err(format!("{} samples are too few: send more", busy.len()));
+            return Err(WorkloadError::Samples(busy.len()));
         };
         let cycles = (busy.len() - 2) as u64 * PERIOD;
         let hertz = self.library.module().lanes_hz as f64;
@@ -227,7 +236,7 @@ impl<'a> Task<'a> {
     }
 
     /// Rank r sends to rank r + half of the ranks; everybody sends and receives.
-    fn permutation(&self) -> Result<String, String> {
+    fn permutation(&self) -> Result<String, WorkloadError> {
         let (ranks, half) = (self.ranks, self.ranks.div_ceil(2));
         self.pour((self.rank + half) % ranks);
         self.drink((self.rank + ranks - half) % ranks)
@@ -247,7 +256,7 @@ impl<'a> Task<'a> {
     }
 
     /// Sleeps until all are there; counts from the first on.
-    fn drink(&self, from: u32) -> Result<String, String> {
+    fn drink(&self, from: u32) -> Result<String, WorkloadError> {
         self.library.sleep(|rung| rung[from as usize] >= 2);
         let start = self.library.first_ring(from);
         self.check(from, 0)?;
@@ -257,7 +266,7 @@ impl<'a> Task<'a> {
     }
 
     /// All send to rank 0, which wants to know whether each got its share.
-    fn incast(&self) -> Result<String, String> {
+    fn incast(&self) -> Result<String, WorkloadError> {
         if self.rank > 0 {
             self.pour(0);
             return Ok(String::new());
@@ -294,7 +303,7 @@ impl<'a> Task<'a> {
         bytes: u64,
         what: &str,
         count: u32,
-    ) -> Result<String, String> {
+    ) -> Result<String, WorkloadError> {
         if self.rank != teller || count == 0 {
             return Ok(String::new());
         }
@@ -312,5 +321,18 @@ fn mib(bytes: u64, from: Time, to: Time) -> f64 {
         bytes as f64 / seconds / f64::from(1 << 20)
     } else {
         0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_is_one_sentence() {
+        let word = WorkloadError::Word { place: 5, message: 3, sender: 1 };
+        assert_eq!(word.to_string(), "word 5 of message 3 from rank 1 is wrong");
+        let samples = WorkloadError::Samples(2);
+        assert_eq!(samples.to_string(), "2 samples are too few: send more");
     }
 }

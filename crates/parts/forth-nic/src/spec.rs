@@ -43,13 +43,6 @@ pub enum Violation {
     Unnotified { host: u8, posted: u64, told: u64 },
 }
 
-// Goes when the callers' errors are types.
-impl From<Violation> for String {
-    fn from(error: Violation) -> String {
-        error.to_string()
-    }
-}
-
 /// Memory that a message is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {

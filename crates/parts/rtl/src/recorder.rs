@@ -59,13 +59,6 @@ pub enum RecordError {
     Mark { file: PathBuf, why: io::Error },
 }
 
-// Goes when the callers' errors are types.
-impl From<RecordError> for String {
-    fn from(error: RecordError) -> String {
-        error.to_string()
-    }
-}
-
 /// Something that is done to the second NIC.
 #[derive(Clone, Copy, Debug)]
 enum Step {

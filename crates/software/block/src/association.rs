@@ -37,13 +37,6 @@ pub enum GrantError {
     Queues,
 }
 
-// Goes when the callers' errors are types.
-impl From<GrantError> for String {
-    fn from(error: GrantError) -> String {
-        error.to_string()
-    }
-}
-
 impl Association {
     fn words(&self) -> [u64; ASSOCIATION_BYTES / 8] {
         let Association { size, request, sector, read_ahead, depth, slots, queue, pool } = *self;

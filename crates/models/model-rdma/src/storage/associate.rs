@@ -1,6 +1,7 @@
 //! Association of initiator and target over the administration network (marazakis2006 s2.5 has TCP): they
 //! agree on sizes, and tell each other where their buffers are.
 
+use super::errors::{AssociationError, Other};
 use super::{Disks, Storage, BYTES_MAX, DEPTH, SLOTS};
 use crate::library::Buffer;
 use crate::memory::PAGE;
@@ -50,36 +51,39 @@ impl<'a> Storage<'a> {
         [bind(theirs.queue, PAGE), bind(theirs.pool, SLOTS * PIECE)]
     }
 
-    /// Associates; the error is a sentence.
-    pub(super) fn associate(&self) -> Result<(), String> {
+    /// Associates.
+    pub(super) fn associate(&self) -> Result<(), AssociationError> {
         let (cpu, network) = (self.library.cpu(), &*self.library.module().network);
         let own = NodeRank { rank: self.rank, node: self.rank };
         let (link, agreed, theirs) = if self.rank == 0 {
-            let link = Connection::connect(cpu, network, own, self.peer(), PORT)?;
+            let link = Connection::connect(cpu, network, own, self.peer(), PORT).map_err(broken)?;
             let wanted = self.own(self.sectors * SECTOR);
-            link.send(&wanted.emit())?;
+            link.send(&wanted.emit()).map_err(broken)?;
             let granted = receive(&link)?;
             if granted.size < wanted.size {
-                return Err(format!(
-                    "the target's disks have {} bytes, and {} are wanted",
-                    granted.size, wanted.size
-                ));
+                let (granted, wanted) = (granted.size, wanted.size);
+                return Err(AssociationError::Size { granted, wanted });
             }
             (link, granted, granted)
         } else {
-            let link = Connection::accept(cpu, network, own, PORT)?;
+            let link = Connection::accept(cpu, network, own, PORT).map_err(broken)?;
             let wanted = receive(&link)?;
             let granted = self.own(self.capacity()).grant(&wanted)?;
-            link.send(&granted.emit())?;
+            link.send(&granted.emit()).map_err(broken)?;
             (link, granted, wanted)
         };
         let peers = self.bind(&theirs);
         let _ = self.link.set(link);
-        self.agreed.set((agreed, peers)).map_err(|_| "they are associated already".to_string())
+        self.agreed.set((agreed, peers)).map_err(|_| AssociationError::Twice)
     }
 }
 
-fn receive(link: &Connection) -> Result<Association, String> {
-    let bytes = link.receive(ASSOCIATION_BYTES)?;
-    Association::parse(&bytes).ok_or_else(|| "what is no association has come".into())
+fn receive(link: &Connection) -> Result<Association, AssociationError> {
+    let bytes = link.receive(ASSOCIATION_BYTES).map_err(broken)?;
+    Association::parse(&bytes).ok_or(AssociationError::Unread)
+}
+
+/// The connection is not there, or not any more.
+fn broken(why: impl Into<Other>) -> AssociationError {
+    AssociationError::Connection(why.into())
 }

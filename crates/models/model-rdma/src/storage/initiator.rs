@@ -1,12 +1,13 @@
 //! The initiator's block layer.
 
+use super::errors::{ServiceError, StreamError};
 use super::under_way::{Piece, Request};
 use super::{Come, Storage, COMPLETION, LENGTH_MAX, TRIES};
 use abi::MessageId;
 use block::{Answer, Ask, Command, Completion, Operation, ASK_BYTES, SECTOR};
 use des::{Duration, Time};
 use machine::programs::native::Workload;
-use std::io::{ErrorKind, Read, StdinLock, Write};
+use std::io::{self, ErrorKind, Read, StdinLock, Write};
 
 /// End of a wait for a completion.
 enum Completed {
@@ -19,30 +20,30 @@ enum Completed {
 }
 
 impl Storage<'_> {
-    pub(super) fn serve_stream(&self) -> Result<(), String> {
-        let mut input = std::io::stdin().lock();
+    pub(super) fn serve_stream(&self) -> Result<(), StreamError> {
+        let mut input = io::stdin().lock();
         let mut bytes = [0; ASK_BYTES];
         loop {
             match input.read_exact(&mut bytes) {
                 Err(why) if why.kind() == ErrorKind::UnexpectedEof => break,
-                read => read.map_err(|why| why.to_string())?,
+                read => read?,
             }
-            let ask = Ask::parse(&bytes).ok_or("what is no request has come")?;
+            let ask = Ask::parse(&bytes).ok_or(StreamError::Unread)?;
             self.serve(&ask, &mut input)?;
         }
         // Nobody waits any more; each request has its answer all the same.
         while let Some(request) = self.next_ended(Time::NEVER)? {
             self.reply(&request)?;
         }
-        self.end()
+        Ok(self.end()?)
     }
 
     /// Does what is asked for next.
-    fn serve(&self, ask: &Ask, input: &mut StdinLock) -> Result<(), String> {
+    fn serve(&self, ask: &Ask, input: &mut StdinLock) -> Result<(), StreamError> {
         let (cpu, idle) = (self.library.cpu(), self.under_way.borrow().is_empty());
-        let passed = |took| answer(Answer { failed: false, took, number: 0 }, &[]);
+        let passed = |took| Ok(answer(Answer { failed: false, took, number: 0 }, &[])?);
         if !idle && ask.number == 0 && ask.operation != Operation::Wait {
-            return Err("a request without a number comes while others are under way".into());
+            return Err(StreamError::Unnumbered);
         }
         match ask.operation {
             Operation::Pass => {
@@ -67,11 +68,11 @@ impl Storage<'_> {
         let whole = ask.offset % SECTOR == 0 && ask.length % SECTOR == 0;
         let long = moves && ask.length > LENGTH_MAX;
         if ask.operation == Operation::End || !whole || long {
-            return Err("a request is not of whole sectors, or too long".into());
+            return Err(StreamError::Length);
         }
         let mut data = vec![0; if moves { ask.length as usize } else { 0 }];
         if ask.operation == Operation::Write {
-            input.read_exact(&mut data).map_err(|why| why.to_string())?;
+            input.read_exact(&mut data)?;
         }
         self.under_way.borrow_mut().push(*ask, data, cpu.now());
         if ask.number == 0 {
@@ -82,16 +83,16 @@ impl Storage<'_> {
     }
 
     /// Answers a request, with its data.
-    fn reply(&self, request: &Request) -> Result<(), String> {
+    fn reply(&self, request: &Request) -> Result<(), StreamError> {
         let Request { ask, failed, data, since, .. } = request;
         let took = self.library.cpu().now().since(*since).0;
         let reads = ask.operation == Operation::Read && !failed;
         let told = Answer { failed: *failed, took, number: ask.number };
-        answer(told, if reads { data } else { &[] })
+        Ok(answer(told, if reads { data } else { &[] })?)
     }
 
     /// Reads or writes, one request after the other, in the order of the disk.
-    pub(super) fn load(&self, writes: bool) -> Result<String, String> {
+    pub(super) fn load(&self, writes: bool) -> Result<String, ServiceError> {
         let Workload { bytes: length, times, .. } = self.workload;
         let operation = if writes { Operation::Write } else { Operation::Read };
         let mut spent = Duration::ZERO;
@@ -103,7 +104,7 @@ impl Storage<'_> {
             self.under_way.borrow_mut().push(Ask::new(operation, offset, length), data, start);
             let request = self.next_ended(Time::NEVER)?.expect("it ends before time does");
             if request.failed || !writes && request.data.iter().any(|byte| *byte != 0) {
-                return Err(format!("request {number} has failed"));
+                return Err(ServiceError::Request(number));
             }
             spent = Duration(spent.0 + self.library.cpu().now().since(start).0);
         }
@@ -122,7 +123,7 @@ impl Storage<'_> {
     }
 
     /// The association ends.
-    fn end(&self) -> Result<(), String> {
+    fn end(&self) -> Result<(), ServiceError> {
         if !self.offline.get() {
             let (slot, sector, sectors, sum, fua) = (0, 0, 0, 0, false);
             self.command(Command { operation: Operation::End, slot, sector, sectors, sum, fua });
@@ -134,7 +135,7 @@ impl Storage<'_> {
     }
 
     /// The next completion, until a time.
-    fn complete(&self, limit: Time) -> Result<Completed, String> {
+    fn complete(&self, limit: Time) -> Result<Completed, ServiceError> {
         loop {
             let now = self.library.cpu().now();
             if now >= limit {
@@ -162,13 +163,13 @@ impl Storage<'_> {
     }
 
     /// The next request that has ended, until a time; none if there is none.
-    fn next_ended(&self, limit: Time) -> Result<Option<Request>, String> {
+    fn next_ended(&self, limit: Time) -> Result<Option<Request>, ServiceError> {
         let Some(operation) = self.under_way.borrow().operation() else { return Ok(None) };
         self.library.in_request(operation, || self.go_on(limit))
     }
 
     /// Goes on with all requests until one has ended, or until a time.
-    fn go_on(&self, limit: Time) -> Result<Option<Request>, String> {
+    fn go_on(&self, limit: Time) -> Result<Option<Request>, ServiceError> {
         let tries = if self.disks.sums.is_some() { TRIES } else { 1 };
         loop {
             self.begin_waiting();
@@ -216,12 +217,10 @@ impl Storage<'_> {
         &self,
         completion: Completion,
         name: Option<MessageId>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ServiceError> {
         let Completion { slot, mut failed, sum } = completion;
         let mut under_way = self.under_way.borrow_mut();
-        let (request, bytes) = under_way.answered(slot).ok_or_else(|| {
-            format!("a completion has come for slot {slot}, which has no command")
-        })?;
+        let (request, bytes) = under_way.answered(slot).ok_or(ServiceError::Completion(slot))?;
         if request.ask.operation == Operation::Read {
             let part = &mut request.data[bytes.start as usize..bytes.end as usize];
             self.get(self.buffer(slot), part);
@@ -236,8 +235,8 @@ impl Storage<'_> {
 }
 
 /// Writes an answer, and the data of a read.
-fn answer(answer: Answer, data: &[u8]) -> Result<(), String> {
-    let mut output = std::io::stdout().lock();
+fn answer(answer: Answer, data: &[u8]) -> io::Result<()> {
+    let mut output = io::stdout().lock();
     let bytes = [&answer.emit()[..], data].concat();
-    output.write_all(&bytes).and_then(|()| output.flush()).map_err(|why| why.to_string())
+    output.write_all(&bytes).and_then(|()| output.flush())
 }

@@ -1,10 +1,11 @@
 //! Messages of the queues, which stand there until they are taken.
 
+use super::errors::ServiceError;
 use super::{Command, Completion, Operation, Storage, COMMAND, COMPLETION, DEPTH, SECTOR};
 use crate::library::{Awaited, Buffer, Queued};
 use crate::memory::{set_word, word, PAGE};
 use abi::MessageId;
-use block::{is_whole, NOTICE_BYTES};
+use block::is_whole;
 use des::Time;
 
 /// Looks for a message that no interrupt has told of, where nothing is sent again.
@@ -136,7 +137,7 @@ impl Storage<'_> {
     }
 
     /// Waits for the next message of `size` bytes until a time, or until the other side asks something.
-    pub(super) fn receive(&self, size: u64, until: Time) -> Result<Come, String> {
+    pub(super) fn receive(&self, size: u64, until: Time) -> Result<Come, ServiceError> {
         let (cpu, mut looks) = (self.library.cpu(), 0);
         loop {
             // What has not come after so long was lost: the run may end as a deadlock.
@@ -148,10 +149,7 @@ impl Storage<'_> {
                     return Ok(self.take(words));
                 }
                 if !self.recovers && self.flags {
-                    return Err(
-                        "a message of a queue was spoilt, and a crossbar's cards are not reset"
-                            .into(),
-                    );
+                    return Err(ServiceError::Spoilt);
                 }
                 if self.rank == 0 && self.flags {
                     return Ok(Come::Nothing);
@@ -170,7 +168,7 @@ impl Storage<'_> {
             if over {
                 return Ok(Come::Nothing);
             }
-            if self.recovers && self.rank == 1 && self.link().has(NOTICE_BYTES)? {
+            if self.recovers && self.rank == 1 && self.is_asked()? {
                 return Ok(Come::Nothing);
             }
         }

@@ -2,6 +2,7 @@
 //! credits were lost with it, and each side sends again what the other has not got. A command that has come
 //! is carried out once, as it has a number: nothing is done twice, and nothing later is overwritten.
 
+use super::errors::ServiceError;
 use super::{Storage, COMMAND, COMPLETION};
 use block::{Notice, NOTICE_BYTES};
 use rank::Connection;
@@ -12,22 +13,23 @@ impl<'a> Storage<'a> {
         self.link.get().expect("they have associated")
     }
 
-    fn tell(&self, notice: Notice) -> Result<(), String> {
-        self.link().send(&notice.emit())
+    fn tell(&self, notice: Notice) -> Result<(), ServiceError> {
+        self.link().send(&notice.emit()).map_err(|why| ServiceError::Connection(why.into()))
     }
-    fn hear(&self) -> Result<Notice, String> {
-        let bytes = self.link().receive(NOTICE_BYTES)?;
-        Notice::parse(&bytes).ok_or_else(|| "what is no notice has come".into())
+    fn hear(&self) -> Result<Notice, ServiceError> {
+        let bytes = self.link().receive(NOTICE_BYTES);
+        let bytes = bytes.map_err(|why| ServiceError::Connection(why.into()))?;
+        Notice::parse(&bytes).ok_or(ServiceError::Unread)
     }
 
     // ---- the initiator -----------------------------------------------------------------------------------
 
     /// Nothing has come for long. If something was lost, it is sent again; false if that has been tried often
     /// enough, and the disk is given up.
-    pub(super) fn recover(&self) -> Result<bool, String> {
+    pub(super) fn recover(&self) -> Result<bool, ServiceError> {
         self.tell(Notice::Query)?;
         let Notice::State { come, sent } = self.hear()? else {
-            return Err("the target tells something else than its state".into());
+            return Err(ServiceError::State);
         };
         if come >= self.sent.get() && sent <= self.come(COMPLETION) {
             return Ok(true); // Disks are slow.
@@ -45,7 +47,7 @@ impl<'a> Storage<'a> {
         self.give_up();
         self.tell(Notice::Begin { come: self.come(COMPLETION) })?;
         let (Notice::Stopped, Notice::Ready { come }) = (stopped, self.hear()?) else {
-            return Err("the target does not begin anew".into());
+            return Err(ServiceError::Begin);
         };
         module.send_on(cpu, true);
         self.send_again(come);
@@ -67,19 +69,19 @@ impl<'a> Storage<'a> {
     }
 
     /// The association is over.
-    pub(super) fn part(&self) -> Result<(), String> {
+    pub(super) fn part(&self) -> Result<(), ServiceError> {
         self.tell(Notice::Bye)
     }
 
     // ---- the target --------------------------------------------------------------------------------------
 
     /// True if the initiator asks something.
-    pub(super) fn is_asked(&self) -> Result<bool, String> {
-        self.link().has(NOTICE_BYTES)
+    pub(super) fn is_asked(&self) -> Result<bool, ServiceError> {
+        self.link().has(NOTICE_BYTES).map_err(|why| ServiceError::Connection(why.into()))
     }
 
     /// Does what the initiator asks for, when it does; true if the association is over.
-    pub(super) fn serve_notice(&self) -> Result<bool, String> {
+    pub(super) fn serve_notice(&self) -> Result<bool, ServiceError> {
         let (module, cpu) = (self.library.module(), self.library.cpu());
         match self.hear()? {
             Notice::Query => {
@@ -97,7 +99,7 @@ impl<'a> Storage<'a> {
                 self.send_again(come);
             }
             Notice::Bye => return Ok(true),
-            other => return Err(format!("the initiator tells {other:?}")),
+            other => return Err(ServiceError::Notice(other)),
         }
         Ok(false)
     }

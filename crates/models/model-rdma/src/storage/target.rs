@@ -1,12 +1,13 @@
 //! The target, with its disks.
 
+use super::errors::ServiceError;
 use super::{Come, Storage, COMMAND};
 use abi::MessageId;
 use block::{Array, Command, Completion, Operation, SECTOR};
 use des::{Duration, Time};
 
 impl Storage<'_> {
-    pub(super) fn target(&self) -> Result<(), String> {
+    pub(super) fn target(&self) -> Result<(), ServiceError> {
         let mut array = Array::new(self.agreed().0.size / SECTOR, self.disks.kind);
         if self.disks.power_cut > Duration::ZERO {
             array.set_power_cut((self.launch + self.disks.power_cut).0);
@@ -23,7 +24,7 @@ impl Storage<'_> {
             };
             if let Come::Message(words, request) = come {
                 let words = std::array::from_fn(|place| words[place]);
-                let command = Command::parse(&words).ok_or("what is no command has come")?;
+                let command = Command::parse(&words).ok_or(ServiceError::Command)?;
                 begun.push(self.begin(&mut array, command, request));
             } else if let Some(place) = next.filter(|_| is_over(first)) {
                 if self.answer(&begun.remove(place)) {
