@@ -136,5 +136,5 @@ fn pass_on(guest: &mut Guest) -> Result<(), UsageError> {
     let unread = |why| UsageError::sentence(format!("cannot read what a guest writes: {why}"));
     let [out, err] = guest.take_output().map_err(unread)?;
     console::pass_on_bytes(&err);
-    console::print_bytes(&out).map_err(|why| UsageError::sentence(why.to_string()))
+    Ok(console::print_bytes(&out)?)
 }

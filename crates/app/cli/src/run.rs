@@ -77,7 +77,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     rank::permitted(!files(options)?.is_empty()).map_err(UsageError::sentence)?;
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
-    machine::faults::set(&mut parameters, &options.faults).map_err(UsageError::sentence)?;
+    machine::faults::set(&mut parameters, &options.faults)?;
     let rtl = hardware::choose(options, &mut parameters)?;
     check_files(options, &parameters, None)?;
     let Observers { profile, follow, mut watchers, .. } = observers;
@@ -175,7 +175,7 @@ fn surroundings(
         let text = String::from_utf8_lossy(lines);
         match error {
             true => console::pass_on(&text),
-            false => console::print(&text).unwrap_or_else(|why| console::say(&why)),
+            false => console::print(&text).unwrap_or_else(|why| console::say(&why.to_string())),
         }
     };
     let labels = options.all.label.then(|| Labels::new(Box::new(print))).transpose();

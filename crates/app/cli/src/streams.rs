@@ -63,9 +63,7 @@ impl Output {
         match self {
             Output::Nowhere => Ok(()),
             Output::File(file) => run::write(file, &text()?),
-            Output::Stdout(stdout) => {
-                console::print_to(stdout.as_fd(), &text()?).map_err(UsageError::sentence)
-            }
+            Output::Stdout(stdout) => Ok(console::print_to(stdout.as_fd(), &text()?)?),
         }
     }
 }

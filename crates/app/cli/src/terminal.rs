@@ -82,7 +82,7 @@ fn columns() -> usize {
 
 /// Prints text. A reader that has gone away (`| head`) is no error.
 pub fn write(text: &str) -> Result<(), UsageError> {
-    console::print(text).map_err(UsageError::sentence)
+    Ok(console::print(text)?)
 }
 
 /// Words in lines of at most `width` columns, indented.

@@ -118,7 +118,7 @@ impl Run {
     pub fn outcome(self) -> Result<Outcome, UsageError> {
         let Run { machine, program: Program(named), seed, threads, faults, until, judge } = self;
         let Machine { root, mut parameters } = machine;
-        machine::faults::set(&mut parameters, &faults).map_err(UsageError::sentence)?;
+        machine::faults::set(&mut parameters, &faults)?;
         let folder = scratch::folder("")?;
         let ranks = named.ranks;
         let crowd = Arc::new(Crowd::new(ranks));

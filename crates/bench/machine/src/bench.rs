@@ -189,7 +189,7 @@ impl<'a> Bench<'a> {
         let (texts, launch) = (&options.faults, common.launch());
         let faults =
             faults::parse_of_hosts(texts, options.seed, nodes, launch, p.model().fault_kinds());
-        Bench::new(options, common, nodes, faults.map_err(UsageError::sentence)?)
+        Bench::new(options, common, nodes, faults?)
     }
 
     /// The same bench without ranks and without a judge.
@@ -323,8 +323,8 @@ pub fn check_hosts(
     seed: u64,
 ) -> Result<(), UsageError> {
     let (nodes, launch) = (nodes_needed(p, ranks)?, Common::new(p, ranks)?.launch());
-    let parsed = faults::parse_of_hosts(faults, seed, nodes, launch, p.model().fault_kinds());
-    parsed.map(drop).map_err(UsageError::sentence)
+    faults::parse_of_hosts(faults, seed, nodes, launch, p.model().fault_kinds())?;
+    Ok(())
 }
 
 /// Each executable's own libraries that come before that of MPI.

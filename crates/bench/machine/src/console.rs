@@ -6,29 +6,36 @@ use std::io::{self, ErrorKind, Write};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
-/// Prints text. A reader that has gone away (`| head`) is no error; the error is a sentence for the user.
-pub fn print(text: &str) -> Result<(), String> {
+/// Standard output that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum PrintError {
+    /// It is closed.
+    #[error("cannot write to standard output: it is closed")]
+    Closed,
+    /// It fails, as on a full disk.
+    #[error("cannot write to standard output: {0}")]
+    Failed(io::Error),
+}
+
+/// Prints text. A reader that has gone away (`| head`) is no error.
+pub fn print(text: &str) -> Result<(), PrintError> {
     print_to(io::stdout().as_fd(), text)
 }
 
 /// The same for what need not be text.
-pub fn print_bytes(bytes: &[u8]) -> Result<(), String> {
+pub fn print_bytes(bytes: &[u8]) -> Result<(), PrintError> {
     print_bytes_to(io::stdout().as_fd(), bytes)
 }
 
 /// Prints to a stream that is or was standard output.
-pub fn print_to(out: BorrowedFd, text: &str) -> Result<(), String> {
+pub fn print_to(out: BorrowedFd, text: &str) -> Result<(), PrintError> {
     print_bytes_to(out, text.as_bytes())
 }
 
-fn print_bytes_to(out: BorrowedFd, bytes: &[u8]) -> Result<(), String> {
+fn print_bytes_to(out: BorrowedFd, bytes: &[u8]) -> Result<(), PrintError> {
     match write(out, bytes) {
-        Err(why) if why.raw_os_error() == Some(libc::EBADF) => {
-            Err("cannot write to standard output: it is closed".into())
-        }
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
-            Err(format!("cannot write to standard output: {why}"))
-        }
+        Err(why) if why.raw_os_error() == Some(libc::EBADF) => Err(PrintError::Closed),
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(PrintError::Failed(why)),
         _ => Ok(()),
     }
 }
@@ -80,12 +87,16 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_told() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        assert!(print_to(full.as_fd(), "x").unwrap_err().contains("No space left"));
+        let told = |out: &File| print_to(out.as_fd(), "x").unwrap_err().to_string();
+        assert_eq!(
+            told(&full),
+            "cannot write to standard output: No space left on device (os error 28)"
+        );
         let closed = File::open("/dev/null").unwrap();
-        assert!(print_to(closed.as_fd(), "x").unwrap_err().ends_with("it is closed"));
+        assert_eq!(told(&closed), "cannot write to standard output: it is closed");
         let (ours, others) = UnixStream::pair().unwrap();
         drop(others);
-        assert_eq!(print_to(ours.as_fd(), "x"), Ok(()), "the reader has gone away");
+        print_to(ours.as_fd(), "x").expect("the reader has gone away");
     }
 
     #[test]
@@ -99,7 +110,7 @@ mod tests {
         };
         let mut read = String::new();
         others.read_to_string(&mut read).unwrap();
-        assert_eq!(writer.join().unwrap(), Ok(()));
+        writer.join().unwrap().unwrap();
         assert!(read == text, "{} bytes of {}", read.len(), text.len());
     }
 }

@@ -23,3 +23,4 @@ pub mod spool;
 pub mod stages;
 pub mod tables;
 pub mod timeline;
+pub mod write_error;

@@ -63,7 +63,7 @@ impl Program {
         ranks: u32,
     ) -> Result<Program, String> {
         match native::Workload::parse(models, name, arguments, ranks) {
-            Some(own) => own.map(Program::Native),
+            Some(own) => own.map(Program::Native).map_err(|why| why.to_string()),
             None => rank::Builtin::parse(name, arguments, ranks).map(Program::Builtin),
         }
     }

@@ -7,10 +7,10 @@ use crate::instruments::capture::Capture;
 use crate::instruments::progress::Progress;
 use crate::instruments::tables::Tables;
 use crate::instruments::timeline::Watcher;
+use crate::instruments::write_error::WriteError;
 use crate::parameters::Parameters;
 use crate::programs::Program;
 use crate::report::Report;
-use crate::usage_error::UsageError;
 use des::{Duration, Stop, Time};
 use std::any::Any;
 use std::fmt;
@@ -150,11 +150,10 @@ impl Options {
         }
     }
 
-    /// Capture of packets, if one was asked for. The error is a sentence.
-    pub fn capture(&self) -> Result<Option<Capture>, UsageError> {
+    /// Capture of packets, if one was asked for.
+    pub fn capture(&self) -> Result<Option<Capture>, WriteError> {
         let asked = self.observers.pcap.as_deref().zip(self.parameters.model().link_type);
-        let capture = asked.map(|(file, link_type)| Capture::to(file, link_type)).transpose();
-        capture.map_err(UsageError::sentence)
+        asked.map(|(file, link_type)| Capture::to(file, link_type)).transpose()
     }
 
     /// Facts of this run on `nodes` nodes, for the processor of node `nid`.

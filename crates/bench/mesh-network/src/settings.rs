@@ -87,13 +87,6 @@ fn needed(placement: &Placement) -> String {
     }
 }
 
-// Goes when the callers' errors are types.
-impl From<NetworkError> for String {
-    fn from(error: NetworkError) -> String {
-        error.to_string()
-    }
-}
-
 /// A network of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {

@@ -140,13 +140,6 @@ pub enum ImageError {
     Words { file: PathBuf, bytes: usize },
 }
 
-// Goes when the callers' errors are types.
-impl From<ImageError> for String {
-    fn from(error: ImageError) -> String {
-        error.to_string()
-    }
-}
-
 /// The bytes of an image, those of every word in reverse order.
 pub fn swapped(file: &Path) -> Result<Vec<u8>, ImageError> {
     let read = input::read(file, input::WRITTEN_MAX);

@@ -51,8 +51,8 @@ impl Software for RankSlot {
             state.ready.set(true);
             until_launch(&cpu, launch);
             let task = Task { cpu: &cpu, driver: &driver, rank: rank as u16, ranks, run };
-            let ended = task.run().map_err(|why| why.to_string());
-            let ended = ended.and_then(|text| console::print(&text));
+            let print = |text: String| console::print(&text).map_err(|why| why.to_string());
+            let ended = task.run().map_err(|why| why.to_string()).and_then(print);
             let code = i32::from(ended.is_err());
             if let Err(why) = ended {
                 *state.failure.borrow_mut() = Some(format!("rank {rank}: {why}"));

@@ -94,8 +94,8 @@ fn faults_of(
     seed: u64,
     launch: Time,
 ) -> Result<Faults, UsageError> {
-    parse_of_hosts(texts, seed, network.topology.nodes(), launch, p.model().fault_kinds())
-        .map_err(UsageError::sentence)
+    let nodes = network.topology.nodes();
+    Ok(parse_of_hosts(texts, seed, nodes, launch, p.model().fault_kinds())?)
 }
 
 /// Finds out whether machine, ranks and faults fit together, without a run.

@@ -200,8 +200,7 @@ pub(crate) fn check(
 ) -> Result<(), UsageError> {
     let (nodes, launch) = (nodes(parameters, ranks)?, Common::new(parameters, ranks)?.launch());
     let mut settings = Settings::of(parameters, nodes)?;
-    let faults = parse_of_hosts(faults, seed, nodes, launch, parameters.model().fault_kinds())
-        .map_err(UsageError::sentence)?;
+    let faults = parse_of_hosts(faults, seed, nodes, launch, parameters.model().fault_kinds())?;
     Ok(settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))?)
 }
 
@@ -243,7 +242,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     suffices(&settings, nodes, &options.program)?;
     let (model, launch) = (parameters.model(), common.launch());
     let faults = parse_of_hosts(&options.faults, options.seed, nodes, launch, model.fault_kinds());
-    let faults = faults.map_err(UsageError::sentence)?;
+    let faults = faults?;
     settings.set_bugs(Bugs::of(&faults, nodes), is_rtl(parameters))?;
     let bench = Bench::new(options, common, nodes, faults)?;
     let sockets = bench.common.agent.sockets;
@@ -290,7 +289,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     let said = switch.and_then(|switch| switch.console.as_deref());
     if let Some(Err(why)) = said.map(machine::console::print) {
         report.exit.code = 1;
-        report.exit.sentences.push(why);
+        report.exit.sentences.push(why.to_string());
     }
     let messages = judge.map_or(0, |judge| judge.spec().arrived());
     let silent_nodes = if spoils { u64::from(nodes) } else { 0 };

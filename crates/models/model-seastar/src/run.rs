@@ -76,8 +76,7 @@ fn faults_of(
     launch: Time,
 ) -> Result<Faults, UsageError> {
     let (topology, nic) = (&configuration.network.topology, &configuration.nic);
-    let faults = parse(texts, seed, &Mesh(topology), launch, crate::MODEL.fault_kinds())
-        .map_err(UsageError::sentence)?;
+    let faults = parse(texts, seed, &Mesh(topology), launch, crate::MODEL.fault_kinds())?;
     let few = |nid| crate::faults::pools(&faults, Some(nid)).receives < 2;
     if nic.recovers && nic.local_headers && (0..topology.nodes()).any(few) {
         return Err(RecoveryError::Pool.into());

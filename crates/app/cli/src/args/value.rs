@@ -24,7 +24,7 @@ pub fn whole<T: FromStr + PartialOrd + Display + Clone>(
 
 /// A simulated time.
 pub fn time(text: &str) -> Result<Duration, ValueError> {
-    match ValueKind::Duration.parse(text).map_err(|why| ValueError::Time(why.to_string()))? {
+    match ValueKind::Duration.parse(text).map_err(ValueError::Time)? {
         Value::Duration(time) if time > Duration::ZERO => Ok(time),
         _ => Err(ValueError::Nothing),
     }

@@ -1,5 +1,7 @@
 //! Sentences about values of options; the option and the value stand before them.
 
+use machine::parameters::quantity::ParameterError;
+
 /// Reason for which an option does not take a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The sentences say what the fields are.
@@ -9,7 +11,7 @@ pub enum ValueError {
     Whole { first: String, last: String },
     /// A time has no number or unit, in the words of the machine files' reader.
     #[error("{0}")]
-    Time(String),
+    Time(ParameterError),
     /// A time is zero.
     #[error("it must be more than nothing")]
     Nothing,

@@ -4,6 +4,7 @@
 use super::uses::{Use, Uses};
 use des::{Duration, Time};
 use machine::instruments::timeline::{About, Gauge, Sink, Watcher, What};
+use machine::instruments::write_error::WriteError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -154,7 +155,7 @@ impl Watcher for Depths {
         let uses = Uses::default();
         Box::new(Gatherer { about, node, uses, launch: None, all: self.0.clone() })
     }
-    fn finish(&self) -> Result<(), String> {
+    fn finish(&self) -> Result<(), WriteError> {
         Ok(())
     }
 }

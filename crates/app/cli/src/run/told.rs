@@ -29,7 +29,7 @@ pub fn tables(
         )));
     };
     let about = description(options, parameters);
-    let tables = Tables::to(messages, calls, way, about).map_err(UsageError::sentence)?;
+    let tables = Tables::to(messages, calls, way, about)?;
     Ok(Some(Arc::new(tables)))
 }
 
@@ -40,7 +40,7 @@ pub fn trace(
     file: &Path,
 ) -> Result<Arc<dyn Watcher>, UsageError> {
     let text = description(options, parameters);
-    Ok(Arc::new(Trace::to(file, text).map_err(UsageError::sentence)?))
+    Ok(Arc::new(Trace::to(file, text)?))
 }
 
 /// Description of a run, for these files.

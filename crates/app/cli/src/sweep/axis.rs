@@ -204,8 +204,8 @@ impl Numbers {
             },
             Numbers::Quantity(kind, row) => {
                 let parse = |text: &str| match row {
-                    Some(row) => row.parse(text).map_err(|why| why.to_string()),
-                    None => kind.parse(text).map_err(|why| why.to_string()),
+                    Some(row) => row.parse(text),
+                    None => kind.parse(text),
                 };
                 let parse_within = |text: &str| {
                     parse(text).map_err(|why| ItemError::Within { text: text.to_owned(), why })
@@ -252,9 +252,8 @@ enum Step {
 
 fn step_of(kind: ValueKind, text: &str) -> Result<u64, ItemError> {
     let kind = if kind == ValueKind::PowerOfTwo { ValueKind::Count } else { kind };
-    let value = kind
-        .parse(text)
-        .map_err(|why| ItemError::StepValue { text: text.to_owned(), why: why.to_string() })?;
+    let value =
+        kind.parse(text).map_err(|why| ItemError::StepValue { text: text.to_owned(), why })?;
     value.number().ok_or(ItemError::Words(kind))
 }
 

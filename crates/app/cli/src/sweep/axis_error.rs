@@ -1,6 +1,6 @@
 //! Sentences about axes of a sweep.
 
-use machine::parameters::quantity::ValueKind;
+use machine::parameters::quantity::{ParameterError, ValueKind};
 
 /// Reason for which a text or a table is no axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,18 +45,18 @@ pub enum ItemError {
     /// A range has no step.
     #[error("a range reads FIRST..LAST:STEP or FIRST..LAST:xFACTOR")]
     NoStep,
-    /// The parameter does not take the value, in the words of the machine files' reader.
+    /// The parameter does not take the value.
     #[error("{0}")]
-    Value(String),
+    Value(ParameterError),
     /// The parameter does not take a value of the range.
     #[error("\"{text}\": {why}")]
-    Within { text: String, why: String },
+    Within { text: String, why: ParameterError },
     /// The parameter has words for values.
     #[error("a range needs numbers; allowed is {0}")]
     Words(ValueKind),
     /// A step is no number of the parameter's unit.
     #[error("the step \"{text}\": {why}")]
-    StepValue { text: String, why: String },
+    StepValue { text: String, why: ParameterError },
     /// A factor is no number, or leads nowhere.
     #[error("the factor \"{text}\" must be a number above 1, as in x2")]
     Factor { text: String },

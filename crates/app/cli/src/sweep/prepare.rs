@@ -100,7 +100,7 @@ impl Prepared {
         for assignment in &point.machine.overrides {
             parameters.set(assignment)?;
         }
-        machine::faults::set(&mut parameters, &point.faults).map_err(UsageError::sentence)?;
+        machine::faults::set(&mut parameters, &point.faults)?;
         let variant = variant_if_any(&parameters);
         if let Some(variant) = variant.filter(|variant| !self.firmware.contains_key(variant)) {
             let digests = match firmware::folder_if_any(root, &parameters) {

@@ -3,6 +3,7 @@
 
 use des::{Clock, Time};
 use machine::instruments::timeline::{About, Sink, Track, Watcher, What};
+use machine::instruments::write_error::WriteError;
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,7 +87,7 @@ impl Watcher for Functions {
         let ring = (about.nid == self.node).then(|| self.ring.clone());
         Box::new(Node(ring))
     }
-    fn finish(&self) -> Result<(), String> {
+    fn finish(&self) -> Result<(), WriteError> {
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! A bug that is planted without its name: `--fault KIND=SEED`, of a kind with a seed ([`Form::Seed`]).
 
+use super::fault_error::FaultError;
 use super::kinds::{FaultKind, Form, Scope};
 
 /// Kinds that a seed may hide: those of one node that are in the hardware.
@@ -10,10 +11,10 @@ pub fn bugs(
     kinds.iter().filter(planted).copied()
 }
 
-/// The seed behind `KIND=`. The error is a sentence.
-pub fn seed(kind: &FaultKind, text: &str) -> Result<u64, String> {
+/// The seed behind `KIND=`.
+pub fn seed(kind: &FaultKind, text: &str) -> Result<u64, FaultError> {
     let seed = text.trim().parse();
-    seed.map_err(|_| format!("{0} has a number, as in {0}=7, which '{text}' is not", kind.name))
+    seed.map_err(|_| FaultError::Seed { kind: kind.name, text: text.to_owned() })
 }
 
 /// Bug that a seed hides, and its node, 0 or 1; none if there are no bugs.

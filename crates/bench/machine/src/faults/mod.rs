@@ -2,6 +2,7 @@
 //! chances, and those of hosts and interrupt lines. Kinds of the parts of a machine are its model's, which
 //! gives them to its parts.
 
+mod fault_error;
 pub mod hidden;
 mod interrupts;
 mod kinds;
@@ -9,6 +10,7 @@ mod network;
 mod parse;
 mod strikes;
 
+pub use fault_error::{FaultError, WrongFault};
 use interrupts::FaultyLine;
 pub use interrupts::{FaultlessLine, InterruptLine};
 pub use kinds::{FaultKind, Form, Harm, Scope, OF_ALL};

@@ -1,5 +1,6 @@
 //! Parser of faults from the command line: `KIND=VALUE`, then place and time, each after an `@`.
 
+use super::fault_error::{FaultError, WrongFault};
 use super::kinds::{FaultKind, Form, Scope, OF_ALL};
 use super::network::Apart;
 use super::{hidden, FaultSite, FaultValue, Faults, Network, Rule, Which};
@@ -15,8 +16,8 @@ const LEAST_GAP: Duration = Duration::from_us(1);
 /// Longest duration: thousands of these are less than 2^64 ps, 213 days.
 const LONGEST: Duration = Duration::from_us(1_000_000_000);
 
-/// Sets machine parameters for those faults that are parameters. The error is a sentence.
-pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), String> {
+/// Sets machine parameters for those faults that are parameters.
+pub fn set(parameters: &mut Parameters, texts: &[String]) -> Result<(), WrongFault> {
     for kind in parameters.model().fault_kinds().all() {
         if let Scope::Image(key) = kind.scope {
             set_one(parameters, texts, kind, key)?;
@@ -30,7 +31,7 @@ fn set_one(
     texts: &[String],
     kind: &FaultKind,
     key: &str,
-) -> Result<(), String> {
+) -> Result<(), WrongFault> {
     let given = parameters.overrides().iter().rev().map(|set| set.split_once('='));
     let given = given.flatten().find(|(name, _)| name.trim() == key);
     let given = given.map(|(_, value)| value.trim().to_string());
@@ -38,33 +39,31 @@ fn set_one(
     for text in texts {
         let parts = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
         if let Some((_, value)) = parts.filter(|(name, _)| *name == kind.name) {
-            let wrong = |why: String| format!("--fault {text}: {why}");
+            let wrong = |why| WrongFault { text: text.clone(), why };
             number(kind.value, value).map_err(wrong)?;
-            if let Some((other, _)) = said.as_ref().filter(|(_, other)| !same(other, value)) {
-                return Err(wrong(format!("{other} says otherwise")));
+            if let Some((other, _)) = said.take_if(|(_, other)| !same(other, value)) {
+                return Err(wrong(FaultError::Contradicts { other }));
             }
             said = Some((format!("--fault {text}"), value.into()));
-            parameters.set(&format!("{key}={value}")).map_err(|why| wrong(why.to_string()))?;
+            parameters.set(&format!("{key}={value}")).map_err(|why| wrong(FaultError::Set(why)))?;
         }
     }
     Ok(())
 }
 
-/// Parses the faults. Times count from the `launch`. The error is a sentence about the text.
+/// Parses the faults. Times count from the `launch`.
 pub fn parse(
     texts: &[String],
     seed: u64,
     network: &dyn Network,
     launch: Time,
     model: ModelFaults,
-) -> Result<Faults, String> {
+) -> Result<Faults, WrongFault> {
     let mut faults = Faults { seed, ..Faults::default() };
     let mut said: Vec<(&str, &FaultKind, &str, Where)> = Vec::new();
     for text in texts {
-        let wrong = |why: String| format!("--fault {text}: {why}");
-        let list = "`sunstar faults` lists what can go wrong";
-        let (name, rest) =
-            text.split_once('=').ok_or_else(|| wrong(format!("a fault is KIND=VALUE; {list}")))?;
+        let wrong = |why| WrongFault { text: text.clone(), why };
+        let (name, rest) = text.split_once('=').ok_or_else(|| wrong(FaultError::NoValue))?;
         let kind = model.kind(name.trim()).map_err(wrong)?;
         let mut parts = rest.split('@').map(str::trim);
         let value = parts.next().unwrap_or_default();
@@ -76,7 +75,8 @@ pub fn parse(
                 other.name == kind.name && !same(said, value) && place.meets(&scope)
             };
             if let Some((other, ..)) = said.iter().find(contradicts) {
-                return Err(wrong(format!("--fault {other} says otherwise")));
+                let other = format!("--fault {other}");
+                return Err(wrong(FaultError::Contradicts { other }));
             }
             said.push((text, kind, value, scope));
         }
@@ -99,15 +99,12 @@ impl ModelFaults {
         self.kinds.iter().chain(OF_ALL).copied()
     }
 
-    /// The kind with that name. The error is a sentence without a period, which lists those that there are.
-    pub fn kind(self, name: &str) -> Result<&'static FaultKind, String> {
-        self.all().find(|kind| kind.name == name).ok_or_else(|| {
-            format!(
-                "machines of model {} have no {name}; theirs are {} (`sunstar faults` says more, \
-                 also of other machines)",
-                self.model,
-                self.names().join(", ")
-            )
+    /// The kind with that name. The error lists those that there are.
+    pub fn kind(self, name: &str) -> Result<&'static FaultKind, FaultError> {
+        self.all().find(|kind| kind.name == name).ok_or_else(|| FaultError::Kind {
+            model: self.model,
+            name: name.to_owned(),
+            names: self.names(),
         })
     }
 
@@ -137,7 +134,7 @@ pub fn parse_of_hosts(
     nodes: u32,
     launch: Time,
     model: ModelFaults,
-) -> Result<Faults, String> {
+) -> Result<Faults, WrongFault> {
     parse(texts, seed, &Apart(nodes), launch, model)
 }
 
@@ -154,14 +151,14 @@ impl Where {
         parts: impl Iterator<Item = &'a str>,
         network: &dyn Network,
         launch: Time,
-    ) -> Result<Where, String> {
+    ) -> Result<Where, FaultError> {
         // What nothing is said of has always been so.
         let mut all = Where { place: FaultSite::Everywhere, from: Time::ZERO, until: Time::NEVER };
         let nodes = matches!(kind.scope, Scope::Links | Scope::Nodes | Scope::Boot);
         let times = matches!(kind.scope, Scope::Links | Scope::Nodes | Scope::Since);
         let (mut placed, mut timed) = (false, false);
         for part in parts {
-            let refused = || Err(format!("'@{part}' does not belong here: it is {}", kind.form()));
+            let refused = || Err(FaultError::Scope { part: part.to_owned(), form: kind.form() });
             if part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty() {
                 if !nodes {
                     return refused();
@@ -186,7 +183,7 @@ impl Where {
                     all.until = launch + span(until)?;
                 }
                 if all.until <= all.from {
-                    return Err(format!("'{part}' ends before it begins"));
+                    return Err(FaultError::Backwards { part: part.to_owned() });
                 }
                 once(&mut timed, part)?;
             } else {
@@ -214,10 +211,10 @@ fn same(one: &str, other: &str) -> bool {
 }
 
 /// Checks that a place or a time is given only once.
-fn once(said: &mut bool, part: &str) -> Result<(), String> {
+fn once(said: &mut bool, part: &str) -> Result<(), FaultError> {
     match std::mem::replace(said, true) {
         false => Ok(()),
-        true => Err(format!("'@{part}' is one too many: another place or time is another --fault")),
+        true => Err(FaultError::Twice { part: part.to_owned() }),
     }
 }
 
@@ -228,7 +225,7 @@ fn add(
     text: &str,
     scope: &Where,
     network: &dyn Network,
-) -> Result<(), String> {
+) -> Result<(), FaultError> {
     // `set` has made a parameter of it.
     if matches!(kind.scope, Scope::Image(_)) {
         return Ok(());
@@ -253,15 +250,15 @@ fn add(
         }
         Form::Seed => {
             let hidden = hidden::find(model.kinds, hidden::seed(kind, text)?);
-            let (bug, on) = hidden.ok_or_else(|| "there is nothing to hide".to_string())?;
+            let (bug, on) = hidden.ok_or(FaultError::NothingToHide)?;
             (struck, place) = (bug, FaultSite::Node(on));
             FaultValue::Place
         }
         Form::Level => match text {
             "low" => FaultValue::Level(false),
             "high" if until == Time::NEVER => FaultValue::Level(true),
-            "high" => return Err("a line that is stuck high stays so: give @TIME".to_string()),
-            _ => return Err(format!("the line is stuck high or low, not '{text}'")),
+            "high" => return Err(FaultError::Stays),
+            _ => return Err(FaultError::Level { text: text.to_owned() }),
         },
         Form::Factor => FaultValue::Factor(factor(text)?),
         Form::Pause => pause(text)?,
@@ -271,42 +268,35 @@ fn add(
     leave_time(&faults.rules)
 }
 
-fn share(text: &str) -> Result<Which, String> {
+fn share(text: &str) -> Result<Which, FaultError> {
     if let Some(number) = text.strip_prefix('#') {
         let number = number.parse().ok().filter(|number| *number > 0).map(Which::Number);
-        return number.ok_or_else(|| format!("'{text}' is no number: #1 is the first"));
+        return number.ok_or_else(|| FaultError::ShareNumber { text: text.to_owned() });
     }
     let chance = text.parse().ok().filter(|p| (0.0..=1.0).contains(p)).map(Which::Chance);
-    chance.ok_or_else(|| {
-        format!("a share is a chance from 0 to 1, or #NUMBER for one, which '{text}' is not")
-    })
+    chance.ok_or_else(|| FaultError::Share { text: text.to_owned() })
 }
 
-fn share_and_time(text: &str) -> Result<(Which, Duration), String> {
-    let form = || "it is SHARE:TIME, as in 0.01:500ns".to_string();
-    let (which, by) = text.split_once(':').ok_or_else(form)?;
+fn share_and_time(text: &str) -> Result<(Which, Duration), FaultError> {
+    let (which, by) = text.split_once(':').ok_or(FaultError::NoTime)?;
     Ok((share(which.trim())?, lasting(by)?))
 }
 
-fn factor(text: &str) -> Result<u64, String> {
+fn factor(text: &str) -> Result<u64, FaultError> {
     let factor = text.parse().ok().filter(|factor| (1.0..=MOST_FACTOR).contains(factor));
-    let factor: f64 = factor.ok_or_else(|| {
-        format!("a factor is a number from 1 to {MOST_FACTOR}, which '{text}' is not")
-    })?;
+    let factor: f64 =
+        factor.ok_or_else(|| FaultError::Factor { text: text.to_owned(), most: MOST_FACTOR })?;
     Ok((factor * 1e3).round() as u64)
 }
 
-fn pause(text: &str) -> Result<FaultValue, String> {
+fn pause(text: &str) -> Result<FaultValue, FaultError> {
     let (length, period) = match text.split_once(':') {
         Some((length, period)) => (lasting(length)?, Some(lasting(period)?)),
         None => (lasting(text)?, None),
     };
     let gap = period.map_or(Duration(u64::MAX), |period| period - length);
     if gap < LEAST_GAP {
-        return Err(format!(
-            "'{text}': the period must be longer than the pause by {LEAST_GAP:.0} or more, in \
-             which the host gets on"
-        ));
+        return Err(FaultError::Period { text: text.to_owned(), least: LEAST_GAP });
     }
     Ok(FaultValue::Pause { length, period })
 }
@@ -320,7 +310,7 @@ fn paused(rule: &Rule) -> f64 {
 }
 
 /// Checks that pauses at the same place and time together leave the host some time.
-fn leave_time(rules: &[Rule]) -> Result<(), String> {
+fn leave_time(rules: &[Rule]) -> Result<(), FaultError> {
     let Some((new, others)) = rules.split_last() else { return Ok(()) };
     let meets = |rule: &&Rule| {
         let all = FaultSite::Everywhere;
@@ -329,50 +319,48 @@ fn leave_time(rules: &[Rule]) -> Result<(), String> {
     };
     let taken = paused(new) + others.iter().filter(meets).map(paused).sum::<f64>();
     if paused(new) > 0.0 && 1.0 - taken < 1.0 / MOST_FACTOR {
-        return Err("with the other pauses there it leaves the host no time".to_string());
+        return Err(FaultError::NoTimeLeft);
     }
     Ok(())
 }
 
-fn number(form: Form, text: &str) -> Result<u32, String> {
+fn number(form: Form, text: &str) -> Result<u32, FaultError> {
     let Form::Number { least, most } = form else { unreachable!("pools are counted") };
     let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("a number from {least} to {most} is needed, not '{text}'"))
+    number.ok_or_else(|| FaultError::Number { text: text.to_owned(), least, most })
 }
 
-fn span(text: &str) -> Result<Duration, String> {
+fn span(text: &str) -> Result<Duration, FaultError> {
     match quantity::ValueKind::Duration.parse(text) {
         Ok(Value::Duration(span)) => Ok(span),
-        Ok(_) => Err(format!("'{text}' is no time")),
-        Err(why) => Err(format!("'{text}': {why}")),
+        Ok(other) => unreachable!("a duration is read as {other:?}"),
+        Err(why) => Err(FaultError::Time { text: text.to_owned(), why }),
     }
 }
 
 /// Duration of something that happens repeatedly.
-fn lasting(text: &str) -> Result<Duration, String> {
+fn lasting(text: &str) -> Result<Duration, FaultError> {
     let span = span(text)?;
     if span > LONGEST {
-        return Err(format!("'{}' is longer than 1000000 ms", text.trim()));
+        return Err(FaultError::TooLong { text: text.trim().to_owned(), longest: LONGEST });
     }
     Ok(span)
 }
 
-fn node(text: &str, network: &dyn Network) -> Result<u32, String> {
+fn node(text: &str, network: &dyn Network) -> Result<u32, FaultError> {
     let nodes = network.nodes();
     let node = text.parse().ok().filter(|node| *node < nodes);
     node.ok_or_else(|| match text {
-        "" => "a node's number is missing".to_string(),
-        _ => format!("there is no node {text}; the machine has {nodes}"),
+        "" => FaultError::NoNode,
+        _ => FaultError::Node { text: text.to_owned(), nodes },
     })
 }
 
-fn neighbours(text: &str, network: &dyn Network) -> Result<(u32, u32), String> {
-    let (a, b) = text
-        .split_once('-')
-        .ok_or_else(|| format!("a link is NODE-NODE, as in 0-1, which '{text}' is not"))?;
+fn neighbours(text: &str, network: &dyn Network) -> Result<(u32, u32), FaultError> {
+    let (a, b) = text.split_once('-').ok_or_else(|| FaultError::Link { text: text.to_owned() })?;
     let (a, b) = (node(a.trim(), network)?, node(b.trim(), network)?);
     if !network.joins(a, b) {
-        return Err(format!("nodes {a} and {b} are no neighbours in a {network}"));
+        return Err(FaultError::Neighbours { from: a, to: b, network: network.to_string() });
     }
     Ok((a, b))
 }

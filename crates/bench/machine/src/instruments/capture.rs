@@ -9,6 +9,7 @@
 //! of its own ([`crate::models::Model::link_type`]).
 
 use crate::instruments::spool::{Spool, Stream, Writer};
+use crate::instruments::write_error::WriteError;
 use des::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -72,7 +73,7 @@ impl Streams {
 
 impl Capture {
     /// Prepares for writing `file`, with packets of this link type.
-    pub fn to(file: &Path, link_type: u16) -> Result<Capture, String> {
+    pub fn to(file: &Path, link_type: u16) -> Result<Capture, WriteError> {
         Ok(Capture { file: file.to_owned(), link_type, spool: Spool::beside(file)? })
     }
 
@@ -82,14 +83,14 @@ impl Capture {
     }
 
     /// Writes the file from the nodes' streams, which are those of all nodes in order.
-    pub fn write(self, streams: Vec<Stream>, machine: &str) -> Result<(), String> {
+    pub fn write(self, streams: Vec<Stream>, machine: &str) -> Result<(), WriteError> {
         let written = self.spool.read(|spool| {
             let mut out = BufWriter::new(File::create(&self.file)?);
             out.write_all(&heads(machine, self.link_type, streams.len() as u32))?;
             merge(streams, spool, &mut out)?;
             out.flush()
         });
-        written.map_err(|why| format!("cannot write {}: {why}", self.file.display()))
+        written.map_err(|why| WriteError::of(&self.file, why))
     }
 }
 
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_a_sentence() {
-        let why = Capture::to(Path::new("/proc/none/x"), 147).err().unwrap();
+        let why = Capture::to(Path::new("/proc/none/x"), 147).err().unwrap().to_string();
         assert!(why.starts_with("cannot write beside /proc/none/x: "), "{why}");
     }
 }

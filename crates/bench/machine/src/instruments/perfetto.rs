@@ -9,6 +9,7 @@ mod proto;
 
 use super::spool::{Spool, Stream, Writer};
 use super::timeline::{About, Flow, Gauge, Load, Queue, Sink, Track, Watcher, What};
+use super::write_error::WriteError;
 use abi::MessageId;
 use des::{Interval, Time};
 use proto::{field, fixed64, message, number, text};
@@ -32,8 +33,8 @@ pub struct Trace {
 type Streams = Arc<Mutex<BTreeMap<u32, Stream>>>;
 
 impl Trace {
-    /// Prepares for writing `file`; `description` is that of the run. The error is a sentence.
-    pub fn to(file: &Path, description: String) -> Result<Trace, String> {
+    /// Prepares for writing `file`; `description` is that of the run.
+    pub fn to(file: &Path, description: String) -> Result<Trace, WriteError> {
         let (file, spool) = (file.to_owned(), Spool::beside(file)?);
         Ok(Trace { file, description, spool, streams: Streams::default() })
     }
@@ -51,7 +52,7 @@ impl Watcher for Trace {
         Box::new(node.begun(&self.description))
     }
 
-    fn finish(&self) -> Result<(), String> {
+    fn finish(&self) -> Result<(), WriteError> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let written = self.spool.read(|spool| {
             let mut out = BufWriter::new(File::create(&self.file)?);
@@ -67,7 +68,7 @@ impl Watcher for Trace {
             }
             out.flush()
         });
-        written.map_err(|why| format!("cannot write {}: {why}", self.file.display()))
+        written.map_err(|why| WriteError::of(&self.file, why))
     }
 }
 

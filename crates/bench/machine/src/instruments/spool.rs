@@ -1,6 +1,7 @@
 //! Temporary storage for what nodes write during a run, until all of it can be put in order: a file without a
 //! name beside the output file. Memory holds one piece for each node, however long the run is.
 
+use super::write_error::WriteError;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -39,12 +40,11 @@ pub struct Stream {
 }
 
 impl Spool {
-    /// A spool in the folder of `file`. The error is a sentence.
-    pub fn beside(file: &Path) -> Result<Spool, String> {
+    /// A spool in the folder of `file`.
+    pub fn beside(file: &Path) -> Result<Spool, WriteError> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         let spool = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
-        let spool =
-            spool.map_err(|why| format!("cannot write beside {}: {why}", file.display()))?;
+        let spool = spool.map_err(|why| WriteError::Beside { file: file.to_owned(), why })?;
         Ok(Spool(Arc::new(Mutex::new(Pieces { file: spool, end: 0, failed: Ok(()) }))))
     }
 

@@ -9,6 +9,7 @@ mod parquet;
 use super::account::Meetings;
 use super::message_trace::{Flight, MessagePath};
 use super::spool::{Spool, Stream, Writer};
+use super::write_error::WriteError;
 use des::Time;
 use parquet::Type;
 use std::collections::BTreeMap;
@@ -93,17 +94,16 @@ struct Spooled {
 const NONE: i64 = i64::MIN;
 
 impl Tables {
-    /// Prepares for writing these files, of messages that take this way; `about` describes the run. The error
-    /// is a sentence.
+    /// Prepares for writing these files, of messages that take this way; `about` describes the run.
     pub fn to(
         messages: Option<&Path>,
         calls: Option<&Path>,
         message_path: &'static MessagePath,
         about: String,
-    ) -> Result<Tables, String> {
+    ) -> Result<Tables, WriteError> {
         let table = |file: &Path| {
             let (file, spool) = (file.to_owned(), Spool::beside(file)?);
-            Ok::<_, String>(Table { file, spool, streams: Mutex::default() })
+            Ok::<_, WriteError>(Table { file, spool, streams: Mutex::default() })
         };
         let (messages, calls) = (messages.map(table).transpose()?, calls.map(table).transpose()?);
         Ok(Tables { messages, calls, message_path, about })
@@ -130,8 +130,8 @@ impl Tables {
         end(&self.calls, rank, rows);
     }
 
-    /// Writes the files, after the end of all nodes. The errors are sentences.
-    pub(crate) fn finish(&self, meetings: &Meetings, launch: Time) -> Vec<Result<(), String>> {
+    /// Writes the files, after the end of all nodes.
+    pub(crate) fn finish(&self, meetings: &Meetings, launch: Time) -> Vec<Result<(), WriteError>> {
         let nothing = |_: &[i64]| Vec::new();
         let messages = self.messages.iter().map(|table| {
             let columns = message_columns(self.message_path);
@@ -234,7 +234,7 @@ impl Table {
         spooled: Spooled,
         late: &dyn Fn(&[i64]) -> Vec<Option<i64>>,
         about: &str,
-    ) -> Result<(), String> {
+    ) -> Result<(), WriteError> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let written = self.spool.read(|spool| {
             let out = BufWriter::new(File::create(&self.file)?);
@@ -258,7 +258,7 @@ impl Table {
             }
             writer.finish(&[("sunstar.run", about)])
         });
-        written.map_err(|why| format!("cannot write {}: {why}", self.file.display()))
+        written.map_err(|why| WriteError::of(&self.file, why))
     }
 }
 

@@ -26,6 +26,7 @@ pub use picture::Picture;
 pub use queue::{Queue, Room};
 pub use watch::{Engine, Point, Watch};
 
+use super::write_error::WriteError;
 use abi::MessageId;
 use des::{Duration, Time};
 
@@ -160,8 +161,8 @@ pub struct About {
 pub trait Watcher: std::fmt::Debug + Send + Sync {
     /// Sink for the records of this node. Called on the thread that runs the node.
     fn node(&self, about: About) -> Box<dyn Sink>;
-    /// All nodes have finished. The error is a sentence for the user.
-    fn finish(&self) -> Result<(), String>;
+    /// All nodes have finished.
+    fn finish(&self) -> Result<(), WriteError>;
 }
 
 /// Takes the records of one node.

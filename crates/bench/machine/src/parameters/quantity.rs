@@ -59,6 +59,37 @@ impl Value {
     }
 }
 
+/// Text that is no value of a parameter. The sentence follows "`KEY` is `TEXT`:".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum ParameterError {
+    /// It is another word, or no power of two.
+    #[error("allowed is {kind}")]
+    NotAllowed { kind: ValueKind },
+    /// It does not start with a number.
+    #[error("it must start with a number; allowed is {kind}")]
+    NoNumber { kind: ValueKind },
+    /// Its number has no unit.
+    #[error("the unit is missing; allowed is {kind}")]
+    NoUnit { kind: ValueKind },
+    /// The unit belongs to another kind.
+    #[error("the unit {unit} does not fit; allowed is {kind}")]
+    Unit { unit: String, kind: ValueKind },
+    /// Its number is a fraction of the smallest unit, or has too many digits.
+    #[error("it must be a whole number{} below 2^64", of_unit(*kind))]
+    Fraction { kind: ValueKind },
+    /// Its value is not in the parameter's range.
+    #[error("allowed is {least} to {most}")]
+    OutOfRange { least: &'static str, most: &'static str },
+}
+
+fn of_unit(kind: ValueKind) -> String {
+    match kind.smallest_unit() {
+        "" => String::new(),
+        unit => format!(" of {unit}"),
+    }
+}
+
 const TIMES: &[(&str, u64)] = &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000)];
 const FREQUENCIES: &[(&str, u64)] =
     &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
@@ -90,45 +121,40 @@ impl ValueKind {
         }
     }
 
-    /// Reads a value. The error says what is wrong with the text; it follows "`KEY` is `TEXT`:".
-    pub fn parse(self, text: &str) -> Result<Value, String> {
+    /// Reads a value.
+    pub fn parse(self, text: &str) -> Result<Value, ParameterError> {
         let text = text.trim();
+        let not_allowed = ParameterError::NotAllowed { kind: self };
         match self {
             ValueKind::Choice(words) => {
                 let word = words.iter().find(|word| **word == text);
-                word.map(|word| Value::Choice(word)).ok_or(format!("allowed is {self}"))
+                word.map(|word| Value::Choice(word)).ok_or(not_allowed)
             }
             ValueKind::Switch => match text {
                 "on" => Ok(Value::Switch(true)),
                 "off" => Ok(Value::Switch(false)),
-                _ => Err(format!("allowed is {self}")),
+                _ => Err(not_allowed),
             },
             ValueKind::PowerOfTwo => match self.parse_number(text)? {
                 number if number.is_power_of_two() => Ok(Value::Count(number)),
-                _ => Err(format!("allowed is {self}")),
+                _ => Err(not_allowed),
             },
             _ => self.parse_number(text).map(|number| self.value(number)),
         }
     }
 
-    fn parse_number(self, text: &str) -> Result<u64, String> {
+    fn parse_number(self, text: &str) -> Result<u64, ParameterError> {
         let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         let (number, unit) = (&text[..end], text[end..].trim_start());
         if !number.contains(|c: char| c.is_ascii_digit()) {
-            return Err(format!("it must start with a number; allowed is {self}"));
+            return Err(ParameterError::NoNumber { kind: self });
         }
         let scale = self.units().iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
         let scale = scale.ok_or_else(|| match unit {
-            "" => format!("the unit is missing; allowed is {self}"),
-            _ => format!("the unit {unit} does not fit; allowed is {self}"),
+            "" => ParameterError::NoUnit { kind: self },
+            _ => ParameterError::Unit { unit: unit.to_owned(), kind: self },
         })?;
-        scaled(number, scale).ok_or_else(|| {
-            let smallest = self.units()[0].0;
-            match smallest {
-                "" => "it must be a whole number below 2^64".to_string(),
-                _ => format!("it must be a whole number of {smallest} below 2^64"),
-            }
-        })
+        scaled(number, scale).ok_or(ParameterError::Fraction { kind: self })
     }
 
     /// The unit in which `text` is written, if it is one of this kind.
@@ -265,7 +291,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let wrong = |kind: ValueKind, text: &str| kind.parse(text).unwrap_err();
+        let wrong = |kind: ValueKind, text: &str| kind.parse(text).unwrap_err().to_string();
         let times = "allowed is a duration (a number with ps, ns, us or ms)";
         assert_eq!(wrong(ValueKind::Duration, "40"), format!("the unit is missing; {times}"));
         assert_eq!(
@@ -295,5 +321,7 @@ mod tests {
         assert_eq!(wrong(ValueKind::PowerOfTwo, "0"), power);
         assert_eq!(wrong(ValueKind::Switch, "yes"), "allowed is on or off");
         assert_eq!(wrong(ValueKind::Choice(&["id", "i", "off"]), "d"), "allowed is id, i or off");
+        let range = ParameterError::OutOfRange { least: "1 ns", most: "1 us" };
+        assert_eq!(range.to_string(), "allowed is 1 ns to 1 us");
     }
 }

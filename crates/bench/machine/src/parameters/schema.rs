@@ -1,6 +1,6 @@
 //! Parameters of a machine: one row for each key.
 
-use super::quantity::{Value, ValueKind};
+use super::quantity::{ParameterError, Value, ValueKind};
 use std::fmt;
 
 /// One parameter of a machine.
@@ -18,12 +18,13 @@ impl Row {
     pub(crate) fn section(&self) -> &'static str {
         self.key.split('.').next().unwrap_or_default()
     }
-    /// Reads a value of this parameter. The error follows "`KEY` is `TEXT`:".
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
+    /// Reads a value of this parameter.
+    pub fn parse(&self, text: &str) -> Result<Value, ParameterError> {
         let value = self.kind.parse(text)?;
         let number = value.number();
         if number.is_some_and(|n| n < self.bound(self.range.0) || n > self.bound(self.range.1)) {
-            return Err(format!("allowed is {} to {}", self.range.0, self.range.1));
+            let (least, most) = self.range;
+            return Err(ParameterError::OutOfRange { least, most });
         }
         Ok(value)
     }

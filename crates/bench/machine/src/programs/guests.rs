@@ -29,6 +29,7 @@ use line::Line;
 pub use line::Pin;
 use observed::Observed;
 pub use observed::{GuestObserver, Reason, Turn};
+use output_error::OutputError;
 pub use slot::Slot;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 mod life;
 mod line;
 mod observed;
+mod output_error;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -337,10 +339,9 @@ impl Driven for Guest {
     fn kept(&self) -> guest::Kept {
         Guest::kept(self)
     }
-    fn pass_on(&mut self) -> Result<(), String> {
-        let written = self.take_output();
-        let [out, err] = written.map_err(|why| format!("loses what it has written: {why}"))?;
+    fn pass_on(&mut self) -> Result<(), OutputError> {
+        let [out, err] = self.take_output().map_err(OutputError::Lost)?;
         console::pass_on_bytes(&err);
-        console::print_bytes(&out)
+        Ok(console::print_bytes(&out)?)
     }
 }

@@ -10,6 +10,20 @@ use host::{Cpu, SpaceId};
 use portals::{Kernel, Ni};
 use std::rc::Rc;
 
+/// Reason for which a rank's life ends without an ending of its program.
+#[derive(Debug, thiserror::Error)]
+enum LifeError {
+    /// A call of a built-in workload fails.
+    #[error(transparent)]
+    Mpi(#[from] mpi::Error),
+    /// Its output cannot be printed.
+    #[error(transparent)]
+    Print(#[from] console::PrintError),
+    /// There is no process.
+    #[error(transparent)]
+    Spawn(#[from] rank::SpawnError),
+}
+
 /// A rank's life, in its fibre.
 pub(super) struct Life<'a> {
     pub cpu: &'a Cpu,
@@ -49,15 +63,8 @@ impl Life<'_> {
         *self.slot.waiting.borrow_mut() = Some(mpi.waiting());
         until_launch();
         let ended = match &software.start.program {
-            Program::Builtin(builtin) => {
-                let result =
-                    builtin.run(mpi.process(), &**self.observer).map_err(|error| error.to_string());
-                result.and_then(|text| {
-                    console::print(&text)?;
-                    Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
-                })
-            }
-            Program::Executables(_) => self.process(&mut mpi),
+            Program::Builtin(builtin) => self.builtin(builtin, &mut mpi),
+            Program::Executables(_) => self.process(&mut mpi).map_err(LifeError::from),
             Program::Native(_) | Program::Guests(_) => {
                 unreachable!("what does not call MPI is software of its own")
             }
@@ -79,8 +86,19 @@ impl Life<'_> {
         }
     }
 
+    /// Runs the program as a function here, and prints its output.
+    fn builtin(
+        &self,
+        builtin: &rank::Builtin,
+        mpi: &mut mpi::Mpi,
+    ) -> Result<rank::Ending, LifeError> {
+        let text = builtin.run(mpi.process(), &**self.observer)?;
+        console::print(&text)?;
+        Ok(rank::Ending::Exited(rank::ExitStatus::FINISHED))
+    }
+
     /// Runs the program as a process. The error is the reason for which there is none.
-    fn process(&self, mpi: &mut mpi::Mpi) -> Result<rank::Ending, String> {
+    fn process(&self, mpi: &mut mpi::Mpi) -> Result<rank::Ending, rank::SpawnError> {
         let (software, rank) = (self.software, self.slot.rank);
         let process = software.start.process(rank, self.slot.core, self.cpu.now())?;
         self.slot.memory.set(process.memory());

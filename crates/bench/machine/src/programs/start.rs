@@ -29,8 +29,13 @@ pub struct Start {
 }
 
 impl Start {
-    /// The process of a rank on a core of its node. The error is the reason for which there is none.
-    pub fn process(&self, rank: u32, core: u32, now: Time) -> Result<rank::Process, String> {
+    /// The process of a rank on a core of its node.
+    pub fn process(
+        &self,
+        rank: u32,
+        core: u32,
+        now: Time,
+    ) -> Result<rank::Process, rank::SpawnError> {
         let (part, placement) = (self.program.part_of(rank), self.placement);
         let executable = &self.program.executables()[part];
         let place = rank::RankPosition {
@@ -39,7 +44,7 @@ impl Start {
             local: core,
             locals: placement.on(rank / placement.per_node).len() as u32,
         };
-        let process = rank::Process::spawn(&rank::SpawnOptions {
+        rank::Process::spawn(&rank::SpawnOptions {
             program: executable.path.clone(),
             args: executable.args.clone(),
             rank,
@@ -56,8 +61,7 @@ impl Start {
             frequency: self.agent.frequency,
             surroundings: executable.surroundings.clone(),
             ..rank::SpawnOptions::default()
-        });
-        process.map_err(|error| error.to_string())
+        })
     }
 }
 

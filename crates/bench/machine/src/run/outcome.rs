@@ -3,6 +3,7 @@
 use super::Options;
 use crate::bench::{Bench, Ended};
 use crate::instruments::message_trace::{Messages, Unfinished};
+use crate::instruments::write_error::WriteError;
 use crate::parameters::Parameter;
 use crate::remains::{Failure, Remains};
 use crate::report::{Exit, Judged, Machine, Report, Setting};
@@ -17,7 +18,7 @@ impl Bench<'_> {
     pub fn conclude<L>(
         &self,
         ended: Ended<L>,
-        written: Option<Result<(), String>>,
+        written: Option<Result<(), WriteError>>,
     ) -> (Report, Vec<L>) {
         let end = ended.remains.iter().map(|node| node.end).max();
         let end = end.unwrap_or(self.common.launch());
@@ -43,7 +44,7 @@ impl Bench<'_> {
         for why in written.into_iter().chain(told).chain(tables).filter_map(Result::err) {
             let exit = &mut report.exit;
             exit.code = if exit.code == 0 { 1 } else { exit.code };
-            exit.sentences.push(why);
+            exit.sentences.push(why.to_string());
         }
         (report, left)
     }

@@ -2,14 +2,14 @@
 
 use crate::machines;
 use des::{Duration, Time};
-use machine::faults::{parse, set, FaultKind, Faults, Network, OF_ALL};
+use machine::faults::{parse, set, FaultKind, Faults, Network, WrongFault, OF_ALL};
 use machine::parameters::Parameters;
 use models::MODELS;
 use std::fmt;
 
 const LAUNCH: Time = Time(1000);
 
-fn parsed(texts: &[String]) -> Result<Faults, String> {
+fn parsed(texts: &[String]) -> Result<Faults, WrongFault> {
     parse(texts, 7, &Row, LAUNCH, MODELS.model("seastar").unwrap().fault_kinds())
 }
 
@@ -43,13 +43,13 @@ fn the_image_has_what_was_asked_for_however_it_was_written() {
     let mut given = machine.clone();
     given.set("firmware.sources=4").unwrap();
     set(&mut given, &["pool.sources=4".into(), "pool.sources=4".into()]).unwrap();
-    let why = set(&mut given, &["pool.sources=3".into()]).unwrap_err();
+    let why = set(&mut given, &["pool.sources=3".into()]).unwrap_err().to_string();
     assert_eq!(why, "--fault pool.sources=3: --set firmware.sources=4 says otherwise");
     let twice = ["pool.sources=3", "pool.sources=4"].map(String::from);
-    let why = set(&mut machine.clone(), &twice).unwrap_err();
+    let why = set(&mut machine.clone(), &twice).unwrap_err().to_string();
     assert_eq!(why, "--fault pool.sources=4: --fault pool.sources=3 says otherwise");
     for text in ["pool.sources=0", "pool.sources=3@2", "pool.sources= x"] {
-        let why = set(&mut machine.clone(), &[text.into()]).unwrap_err();
+        let why = set(&mut machine.clone(), &[text.into()]).unwrap_err().to_string();
         assert!(why.starts_with(&format!("--fault {text}: a number from 1")), "{why}");
     }
 }
@@ -75,7 +75,7 @@ fn fuzz_faults() {
         let said = set(&mut machine.clone(), &texts);
         let faults = parsed(&texts);
         for why in [said.err(), faults.as_ref().err().cloned()].into_iter().flatten() {
-            assert!(why.starts_with("--fault "), "{why}");
+            assert!(why.to_string().starts_with("--fault "), "{why}");
         }
         let Ok(faults) = faults else { return };
         for nid in 0..8 {
@@ -140,7 +140,7 @@ fn a_machine_refuses_faults_of_others() {
         for kind in others.filter(|kind| model.fault_kinds().kind(kind.name).is_err()) {
             let refused =
                 parse(&[format!("{}=1", kind.name)], 7, &Row, LAUNCH, model.fault_kinds());
-            let (refused, name) = (refused.unwrap_err(), kind.name);
+            let (refused, name) = (refused.unwrap_err().to_string(), kind.name);
             let words = format!("machines of model {} have no {name}; theirs are ", model.name);
             let (_, theirs) = refused.split_once(&words).unwrap_or_else(|| panic!("{refused}"));
             // The list that it gives has not what it refuses.

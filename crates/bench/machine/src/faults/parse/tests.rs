@@ -44,7 +44,7 @@ static KINDS: [&FaultKind; 11] =
 
 const ALL: ModelFaults = ModelFaults { model: "all", kinds: &KINDS };
 
-fn parsed(texts: &[&str]) -> Result<Faults, String> {
+fn parsed(texts: &[&str]) -> Result<Faults, WrongFault> {
     let texts: Vec<String> = texts.iter().map(|text| text.to_string()).collect();
     parse(&texts, 7, &Grid, LAUNCH, ALL)
 }
@@ -162,7 +162,7 @@ fn nothing_is_said_twice_and_otherwise() {
         ["host.slow=2@1@1us..5us", "host.slow=3@1@2us"],
         ["interrupt.stuck=high", "interrupt.stuck=low@1us..2us"],
     ] {
-        let why = parsed(&[one, "link.drop=0.1", other]).unwrap_err();
+        let why = parsed(&[one, "link.drop=0.1", other]).unwrap_err().to_string();
         assert_eq!(why, format!("--fault {other}: --fault {one} says otherwise"));
     }
     for both in [
@@ -182,7 +182,7 @@ fn pauses_leave_the_host_some_time() {
     let half = "host.pause=1us:2us";
     assert!(parsed(&[half, "host.pause=1us:4us@1"]).is_ok());
     for others in ["host.pause=10us:20us@1", "host.pause=1us:2us@500us"] {
-        let why = parsed(&[half, others]).unwrap_err();
+        let why = parsed(&[half, others]).unwrap_err().to_string();
         assert!(why.ends_with("with the other pauses there it leaves the host no time"));
     }
     for others in ["host.pause=1ms@1", "host.slow=9"] {
@@ -232,7 +232,7 @@ fn mistakes_are_sentences() {
         ("pool.slots=3@2us", "does not belong here"),
         ("pool.image=3@2", "does not belong here"),
     ] {
-        let why = parsed(&[text]).unwrap_err();
+        let why = parsed(&[text]).unwrap_err().to_string();
         assert!(why.starts_with(&format!("--fault {text}: ")) && why.contains(word), "{why}");
     }
 }

@@ -1,6 +1,7 @@
 //! A guest's life on the timeline of its host's processor.
 
 use super::line::Line;
+use super::output_error::OutputError;
 use super::Slot;
 use des::{Duration, Time};
 use guest::{Act, Ending, Location, Watch};
@@ -34,8 +35,8 @@ pub(super) trait Driven {
     fn is_ready(&self) -> bool;
     /// Files that it has left, after its end.
     fn kept(&self) -> guest::Kept;
-    /// Prints its program's output. The error continues a sentence that begins with the guest's name.
-    fn pass_on(&mut self) -> Result<(), String>;
+    /// Prints its program's output.
+    fn pass_on(&mut self) -> Result<(), OutputError>;
 }
 
 /// Driver of a guest.
@@ -104,7 +105,7 @@ impl<'a, G: Driven> Life<'a, G> {
         }
         match self.guest.pass_on() {
             Ok(()) => ending,
-            Err(why) => Ending::Lost(why),
+            Err(why) => why.into(),
         }
     }
 
@@ -120,7 +121,7 @@ impl<'a, G: Driven> Life<'a, G> {
     /// first look behind a store of its card there.
     fn sleep(&mut self, until: u64, watch: Option<Watch>) -> Result<Act, Ending> {
         if until >= self.look {
-            self.guest.pass_on().map_err(Ending::Lost)?;
+            self.guest.pass_on()?;
             self.look = until.saturating_add(LOOK_NS);
         }
         let since = self.cpu.now().0.div_ceil(NS);

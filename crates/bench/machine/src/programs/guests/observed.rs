@@ -3,6 +3,7 @@
 //! that means.
 
 use super::life::Driven;
+use super::output_error::OutputError;
 use des::Time;
 use guest::{Act, Kept};
 use std::rc::Rc;
@@ -85,7 +86,7 @@ impl<G: Driven> Driven for Observed<G> {
     fn kept(&self) -> Kept {
         self.guest.kept()
     }
-    fn pass_on(&mut self) -> Result<(), String> {
+    fn pass_on(&mut self) -> Result<(), OutputError> {
         self.guest.pass_on()
     }
 }

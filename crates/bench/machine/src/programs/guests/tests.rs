@@ -2,6 +2,7 @@
 
 use super::life::{Driven, Life};
 use super::line::{Line, Pin};
+use super::output_error::OutputError;
 use super::Slot;
 use des::{Duration, EventQueue, Time};
 use guest::{Act, Ending, Location, Space, Watch};
@@ -76,7 +77,7 @@ impl Driven for Scripted {
     fn kept(&self) -> guest::Kept {
         guest::Kept::default()
     }
-    fn pass_on(&mut self) -> Result<(), String> {
+    fn pass_on(&mut self) -> Result<(), OutputError> {
         Ok(())
     }
 }
