@@ -54,7 +54,7 @@ fn text(
         writeln!(out).expect(string);
         account::largest(&mut out, account, terminal).expect(string);
         writeln!(out).expect(string);
-        account::calls(&mut out, (account, of), terminal).expect(string);
+        account::calls(&mut out, account, of, terminal).expect(string);
         writeln!(out).expect(string);
         account::collectives(&mut out, &report.collectives, terminal).expect(string);
         refusals(&mut out, report, terminal).expect(string);
@@ -108,7 +108,7 @@ fn message(out: &mut String, report: &Report, slow: &Slow, terminal: &Terminal) 
     let (start, total) = (time_of(*start_ns), time_of(*total_ns));
     let title = format!("Message {message} ({kind}, {protocol}, {} bytes)", grouped(*bytes));
     writeln!(out, "\n{} began {start} after the launch and took {total}", terminal.bold(title))?;
-    steps(out, report, &slow.segments, (*total_ns, *entries))
+    steps(out, report, &slow.segments, *total_ns, *entries)
 }
 
 /// All messages of a class, step by step.
@@ -127,7 +127,7 @@ fn class(out: &mut String, report: &Report, class: &Breakdown, terminal: &Termin
     };
     let segments: Vec<_> = class.steps.iter().map(segment).collect();
     let entries = (class.entries as f64 / class.messages.max(1) as f64).round() as u32;
-    steps(out, report, &segments, (mean, entries))
+    steps(out, report, &segments, mean, entries)
 }
 
 /// Steps with their causes.
@@ -135,7 +135,8 @@ fn steps(
     out: &mut String,
     report: &Report,
     segments: &[Segment],
-    (total, entries): (f64, u32),
+    total: f64,
+    entries: u32,
 ) -> fmt::Result {
     let total = if total > 0.0 { total } else { 1.0 };
     let (told, small): (Vec<_>, Vec<_>) =
@@ -197,7 +198,7 @@ fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> 
     let title = format!("Rank {}: {}", rank.rank, time_of(rank.total_ps as f64 / 1e3));
     writeln!(out, "\n{}", terminal.bold(title))?;
     account::largest(out, std::slice::from_ref(rank), terminal)?;
-    account::calls(out, (std::slice::from_ref(rank), "of the rank"), terminal)?;
+    account::calls(out, std::slice::from_ref(rank), "of the rank", terminal)?;
     waits(out, &rank.calls)?;
     let sent: u64 = rank.sent.iter().map(|sent| sent.messages).sum();
     let to = plural(rank.sent.len() as u64, "rank");

@@ -79,7 +79,7 @@ pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, UsageError> {
     let written = if options.run.quiet { Ok(()) } else { terminal::write(&told) };
     let status = run::unless_written(status, written);
     let Some(file) = &options.page else { return Ok(status) };
-    let page = page::page(&all, &run, (&options.run, options.vary.as_deref()), &depths.take());
+    let page = page::page(&all, &run, &options.run, options.vary.as_deref(), &depths.take());
     Ok(run::unless_written(status, run::write(file, &page)))
 }
 

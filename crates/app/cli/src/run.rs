@@ -100,7 +100,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
                 None if options.monitor.is_none() => keyboard::of_run()?,
                 given => given.clone(),
             };
-            program::guests(root, (&named, files), surroundings, input)?
+            program::guests(root, &named, files, surroundings, input)?
         }
         None => program::programs(root, &named, surroundings, folder.path())?,
     };

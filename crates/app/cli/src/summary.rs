@@ -78,7 +78,7 @@ fn write_summary(
         writeln!(out)?;
         account::largest(out, &report.account, terminal)?;
         writeln!(out)?;
-        account::calls(out, (&report.account, "all ranks together"), terminal)?;
+        account::calls(out, &report.account, "all ranks together", terminal)?;
         if facts.extent == Extent::Full && !report.collectives.is_empty() {
             writeln!(out)?;
             account::collectives(out, &report.collectives, terminal)?;
@@ -88,7 +88,7 @@ fn write_summary(
     match &report.messages {
         Some(all) => {
             writeln!(out)?;
-            messages::table(out, (all, &report.breakdowns), terminal)?;
+            messages::table(out, all, &report.breakdowns, terminal)?;
         }
         None => {
             writeln!(out)?;

@@ -194,7 +194,8 @@ pub fn compile_for_guests(
     root: &Root,
     language: Language,
     source: &Path,
-    (folder, mpi): (&Path, Option<&str>),
+    folder: &Path,
+    mpi: Option<&str>,
 ) -> Result<PathBuf, UsageError> {
     let program = named(source, folder);
     let mut command = Command::new(language.compiler());

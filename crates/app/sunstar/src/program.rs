@@ -82,7 +82,8 @@ pub fn programs(
 /// Program of all ranks of a run in guests, one of which has this standard input.
 pub fn guests(
     root: &Root,
-    (parts, files): (&[Named], Vec<PathBuf>),
+    parts: &[Named],
+    files: Vec<PathBuf>,
     surroundings: Vec<Surroundings>,
     input: Option<(u32, Input)>,
 ) -> Result<Program, UsageError> {
@@ -121,8 +122,8 @@ pub fn for_guests(
         std::fs::create_dir(&folder).map_err(|why| UsageError::with_file("make", &folder, why))?;
         files.push(match compiler::interface(language, &source) {
             Interface::Node => {
-                let place = (&*folder, model.guest_mpi);
-                compiler::compile_for_guests(root, language, &source, place)?
+                let mpi = model.guest_mpi;
+                compiler::compile_for_guests(root, language, &source, &folder, mpi)?
             }
             Interface::Mpi if model.guest_mpi.is_some() => {
                 compiler::compile(root, language, &source, &folder, Path::new(::guest::LIBRARIES))?

@@ -129,7 +129,7 @@ impl Run {
             false => None,
         };
         let program = match in_guests {
-            Some(files) => program::guests(&root, (parts, files), vec![around], None)?,
+            Some(files) => program::guests(&root, parts, files, vec![around], None)?,
             None => program::programs(&root, parts, vec![around], folder.path())?,
         };
         rank::permitted(!program.executables().is_empty()).map_err(UsageError::sentence)?;

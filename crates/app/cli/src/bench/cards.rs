@@ -23,7 +23,7 @@ pub fn validate(
         Ok(measured) => measured,
         Err(broken) => return Ok(broken.tell()),
     };
-    tell(options, machine, (&published, &measured))?;
+    tell(options, machine, &published, &measured)?;
     Ok(0)
 }
 

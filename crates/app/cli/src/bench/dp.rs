@@ -152,7 +152,7 @@ impl Plan {
             let (name, _, simulated) = COLUMNS.into_iter().find(|(name, ..)| name == of)?;
             let column = columns.iter().find(|column| column.name == name)?;
             let lengths: Vec<u64> = column.cells.iter().map(|cell| cell.bytes).collect();
-            Steps::of((name, simulated), run, &lengths)
+            Steps::of(name, simulated, run, &lengths)
         };
         runs.filter_map(of_column).collect()
     }
@@ -204,7 +204,7 @@ pub fn validate(
     let plan = Plan::new(root, &options.machine)?;
     match plan.measure(root, &options.measure) {
         Ok(runs) => {
-            tell(options, machine, (&published, &plan.named(&runs)))?;
+            tell(options, machine, &published, &plan.named(&runs))?;
             Ok(0)
         }
         Err(broken) => Ok(broken.tell()),

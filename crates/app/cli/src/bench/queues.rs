@@ -109,8 +109,10 @@ struct Plan {
 impl Plan {
     fn new(
         machine: &MachineOptions,
-        (parameters, variants): (&Parameters, Vec<Variant>),
-        (bytes, longest): (u64, u64),
+        parameters: &Parameters,
+        variants: Vec<Variant>,
+        bytes: u64,
+        longest: u64,
     ) -> Plan {
         let mut jobs = Vec::new();
         let on_nic = (parameters.model().accelerated)(parameters);
@@ -139,7 +141,8 @@ impl Plan {
         self,
         machine: &'a Parameters,
         overrides: &'a [String],
-        (bytes, runs): (u64, Vec<Measured>),
+        bytes: u64,
+        runs: Vec<Measured>,
     ) -> Figures<'a> {
         let mut all = self.jobs.iter().zip(runs);
         let (mut posted, mut unexpected) = (Vec::new(), Vec::new());
@@ -176,12 +179,12 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageErro
         crate::report::check_page(page)?;
     }
     let variants = Variant::of(&machine, &options.overrides);
-    let plan = Plan::new(&chosen, (&machine, variants), (options.bytes, options.longest));
+    let plan = Plan::new(&chosen, &machine, variants, options.bytes, options.longest);
     let runs = match plan.measure(root, &options.measure) {
         Ok(runs) => runs,
         Err(broken) => return Ok(broken.tell()),
     };
-    let figures = plan.figures(&machine, &options.overrides, (options.bytes, runs));
+    let figures = plan.figures(&machine, &options.overrides, options.bytes, runs);
     options.measure.tell(&figures, |terminal| text(&figures, terminal))?;
     options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&figures)))?;
     Ok(0)
@@ -197,13 +200,13 @@ pub fn validate(
     let published = Published::of_machine(root, machine)?;
     let overrides = &options.machine.overrides;
     let variants = Variant::of(machine, overrides);
-    let plan = Plan::new(&options.machine, (machine, variants), (0, LONGEST_MAX));
+    let plan = Plan::new(&options.machine, machine, variants, 0, LONGEST_MAX);
     let runs = match plan.measure(root, &options.measure) {
         Ok(runs) => runs,
         Err(broken) => return Ok(broken.tell()),
     };
-    let figures = plan.figures(machine, overrides, (0, runs));
-    tell(options, machine, (&published, &figures.measured))?;
+    let figures = plan.figures(machine, overrides, 0, runs);
+    tell(options, machine, &published, &figures.measured)?;
     Ok(0)
 }
 

@@ -135,18 +135,21 @@ fn inputs(out: &mut String, all: &[Published], terminal: &Terminal) -> fmt::Resu
 /// All published results beside those of a machine.
 pub fn validation(
     machine: &Parameters,
-    results: (&[Published], &[Comparison]),
+    published: &[Published],
+    results: &[Comparison],
     terminal: &Terminal,
 ) -> String {
     let mut out = String::new();
-    write_validation(&mut out, machine, results, terminal).expect("a string takes everything");
+    write_validation(&mut out, machine, published, results, terminal)
+        .expect("a string takes everything");
     out
 }
 
 fn write_validation(
     out: &mut String,
     machine: &Parameters,
-    (all, results): (&[Published], &[Comparison]),
+    all: &[Published],
+    results: &[Comparison],
     terminal: &Terminal,
 ) -> fmt::Result {
     let title =
@@ -299,7 +302,7 @@ mod tests {
             result("two", ten, Some(1.0), "calibrated"),
             result("two", Number::Range([2.0, 3.0]), None, "reported"),
         ];
-        let text = validation(&machine, (&[], &results), &PLAIN);
+        let text = validation(&machine, &[], &results, &PLAIN);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let lines: Vec<String> = text
             .lines()
@@ -321,7 +324,7 @@ mod tests {
         assert!(!text.contains("inputs"), "{text}");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap();
         let all = Published::of_paper(&Root::at(root), "marazakis2006").unwrap();
-        let text = validation(&machine, (&all, &results), &PLAIN);
+        let text = validation(&machine, &all, &results, &PLAIN);
         let input = text.lines().find(|line| line.contains("largest rate of two lanes"));
         assert!(input.is_some_and(|line| line.ends_with(" 596 MiB/s")), "{text}");
         assert!(!text.contains("one descriptor, combined"), "what is measured is no input: {text}");

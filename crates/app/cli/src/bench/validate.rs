@@ -54,7 +54,7 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> 
     named.extend(on_nic.map(|us| ("accelerated.getadd".to_string(), us)));
     let empty = empty.and_then(|run| Some(run.curve.first()?.latency_us));
     named.extend(empty.map(|us| ("accelerated.latency".to_string(), us)));
-    tell(options, &plan.machine, (&published, &named))?;
+    tell(options, &plan.machine, &published, &named)?;
     Ok(0)
 }
 
@@ -62,10 +62,11 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> 
 pub(super) fn tell(
     options: &LadderOptions,
     machine: &Parameters,
-    (published, measured): (&[Published], &BTreeMap<String, f64>),
+    published: &[Published],
+    measured: &BTreeMap<String, f64>,
 ) -> Result<(), UsageError> {
     let results = compare(published, measured, machine);
     options
         .measure
-        .tell(&results, |terminal| table::validation(machine, (published, &results), terminal))
+        .tell(&results, |terminal| table::validation(machine, published, &results, terminal))
 }

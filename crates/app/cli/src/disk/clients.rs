@@ -248,11 +248,10 @@ impl Clients {
     /// Requests begin, by turns of clients, as many as the disk takes.
     pub fn begin(&mut self, disk: &mut Simulator) -> Result<(), Broken> {
         while disk.under_way() < REQUESTS_MAX {
-            let behind = self.all.range_mut(self.turn + 1..);
-            let mut found = behind.map(|(name, client)| (*name, client)).find_map(next);
+            let next = |(name, client): (&u64, &mut Client)| Some((*name, client.next()?));
+            let mut found = self.all.range_mut(self.turn + 1..).find_map(next);
             if found.is_none() {
-                let all = self.all.iter_mut();
-                found = all.map(|(name, client)| (*name, client)).find_map(next);
+                found = self.all.iter_mut().find_map(next);
             }
             let Some((name, request)) = found else { return Ok(()) };
             self.turn = name;
@@ -322,8 +321,4 @@ impl Clients {
         let result = result.as_deref().map_err(|error: &Error| *error);
         client.session.answer(&request, result, &mut client.out);
     }
-}
-
-fn next((name, client): (u64, &mut Client)) -> Option<(u64, Request)> {
-    client.next().map(|request| (name, request))
 }

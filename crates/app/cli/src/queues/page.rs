@@ -13,7 +13,8 @@ use maud::{html, Markup};
 pub fn page(
     all: &[Figures],
     run: &Run,
-    (options, vary): (&RunOptions, Option<&str>),
+    options: &RunOptions,
+    vary: Option<&str>,
     nodes: &[Node],
 ) -> String {
     let first = &all[0];

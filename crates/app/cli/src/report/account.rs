@@ -76,7 +76,7 @@ fn largest(account: &[Rank]) -> Markup {
 }
 
 /// Bars of the parts; their total width is on a common scale. A click opens `opens`.
-fn bar(parts: [u64; 6], most: u64, (opens, of): (&str, &str)) -> Markup {
+fn bar(parts: [u64; 6], most: u64, opens: &str, of: &str) -> Markup {
     let most = most.max(1) as f64;
     let parts = || PARTS.iter().zip(parts).filter(|(_, ps)| *ps > 0);
     let told = parts().map(|((name, _), ps)| format!("{name} {}", time(ns(ps))));
@@ -191,7 +191,7 @@ fn calls(report: &Report) -> Markup {
                                         "rank " (rank) ", " (time(ns(*ps)))
                                     }
                                 }
-                                td { (bar(parts_of(call), most, (&id, call.call))) }
+                                td { (bar(parts_of(call), most, &id, call.call)) }
                             }
                         }
                     }
@@ -266,7 +266,7 @@ fn ranks(report: &Report) -> Markup {
                             tr data-rank=(rank.rank) data-ps=(rank.total_ps) {
                                 td class="num" { a href={ "#" (id) } { (rank.rank) } }
                                 td class="num" { (time(ns(rank.total_ps))) }
-                                td { (bar(parts_of_rank(rank), most, (&id, &name))) }
+                                td { (bar(parts_of_rank(rank), most, &id, &name)) }
                             }
                         }
                     }

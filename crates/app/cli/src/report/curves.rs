@@ -1,7 +1,7 @@
 //! Curves over the size of messages, with published results.
 
 use super::series::{Curves, Overlaid, Series, Spot, ASYMPTOTE, FULL};
-use super::svg::{self, line, marker, n, path, swatch, Chart, Scale, Tick};
+use super::svg::{self, line, marker, n, path, swatch, Chart, Scale, Size, Tick};
 use super::units::{plain, share, short, size, time};
 use crate::bench::measure::Point;
 use crate::bench::published::{Comparison, Number, MISS};
@@ -12,7 +12,7 @@ use maud::{html, Markup};
 /// Largest small message: the firmware decides its time, not the rates of links.
 const SMALL: u64 = 1024;
 
-const SIZE: (f64, f64) = (760.0, 380.0);
+const SIZE: Size = Size { width: 760.0, height: 380.0 };
 
 /// The section; `messages` are those of a program, beside the ping-pong's. Empty without curves.
 pub fn section(curves: &Curves, messages: Option<&[Breakdown]>, model: &Model) -> Markup {
@@ -86,7 +86,7 @@ fn small(curves: &Curves, messages: Option<&[Breakdown]>) -> Markup {
     let ticks = svg::round_steps(most * 1.04, 8);
     let top = ticks.last().copied().unwrap_or(most);
     let x = Scale::sizes(SMALL, Chart::across(SIZE));
-    let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
+    let y = Scale::linear(top, Chart::upwards(SIZE));
     let body = html! {
         (lines(curves, &x, &y, SMALL, |point| Some(point.latency_us), "µs"))
         @if let Some(messages) = messages {
@@ -131,7 +131,7 @@ fn all(curves: &Curves, messages: Option<&[Breakdown]>, largest: u64) -> Markup 
     let ticks = svg::ratios(ends.0, ends.1);
     let ends = (ticks[0], ticks[ticks.len() - 1]);
     let x = Scale::sizes(largest, Chart::across(SIZE));
-    let y = Scale::log(ends, Chart::upwards(SIZE));
+    let y = Scale::log(ends.0, ends.1, Chart::upwards(SIZE));
     let body = html! {
         (lines(curves, &x, &y, largest, |point| Some(point.latency_us), "µs"))
         @if let Some(messages) = messages {
@@ -161,7 +161,7 @@ fn bandwidth(curves: &Curves, largest: u64) -> Markup {
     let ticks = svg::round_steps(told.fold(most, f64::max) * 1.04, 6);
     let top = ticks.last().copied().unwrap_or(most);
     let x = Scale::sizes(largest, Chart::across(SIZE));
-    let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
+    let y = Scale::linear(top, Chart::upwards(SIZE));
     // The asymptote is that of long messages; equal results are side by side.
     let asymptote = x.at_size(ASYMPTOTE.min(largest));
     let mut beside = 0.0;

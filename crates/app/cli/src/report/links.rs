@@ -2,7 +2,7 @@
 
 use super::depths::{Node, Series};
 use super::queues::time_ticks;
-use super::svg::{self, Chart, Scale};
+use super::svg::{self, Chart, Scale, Size};
 use super::units::{count, plain, rate, share, time};
 use crate::summary::grouped;
 use machine::report::{Link, NodeReport};
@@ -52,7 +52,7 @@ pub fn section(nodes: &[NodeReport], run_ns: f64, all_series: &[Node]) -> Markup
     }
 }
 
-const SIZE: (f64, f64) = (760.0, 240.0);
+const SIZE: Size = Size { width: 760.0, height: 240.0 };
 
 /// The share of each span of time in which the busiest links were busy.
 fn over_time(links: &[Directed], all_series: &[Node]) -> Markup {
@@ -64,14 +64,14 @@ fn over_time(links: &[Directed], all_series: &[Node]) -> Markup {
     let Some(span) = drawn.iter().map(|(.., span)| *span).max().filter(|span| *span > 0) else {
         return html! {};
     };
-    let x = Scale::linear((0.0, span as f64), Chart::across(SIZE));
+    let x = Scale::linear(span as f64, Chart::across(SIZE));
     let percent = |series: &Series, sum: u64| 100.0 * sum as f64 / series.width as f64;
     let bins = drawn
         .iter()
         .flat_map(|(_, _, series, _)| series.bins.iter().map(move |bin| percent(series, bin.sum)));
     let ticks = svg::round_steps(bins.fold(0.0, f64::max), 4);
     let top = ticks.last().copied().unwrap_or(100.0);
-    let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
+    let y = Scale::linear(top, Chart::upwards(SIZE));
     let points = |series: &Series| -> Vec<(f64, f64)> {
         let middle = |index: usize| ((index as f64 + 0.5) * series.width as f64).min(span as f64);
         let bins = series.bins.iter().enumerate();

@@ -1,7 +1,7 @@
 //! Depths of queues: over time, at the node with the deepest, and the greatest of every node.
 
 use super::depths::{Node, Series};
-use super::svg::{self, path, Chart, Scale};
+use super::svg::{self, path, Chart, Scale, Size};
 use super::units::{plain, share, short};
 use crate::summary::grouped;
 use machine::instruments::timeline::Gauge;
@@ -73,7 +73,7 @@ fn all_series(node: &Node, which: Gauge) -> impl Iterator<Item = &Series> {
     node.queues.iter().filter(move |(gauge, _)| is(which, **gauge)).map(|(_, series)| series)
 }
 
-const SIZE: (f64, f64) = (430.0, 190.0);
+const SIZE: Size = Size { width: 430.0, height: 190.0 };
 
 fn over_time((which, id, name, room): &Queue, nodes: &[Node]) -> Markup {
     let Some((node, series)) = deepest(nodes, *which) else {
@@ -117,8 +117,8 @@ fn drawing(series: &Series, node: &Node, name: &str) -> Markup {
     let ticks = svg::round_steps(f64::from(series.most()), 4);
     let ticks: Vec<f64> = ticks.into_iter().filter(|tick| tick.fract() == 0.0).collect();
     let top = ticks.last().copied().unwrap_or(1.0).max(f64::from(series.most()));
-    let x = Scale::linear((0.0, span), Chart::across(SIZE));
-    let y = Scale::linear((0.0, top), Chart::upwards(SIZE));
+    let x = Scale::linear(span, Chart::across(SIZE));
+    let y = Scale::linear(top, Chart::upwards(SIZE));
     let ends = |index: usize| {
         let at = |index: usize| x.at((index as f64 * series.width as f64).min(span));
         (at(index), at(index + 1))
@@ -199,10 +199,11 @@ fn greatest_row(nodes: &[NodeReport], row: &Depth, machine: &Parameters) -> Mark
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::svg::Extent;
 
     #[test]
     fn times_have_the_unit_that_suits_the_run() {
-        let x = |span| Scale::linear((0.0, span), (0.0, 100.0));
+        let x = |span| Scale::linear(span, Extent { start: 0.0, end: 100.0 });
         let (ticks, unit) = time_ticks(34e9, &x(34e9));
         let texts: Vec<&str> = ticks.iter().map(|(_, text)| &**text).collect();
         assert_eq!((&texts[..], unit), (&["0", "10", "20", "30"][..], "ms"));

@@ -2,34 +2,48 @@
 
 use maud::{html, Markup};
 
+/// Width and height of a drawing.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub width: f64,
+    pub height: f64,
+}
+
+/// Positions on a drawing between which an axis lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub start: f64,
+    pub end: f64,
+}
+
 /// Scale from numbers to positions on the drawing.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     from: f64,
     to: f64,
-    start: f64,
-    end: f64,
+    extent: Extent,
     log: bool,
 }
 
 impl Scale {
-    /// Linear scale: `from` is at `start`, `to` at `end`.
-    pub fn linear((from, to): (f64, f64), (start, end): (f64, f64)) -> Scale {
-        Scale { from, to, start, end, log: false }
+    /// Linear scale from 0 to a number.
+    pub fn linear(to: f64, extent: Extent) -> Scale {
+        Scale { from: 0.0, to, extent, log: false }
     }
     /// Logarithmic scale; both ends are positive.
-    pub fn log((from, to): (f64, f64), (start, end): (f64, f64)) -> Scale {
-        Scale { from: from.log2(), to: to.log2(), start, end, log: true }
+    pub fn log(from: f64, to: f64, extent: Extent) -> Scale {
+        Scale { from: from.log2(), to: to.log2(), extent, log: true }
     }
     /// Scale of sizes of messages: logarithmic, with no bytes as far before one byte as one is before two.
-    pub fn sizes(largest: u64, ends: (f64, f64)) -> Scale {
-        Scale::log((NO_BYTES, largest.max(2) as f64), ends)
+    pub fn sizes(largest: u64, extent: Extent) -> Scale {
+        Scale::log(NO_BYTES, largest.max(2) as f64, extent)
     }
     /// Position of a number.
     pub fn at(&self, number: f64) -> f64 {
         let number = if self.log { number.max(f64::MIN_POSITIVE).log2() } else { number };
         let span = if self.to == self.from { 1.0 } else { self.to - self.from };
-        self.start + (self.end - self.start) * (number - self.from) / span
+        let Extent { start, end } = self.extent;
+        start + (end - start) * (number - self.from) / span
     }
     /// Position of a size, on a scale of sizes.
     pub fn at_size(&self, bytes: u64) -> f64 {
@@ -85,8 +99,8 @@ const BOTTOM: f64 = 46.0;
 
 /// A chart: its frame, its axes, and what is drawn between them.
 pub struct Chart<'a> {
-    /// Width and height of the whole drawing.
-    pub size: (f64, f64),
+    /// Size of the whole drawing.
+    pub size: Size,
     /// Description of the chart, for readers who cannot see it.
     pub label: &'a str,
     /// Title under the horizontal axis.
@@ -101,18 +115,19 @@ pub struct Chart<'a> {
 
 impl Chart<'_> {
     /// Left and right end of the plotted area.
-    pub fn across(size: (f64, f64)) -> (f64, f64) {
-        (LEFT, size.0 - RIGHT)
+    pub fn across(size: Size) -> Extent {
+        Extent { start: LEFT, end: size.width - RIGHT }
     }
     /// Lower and upper end of the plotted area.
-    pub fn upwards(size: (f64, f64)) -> (f64, f64) {
-        (size.1 - BOTTOM, TOP)
+    pub fn upwards(size: Size) -> Extent {
+        Extent { start: size.height - BOTTOM, end: TOP }
     }
 
     /// The drawing, with `body` between its axes.
     pub fn draw(&self, body: &Markup) -> Markup {
-        let (width, height) = self.size;
-        let ((left, right), (low, high)) = (Chart::across(self.size), Chart::upwards(self.size));
+        let Size { width, height } = self.size;
+        let Extent { start: left, end: right } = Chart::across(self.size);
+        let Extent { start: low, end: high } = Chart::upwards(self.size);
         let view = format!("0 0 {} {}", n(width), n(height));
         let turned = format!("rotate(-90 14 {})", n((low + high) / 2.0));
         html! {
@@ -185,9 +200,9 @@ mod tests {
 
     #[test]
     fn scales_have_their_ends_where_they_should_be() {
-        let linear = Scale::linear((0.0, 10.0), (100.0, 0.0));
+        let linear = Scale::linear(10.0, Extent { start: 100.0, end: 0.0 });
         assert_eq!([0.0, 5.0, 10.0].map(|number| linear.at(number)), [100.0, 50.0, 0.0]);
-        let sizes = Scale::sizes(8, (0.0, 40.0));
+        let sizes = Scale::sizes(8, Extent { start: 0.0, end: 40.0 });
         let places = [0, 1, 2, 4, 8].map(|bytes| sizes.at_size(bytes));
         assert_eq!(places, [0.0, 10.0, 20.0, 30.0, 40.0]);
     }

@@ -3,7 +3,7 @@
 
 use super::depths::{Bin, Node, Series};
 use super::queues::time_ticks;
-use super::svg::{self, Chart, Scale};
+use super::svg::{self, Chart, Scale, Size};
 use super::units::share;
 use machine::instruments::timeline::Track;
 use maud::{html, Markup};
@@ -159,7 +159,7 @@ fn lines(nodes: &[Node]) -> Vec<Line> {
     Use::ALL.into_iter().filter_map(line).collect()
 }
 
-const SIZE: (f64, f64) = (760.0, 280.0);
+const SIZE: Size = Size { width: 760.0, height: 280.0 };
 
 /// The section.
 pub fn section(nodes: &[Node]) -> Markup {
@@ -184,7 +184,7 @@ pub fn section(nodes: &[Node]) -> Markup {
 }
 
 fn chart(lines: &[Line], span: u64) -> Markup {
-    let x = Scale::linear((0.0, span as f64), Chart::across(SIZE));
+    let x = Scale::linear(span as f64, Chart::across(SIZE));
     let percent = |line: &Line, bin: &Bin, index: usize| {
         // The last span may be cut by the end.
         let begins = index as u64 * line.series.width;
@@ -197,7 +197,7 @@ fn chart(lines: &[Line], span: u64) -> Markup {
     };
     let most = lines.iter().flat_map(all).fold(0.0, f64::max);
     let ticks = svg::round_steps(most, 4);
-    let y = Scale::linear((0.0, *ticks.last().expect("an axis has marks")), Chart::upwards(SIZE));
+    let y = Scale::linear(*ticks.last().expect("an axis has marks"), Chart::upwards(SIZE));
     let points = |line: &Line| -> Vec<(f64, f64)> {
         let width = line.series.width as f64;
         let middle = |index: usize| ((index as f64 + 0.5) * width).min(span as f64);

@@ -1,6 +1,6 @@
 //! Breakdown of the messages' time: an overview of all sizes, and some messages step by step.
 
-use super::svg::{self, n, Scale};
+use super::svg::{self, n, Extent, Scale};
 use super::units::{count, plain, share, size, time};
 use crate::summary::untold;
 use machine::instruments::message_trace::{Breakdown, Layer, Segment};
@@ -177,7 +177,7 @@ fn steps(size: &Breakdown) -> Markup {
     let height = bottom + 44.0;
     let total = if size.total_ns > 0.0 { size.total_ns } else { 1.0 };
     let right = WIDTH - NUMBERS;
-    let x = Scale::linear((0.0, total), (NAMES, right));
+    let x = Scale::linear(total, Extent { start: NAMES, end: right });
     let ticks = svg::round_steps(total / 1e3, 8);
     let ticks = ticks.iter().filter(|us| **us * 1e3 <= total * 1.0001);
     let mut start = 0.0;

@@ -121,7 +121,7 @@ pub fn largest(out: &mut String, account: &[Rank], terminal: &Terminal) -> fmt::
 }
 
 /// Prints a line for each function.
-pub fn calls(out: &mut String, (account, of): (&[Rank], &str), terminal: &Terminal) -> fmt::Result {
+pub fn calls(out: &mut String, account: &[Rank], of: &str, terminal: &Terminal) -> fmt::Result {
     let all = by_call(account);
     let aside = match all.len() {
         number if number > CALLS_MAX => {

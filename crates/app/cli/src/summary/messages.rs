@@ -43,7 +43,8 @@ pub fn heaviest(classes: &[Breakdown]) -> Option<&Breakdown> {
 /// Prints a line for each class of messages: those with the most time, if there are many.
 pub fn table(
     out: &mut String,
-    (messages, classes): (&Messages, &[Breakdown]),
+    messages: &Messages,
+    classes: &[Breakdown],
     terminal: &Terminal,
 ) -> fmt::Result {
     let mut shown: Vec<&Breakdown> = classes.iter().collect();

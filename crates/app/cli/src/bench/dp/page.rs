@@ -4,11 +4,11 @@ use super::steps::{Packet, Steps};
 use super::{Cell, Column, Table};
 use crate::bench::measure;
 use crate::report::page::{self, again_by};
-use crate::report::svg::{self, n, Chart, Scale};
+use crate::report::svg::{self, n, Chart, Scale, Size};
 use crate::report::units::{plain, share, size, time};
 use maud::{html, Markup};
 
-const SIZE: (f64, f64) = (430.0, 300.0);
+const SIZE: Size = Size { width: 430.0, height: 300.0 };
 
 /// Name of a curve, and the number of a cell that it shows.
 type Shown = (&'static str, fn(&Cell) -> Option<f64>);
@@ -76,8 +76,8 @@ fn times(columns: &[Column]) -> Markup {
 fn chart(column: &Column, most: f64) -> Markup {
     let largest = column.cells.iter().map(|cell| cell.bytes).max().unwrap_or(8);
     let ticks = svg::round_steps(most, 5);
-    let x = Scale::log((1.0, largest.max(2) as f64), Chart::across(SIZE));
-    let y = Scale::linear((0.0, *ticks.last().unwrap_or(&most)), Chart::upwards(SIZE));
+    let x = Scale::log(1.0, largest.max(2) as f64, Chart::across(SIZE));
+    let y = Scale::linear(*ticks.last().unwrap_or(&most), Chart::upwards(SIZE));
     let body = html! {
         @for (look, (name, of)) in CURVES.iter().enumerate() {
             @let told = column.cells.iter().filter_map(|cell| Some((cell.bytes, of(cell)?)));

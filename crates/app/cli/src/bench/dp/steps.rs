@@ -56,7 +56,8 @@ impl Steps {
     /// The steps of packets of these lengths that went from process to process; none if the run tells of no
     /// such packets.
     pub fn of(
-        (name, title): (&'static str, &'static str),
+        name: &'static str,
+        title: &'static str,
         run: &Measured,
         lengths: &[u64],
     ) -> Option<Steps> {

@@ -3,11 +3,11 @@
 use super::{measured, short, Curve, Figures};
 use crate::bench::measure;
 use crate::report::page::{self, again_by};
-use crate::report::svg::{self, Chart, Scale};
+use crate::report::svg::{self, Chart, Scale, Size};
 use crate::report::units::plain;
 use maud::{html, Markup};
 
-const SIZE: (f64, f64) = (860.0, 420.0);
+const SIZE: Size = Size { width: 860.0, height: 420.0 };
 
 /// The page's text.
 pub fn page(figures: &Figures) -> String {
@@ -71,8 +71,8 @@ fn figure(curves: &[&Curve], name: &dyn Fn(&Curve) -> String, across: &str) -> M
     let longest = points().map(|point| point.length).max().unwrap_or(1).max(1) as f64;
     let most = points().map(|point| point.ns / 1e3).fold(0.0, f64::max);
     let ticks = svg::round_steps(most * 1.04, 6);
-    let x = Scale::linear((0.0, longest), Chart::across(SIZE));
-    let y = Scale::linear((0.0, *ticks.last().unwrap_or(&most)), Chart::upwards(SIZE));
+    let x = Scale::linear(longest, Chart::across(SIZE));
+    let y = Scale::linear(*ticks.last().unwrap_or(&most), Chart::upwards(SIZE));
     let body = html! {
         @for (look, curve) in curves.iter().enumerate() {
             @let at: Vec<(f64, f64)> = curve.points.iter()

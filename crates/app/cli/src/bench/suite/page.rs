@@ -3,11 +3,11 @@
 use super::{named, Outcome, Series, Suite};
 use crate::args::SuiteOptions;
 use crate::report::page::{self, again_by};
-use crate::report::svg::{self, Chart, Scale, Tick};
+use crate::report::svg::{self, Chart, Scale, Size, Tick};
 use crate::report::units::{plain, quoted, short};
 use maud::{html, Markup};
 
-const SIZE: (f64, f64) = (760.0, 340.0);
+const SIZE: Size = Size { width: 760.0, height: 340.0 };
 
 /// The page's text.
 pub fn page(suite: &Suite, options: &SuiteOptions) -> String {
@@ -60,13 +60,13 @@ fn points(series: &Series, column: usize) -> impl Iterator<Item = (f64, f64)> + 
 fn across(study: &Outcome, column: usize) -> (Scale, Vec<Tick>) {
     let values = || study.series.iter().flat_map(|series| points(series, column)).map(|(x, _)| x);
     let most = values().fold(1.0, f64::max);
-    let ends = Chart::across(SIZE);
+    let extent = Chart::across(SIZE);
     if !study.grows {
         let ticks = svg::round_steps(most, 6);
-        let scale = Scale::linear((0.0, *ticks.last().unwrap_or(&most)), ends);
+        let scale = Scale::linear(*ticks.last().unwrap_or(&most), extent);
         return (scale, ticks.iter().map(|tick| (scale.at(*tick), plain(*tick))).collect());
     }
-    let scale = Scale::sizes(most as u64, ends);
+    let scale = Scale::sizes(most as u64, extent);
     let mut all: Vec<u64> = values().map(|value| value as u64).collect();
     all.sort_unstable();
     all.dedup();
@@ -81,7 +81,7 @@ fn figure(study: &Outcome, column: usize) -> Markup {
     let values = study.series.iter().flat_map(|series| points(series, column));
     let most = values.map(|(_, y)| y).fold(0.0, f64::max);
     let ticks = svg::round_steps(most * 1.04, 6);
-    let y = Scale::linear((0.0, *ticks.last().unwrap_or(&most)), Chart::upwards(SIZE));
+    let y = Scale::linear(*ticks.last().unwrap_or(&most), Chart::upwards(SIZE));
     let columns = &study.series[0].table.columns;
     let (x_title, y_title) = (named(&columns[0]), named(&columns[column]));
     let body = html! {

@@ -3,11 +3,11 @@
 use super::{bar_title, how, way, Bar, Curve, Figures, Part};
 use crate::bench::measure;
 use crate::report::page::{self, again_by};
-use crate::report::svg::{self, n, Chart, Scale};
+use crate::report::svg::{self, n, Chart, Scale, Size};
 use crate::report::units::{plain, share, size, time};
 use maud::{html, Markup};
 
-const SIZE: (f64, f64) = (860.0, 420.0);
+const SIZE: Size = Size { width: 860.0, height: 420.0 };
 
 /// Name of a curve.
 fn title(curve: &Curve) -> String {
@@ -33,8 +33,8 @@ fn throughput(curves: &[Curve]) -> Markup {
     let largest = points().map(|point| point.bytes).max().unwrap_or(8);
     let most = points().map(|point| point.message.mib_per_s).fold(0.0, f64::max);
     let ticks = svg::round_steps(most * 1.04, 6);
-    let x = Scale::log((8.0, largest.max(16) as f64), Chart::across(SIZE));
-    let y = Scale::linear((0.0, *ticks.last().unwrap_or(&most)), Chart::upwards(SIZE));
+    let x = Scale::log(8.0, largest.max(16) as f64, Chart::across(SIZE));
+    let y = Scale::linear(*ticks.last().unwrap_or(&most), Chart::upwards(SIZE));
     let sizes = curves[0].points.iter().map(|point| point.bytes).step_by(2);
     let body = html! {
         @for (look, curve) in curves.iter().enumerate() {
