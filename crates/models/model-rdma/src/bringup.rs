@@ -112,12 +112,8 @@ impl Difference {
 }
 
 impl<'a> BringUp<'a> {
-    pub fn new(
-        library: &'a Library,
-        module: Rc<Module>,
-        (rank, ranks): (u32, u32),
-        workload: &Workload,
-    ) -> BringUp<'a> {
+    pub fn new(library: &'a Library, rank: u32, ranks: u32, workload: &Workload) -> BringUp<'a> {
+        let module = library.module().clone();
         let source = library.register(0, PAGES * PAGE);
         let target = library.register(0, PAGES * PAGE);
         let stage = workload.kind.name;

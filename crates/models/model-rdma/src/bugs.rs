@@ -73,8 +73,9 @@ impl Bugs {
     pub fn region(&self, nid: u32) -> u32 {
         REGION_SIZE >> u32::from(self.has(nid, "bug.bar"))
     }
-    /// Of a lane of its receiver, of so many.
-    pub fn lane(&self, nid: u32, (lane, lanes): (u8, u8), params: ChannelParams) -> ChannelParams {
+    /// Of a lane of its receiver.
+    pub fn lane(&self, nid: u32, lane: u8, params: ChannelParams) -> ChannelParams {
+        let lanes = params.lanes;
         let struck = u64::from(lane) == self.salt % u64::from(lanes);
         let bug = |bug| Some((bug, self.salt));
         if self.has(nid, "bug.skew") && lanes > 1 && struck {

@@ -3,7 +3,7 @@
 
 use super::chip::{Chip, Designs};
 use super::memory::{Behind, Watch};
-use super::module::notify_addr;
+use super::module::{notify_addr, Shared};
 use super::settings::Settings;
 use super::tally::Tally;
 use super::trail::{Pins, Trail};
@@ -79,14 +79,9 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Of node `nid`, whose lanes go to process `peer`.
-    pub fn new(
-        (s, designs): (&Settings, &Designs),
-        nid: u32,
-        peer: u32,
-        memory: Behind,
-        shared: (Rc<Watch>, Rc<Tally>, Rc<Trail>),
-    ) -> Card {
+    /// Of node `nid`.
+    pub fn new(s: &Settings, designs: &Designs, nid: u32, memory: Behind, shared: Shared) -> Card {
+        let Shared { tally, trail, watch } = shared;
         let params = s.nic(nid);
         let (vendor, device, class) = IDS;
         let pcix = s.bus.protocol == pci::Protocol::Pcix;
@@ -108,12 +103,12 @@ impl Card {
             idle_run: 0,
             idle_run_max: s.idle_run(),
             nid,
-            peer,
+            peer: s.peer(nid),
             latency: s.latency(),
             account: Account::default(),
-            watch: shared.0,
-            tally: shared.1,
-            trail: shared.2,
+            watch,
+            tally,
+            trail,
             tap: None,
             wave: designs.wave.clone(),
             faults: None,
@@ -285,9 +280,8 @@ impl Card {
         if let Some(tap) = &mut self.tap {
             tap.edge(now, arrived, sent);
         }
-        if let Some((message, to)) =
-            self.trail.lanes(now, (self.nic.word(), lane(&sent, self.lanes, 0)))
-        {
+        let first = lane(&sent, self.lanes, 0);
+        if let Some((message, to)) = self.trail.lanes(now, self.nic.word(), first) {
             ports.departs(now, message, to);
         }
         let idle = are_idle(&sent, self.lanes);

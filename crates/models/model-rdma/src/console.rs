@@ -97,7 +97,7 @@ impl Console {
     }
 
     /// Runs the processor until `now`; up to there the crossbar is as it is, after so many cycles.
-    pub fn run(&mut self, now: Time, (crossbar, cycles): (&Crossbar, u64)) {
+    pub fn run(&mut self, now: Time, crossbar: &Crossbar, cycles: u64) {
         let mut bus = Sight { board: &mut self.board, crossbar, cycles, horizon: now };
         self.core.run(&mut bus, now);
     }

@@ -61,7 +61,7 @@ use machine::programs::Program;
 use machine::report::Judged;
 use machine::{Options, Outcome, UsageError};
 use memory::{Behind, Watch};
-use module::Module;
+use module::{Module, Shared};
 use settings::{Settings, Unfit, NODES_MAX};
 use software::{Hosted, Work};
 use std::rc::Rc;
@@ -124,13 +124,9 @@ impl Plan for Machine<'_> {
     }
     fn process(&self, number: u32) -> Process<Card, Switch> {
         match self.settings.crossbar {
-            Some(params) if number == self.settings.nodes => {
-                Process::Switch(Box::new(Switch::new(
-                    (&self.settings, &self.designs),
-                    params,
-                    (number, self.console.as_ref()),
-                )))
-            }
+            Some(params) if number == self.settings.nodes => Process::Switch(Box::new(
+                Switch::new(&self.settings, &self.designs, params, number, self.console.as_ref()),
+            )),
             _ => Process::Node(Box::new(self.node(number))),
         }
     }
@@ -143,23 +139,22 @@ impl Machine<'_> {
         let memory = host.memory().clone();
         let watch = Rc::new(Watch::default());
         let tally = Rc::new(Tally::new(nid, memory.clone(), self.judge.clone()));
-        let peer = if settings.crossbar.is_some() { settings.nodes } else { 1 - nid };
         let behind = Behind::new(nid, memory, watch.clone(), self.judge.clone());
         let journal = bench.journal(nid);
         let trail = Rc::new(Trail::new(nid, journal.clone()));
-        let shared = (watch.clone(), tally.clone(), trail.clone());
-        let mut card = Card::new((settings, &self.designs), nid, peer, behind, shared);
+        let shared = Shared { tally, trail, watch };
+        let mut card = Card::new(settings, &self.designs, nid, behind, shared.clone());
         card.set_faults(Lanes::of(&bench.faults, nid));
         if let Some(capture) = &self.capture {
             let streams = self.streams.clone();
             let lanes = settings.nic(nid).lanes;
             card.set_tap(Wiretap::new(nid, lanes, capture.tap(nid), streams));
         }
-        let module = Rc::new(Module::new(settings, nid, (tally, trail, watch)));
-        let ranks = (nid, bench.common.placement.ranks);
-        journal.employ(nid..ranks.1.min(nid + 1));
+        let module = Rc::new(Module::new(settings, nid, shared));
+        let ranks = bench.common.placement.ranks;
+        journal.employ(nid..ranks.min(nid + 1));
         let calls = Rc::new(Calls::new(journal.clone(), Placed { core: 0, rank: nid }));
-        let hosted = Hosted::new(ranks, self.work.clone(), module, calls);
+        let hosted = Hosted::new(nid, ranks, self.work.clone(), module, calls);
         let software = Box::new(hosted);
         bench.node(nid, card, Equipment { host, software, journal, judge: None })
     }

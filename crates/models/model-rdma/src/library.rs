@@ -3,12 +3,11 @@
 use super::mapped::MappedQueue;
 use super::memory::{frame, set_word, word, PAGE};
 use super::module::{doorbell, pages, Module};
-use super::tally::add;
+use super::tally::{add, Posting};
 use crate::message_path::DEPOSITED;
 use abi::forth::{control, Descriptor, QUEUE_SIZE, WORDS_MAX};
 use abi::MessageId;
 use des::{Duration, Time};
-use forth_nic::RemoteWrite;
 use host::Cpu;
 use machine::instruments::calls::{Calls, Function};
 use machine::instruments::message_trace::Waypoint;
@@ -56,6 +55,14 @@ impl Buffer {
     fn to_border(self, at: u64) -> u64 {
         PAGE - (self.offset + at) % PAGE
     }
+}
+
+/// A message that is posted for another node.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    id: MessageId,
+    to: u32,
+    packets: u32,
 }
 
 /// A remote write of one descriptor.
@@ -187,14 +194,14 @@ impl Library {
     /// Writes `bytes` of a buffer here into one on another node.
     pub fn write(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
         self.in_call(function::WRITE, || {
-            self.post_all(from, to, bytes, (awaited, 0));
+            self.post_all(from, to, bytes, awaited, 0);
             self.flush();
         });
     }
 
     /// The same, but what does not fill a buffer of write combining stays there until the fence.
     pub fn begin(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited) {
-        self.in_call(function::BEGIN, || self.post_all(from, to, bytes, (awaited, 0)));
+        self.in_call(function::BEGIN, || self.post_all(from, to, bytes, awaited, 0));
     }
 
     /// Number of descriptors that have completed, according to the word in memory; waits until it exceeds
@@ -225,22 +232,23 @@ impl Library {
         self.module.free_pages()
     }
 
-    fn post_all(&self, from: Buffer, to: Buffer, bytes: u64, (awaited, last): (Awaited, u32)) {
+    /// Posts a message, with flags of its last packet.
+    fn post_all(&self, from: Buffer, to: Buffer, bytes: u64, awaited: Awaited, last: u32) {
         let packets = segments(from, to, bytes).count() as u32;
-        let message = self.begins(to.nid, bytes, (packets, awaited == Awaited::ByProcess));
+        let message = self.begins(to.nid, bytes, packets, awaited == Awaited::ByProcess);
         for (place, segment) in (0..).zip(segments(from, to, bytes)) {
             let flags = if place + 1 == packets { last } else { 0 };
-            self.post((message, to.nid), segment, (place, packets), flags);
+            self.post(message, place, segment, flags);
         }
     }
 
     /// Tells of a message for another node.
-    fn begins(&self, to: u32, bytes: u64, (packets, awaited): (u32, bool)) -> MessageId {
+    fn begins(&self, to: u32, bytes: u64, packets: u32, awaited: bool) -> Message {
         let trail = &self.module.trail;
-        let message = trail.name();
-        self.calls.sends(self.cpu.now(), message, to, bytes);
-        trail.begins(message, packets, awaited);
-        message
+        let id = trail.name();
+        self.calls.sends(self.cpu.now(), id, to, bytes);
+        trail.begins(id, packets, awaited);
+        Message { id, to, packets }
     }
 
     /// The program calls a function.
@@ -271,21 +279,16 @@ impl Library {
         let handle = |binding| binding * PAGE as u32 + (at % PAGE) as u32;
         let destination = self.module.doorbells(to).map_or(target, handle);
         self.in_call(function::RING, || {
-            let message = self.begins(to, 8, (1, true));
+            let message = self.begins(to, 8, 1, true);
             let segment = Segment { from, to: target, destination, words: 1 };
-            self.post((message, to), segment, (0, 1), control::INTERRUPT);
+            self.post(message, 0, segment, control::INTERRUPT);
             self.flush();
         });
     }
 
-    /// Posts a descriptor: which message it is of, and which of its packets.
-    fn post(
-        &self,
-        (id, flow): (MessageId, u32),
-        segment: Segment,
-        (place, packets): (u32, u32),
-        flags: u32,
-    ) {
+    /// Posts the descriptor of packet `place` of a message.
+    fn post(&self, message: Message, place: u32, segment: Segment, flags: u32) {
+        let Message { id, to, packets } = message;
         let costs = self.module.costs;
         let (handles, every) = self.limits();
         while self.posted.get() - self.freed.get() >= handles && !self.stuck.get() {
@@ -302,22 +305,22 @@ impl Library {
             self.asked.borrow_mut().push_back(number);
         }
         let flags = flags | if notify { control::NOTIFY } else { 0 };
-        let message = RemoteWrite {
-            addr: segment.to,
-            data: Vec::new(),
-            notify,
-            interrupt: flags & control::INTERRUPT != 0,
-        };
-        let message_path = (self.nid as u8, flow as u8);
         let queue = &self.module.queue;
         queue.claim(true);
-        self.module.trail.posts(self.cpu.now(), Piece::split(id, place, packets, flow));
-        self.module.tally.posts(message_path, segment.from, segment.words, message);
+        self.module.trail.posts(self.cpu.now(), Piece::split(id, place, packets, to));
+        self.module.tally.posts(Posting {
+            from: segment.from,
+            words: segment.words,
+            flow: to as u8,
+            to: segment.to,
+            notify,
+            interrupt: flags & control::INTERRUPT != 0,
+        });
         let descriptor = Descriptor {
             source_lo: segment.from as u32,
             source_hi: (segment.from >> 32) as u32,
             destination: segment.destination,
-            control: u32::from(segment.words) | flags | flow << control::FLOW_SHIFT,
+            control: u32::from(segment.words) | flags | to << control::FLOW_SHIFT,
         };
         queue.store(&self.cpu, &descriptor);
         queue.claim(false);

@@ -6,10 +6,10 @@ use super::request_queue::RequestQueue;
 use super::settings::{Costs, Settings};
 use super::storage::Disks;
 use super::tally::{add, Tally};
-use super::trail::Trail;
+use super::trail::{Drain, Trail};
 use abi::forth::{control_bit, register, table};
 use des::{Duration, Time};
-use host::{Cpu, Waker};
+use host::{Cpu, SharedMemory, Waker};
 use pci::node::{CONFIG, REGION};
 use pci::register as config;
 use rank::Network;
@@ -21,6 +21,29 @@ mod restart;
 
 /// Bits of the command register: memory, bus master, parity.
 const COMMAND: u32 = 1 << 1 | 1 << 2 | 1 << 6;
+
+/// State that card and host software of a node share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub tally: Rc<Tally>,
+    pub trail: Rc<Trail>,
+    pub watch: Rc<Watch>,
+}
+
+/// A pending flag: a word that another node writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flag {
+    pub sender: u32,
+    pub addr: u64,
+    /// Lower half of the word once it is written.
+    pub turn: u32,
+}
+
+impl Flag {
+    fn is_of_its_turn(&self, memory: &SharedMemory) -> bool {
+        word(memory, self.addr) as u32 == self.turn
+    }
+}
 
 /// The driver of a node.
 pub(super) struct Module {
@@ -58,8 +81,8 @@ pub(super) struct Module {
     /// Time at which it has seen the first ring of each sender.
     first: RefCell<Vec<Option<Time>>>,
     sleeper: RefCell<Option<Waker>>,
-    /// A pending flag for which a process sleeps: who writes it, its address, and its turn then.
-    expected: Cell<Option<(u32, u64, u64)>>,
+    /// A pending flag for which a process sleeps.
+    expected: Cell<Option<Flag>>,
     pub ready: Cell<bool>,
 }
 
@@ -86,11 +109,8 @@ pub(super) fn notify_addr(nid: u32) -> u64 {
 }
 
 impl Module {
-    pub fn new(
-        settings: &Settings,
-        nid: u32,
-        (tally, trail, watch): (Rc<Tally>, Rc<Trail>, Rc<Watch>),
-    ) -> Module {
+    pub fn new(settings: &Settings, nid: u32, shared: Shared) -> Module {
+        let Shared { tally, trail, watch } = shared;
         Module {
             nid,
             nodes: settings.nodes,
@@ -253,15 +273,16 @@ impl Module {
             if before != count {
                 rung = true;
                 let sleeps = self.sleeper.borrow().is_some();
-                self.trail.drains((entered, cpu.now()), sender, (sleeps, usize::MAX));
+                let drain = Drain { entered, now: cpu.now(), source: sender };
+                self.trail.drains(drain, sleeps, usize::MAX);
                 self.first.borrow_mut()[sender as usize].get_or_insert(cpu.now());
             }
         }
-        if let Some((sender, addr, value)) = self.expected.get() {
+        if let Some(flag) = self.expected.get() {
             cpu.spend(self.costs.doorbell);
-            if is_flag(word(cpu.memory(), addr), value) {
+            if flag.is_of_its_turn(cpu.memory()) {
                 rung = true;
-                self.trail.drains_word((entered, cpu.now()), sender);
+                self.trail.drains_word(Drain { entered, now: cpu.now(), source: flag.sender });
             }
         }
         rung |= self.take_records(cpu, entered) | self.looks_at_counts(cpu);
@@ -286,16 +307,10 @@ impl Module {
         *self.sleeper.borrow_mut() = None;
     }
 
-    /// A process sleeps in the kernel until the flag at an address, which a sender writes, is of a turn, or
-    /// until a time. True if it is.
-    pub fn sleep_until(
-        &self,
-        cpu: &Cpu,
-        (sender, addr, value): (u32, u64, u64),
-        until: Time,
-    ) -> bool {
-        self.expected.set(Some((sender, addr, value)));
-        let there = self.sleep(cpu, |_| is_flag(word(cpu.memory(), addr), value), until);
+    /// A process sleeps in the kernel until a flag is of its turn, or until a time. True if it is.
+    pub fn sleep_until(&self, cpu: &Cpu, flag: Flag, until: Time) -> bool {
+        self.expected.set(Some(flag));
+        let there = self.sleep(cpu, |_| flag.is_of_its_turn(cpu.memory()), until);
         self.expected.set(None);
         there
     }
@@ -315,11 +330,6 @@ impl Module {
         *self.sleeper.borrow_mut() = None;
         ready
     }
-}
-
-/// True if a word is the pending flag of a turn: its lower half says so.
-fn is_flag(word: u64, turn: u64) -> bool {
-    word as u32 == turn as u32
 }
 
 /// Pages of so many bytes.

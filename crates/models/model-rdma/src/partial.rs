@@ -11,9 +11,9 @@
 use super::memory::{own_frame, set_word, word};
 use super::module::Module;
 use super::settings::NODES_MAX;
-use super::tally::add;
+use super::tally::{add, Posting};
+use super::trail::Drain;
 use abi::forth::{control, Descriptor};
-use forth_nic::RemoteWrite;
 use host::{Cpu, SharedMemory};
 use machine::instruments::stages::Piece;
 use std::cell::{Cell, RefCell};
@@ -93,8 +93,9 @@ const ASKS: u64 = 4;
 const NUMBER_SHIFT: u32 = 3;
 
 impl Record {
-    /// Puts record `number` into its slot for `receiver`: where it is read, where it goes, and its words.
-    pub fn put(&self, memory: &SharedMemory, (nid, receiver): (u32, u32), number: u64) -> Way {
+    /// Puts record `number` of `sender` into its slot for `receiver`: where it is read, where it goes, and
+    /// its words.
+    pub fn put(&self, memory: &SharedMemory, sender: u32, receiver: u32, number: u64) -> Way {
         let words = 2 * self.parts.len() as u64 + 1;
         let first = LAST - (words - 1) * WORD;
         let from = outbox(receiver, number);
@@ -104,7 +105,7 @@ impl Record {
         for (at, word) in (first..).step_by(WORD as usize).zip(all) {
             set_word(memory, from + at, word);
         }
-        Way { from: from + first, to: inbox(nid, number) + first, words: words as u16 }
+        Way { from: from + first, to: inbox(sender, number) + first, words: words as u16 }
     }
 
     /// Record `number` of `sender`, if it has come. Its last word comes last.
@@ -178,7 +179,7 @@ impl Module {
                     break;
                 };
                 record.parts.iter().for_each(|part| self.store_part(cpu, part));
-                self.trail.drains((entered, cpu.now()), sender, (false, 1));
+                self.trail.drains(Drain { entered, now: cpu.now(), source: sender }, false, 1);
                 add(&inbox.taken[at], 1);
                 inbox.asked[at].set(inbox.asked[at].get() || record.asks);
                 some = true;
@@ -244,9 +245,14 @@ impl Module {
         let target = u32::try_from(way.to).expect("the module's frames lie below 4 GB");
         let bytes = WORD * u64::from(way.words);
         let id = self.trail.begins_in_module(cpu.now(), to, bytes);
-        let interrupt = flags & control::INTERRUPT != 0;
-        let message = RemoteWrite { addr: target, data: Vec::new(), notify: false, interrupt };
-        self.tally.posts((self.nid as u8, to as u8), way.from, way.words, message);
+        self.tally.posts(Posting {
+            from: way.from,
+            words: way.words,
+            flow: to as u8,
+            to: target,
+            notify: false,
+            interrupt: flags & control::INTERRUPT != 0,
+        });
         self.trail.posts(cpu.now(), Piece::whole(id, to));
         let descriptor = Descriptor {
             source_lo: way.from as u32,

@@ -197,9 +197,17 @@ impl Settings {
     pub fn bus(&self, nid: u32) -> pci::Params {
         pci::Params { bug: self.bugs.bus(nid), ..self.bus }
     }
+    /// The process at the other end of the lanes of node `nid`: the crossbar, or the other node.
+    pub fn peer(&self, nid: u32) -> u32 {
+        if self.crossbar.is_some() {
+            self.nodes
+        } else {
+            1 - nid
+        }
+    }
     /// A lane of the card of node `nid`.
     pub fn card_lane(&self, nid: u32, lane: u8) -> ChannelParams {
-        self.bugs.lane(nid, (lane, self.nic.lanes), self.lane(nid, lane))
+        self.bugs.lane(nid, lane, self.lane(nid, lane))
     }
     /// Pages that handles can be bound to; 0: destinations are physical addresses.
     pub fn bindings(&self) -> u16 {

@@ -8,7 +8,7 @@ use super::storage::{self, Storage, StorageError};
 use super::verbs::{Shared, Verbs};
 use super::workloads::{Task, WorkloadError};
 use des::Time;
-use host::{Cpu, Host};
+use host::Host;
 use machine::console;
 use machine::instruments::calls::Calls;
 use machine::node::Software;
@@ -50,12 +50,7 @@ struct RankSlot {
 }
 
 impl Hosted {
-    pub fn new(
-        (rank, ranks): (u32, u32),
-        work: Work,
-        module: Rc<Module>,
-        calls: Rc<Calls>,
-    ) -> Hosted {
+    pub fn new(rank: u32, ranks: u32, work: Work, module: Rc<Module>, calls: Rc<Calls>) -> Hosted {
         Hosted { rank, ranks, work, module, calls, slot: Rc::default() }
     }
 
@@ -85,11 +80,13 @@ fn print(text: &str) -> Result<Ending, Broken> {
 
 /// The program's process, with its verbs.
 fn run_program(
-    (cpu, rank): (&Cpu, u32),
     library: &Rc<Library>,
-    (start, shared): (&Start, &Shared),
+    rank: u32,
+    start: &Start,
+    shared: &Shared,
     memory: &Late,
 ) -> Result<Ending, Broken> {
+    let cpu = library.cpu();
     let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
     let process = start.process(rank, 0, cpu.now());
     let process = process.map_err(|why| Broken::Process(why.into()))?;
@@ -127,8 +124,7 @@ impl Software for Hosted {
                 };
                 let ended = match &work {
                     Work::Workload(workload) if bringup::is_stage(workload) => {
-                        let driver = library.module().clone();
-                        let stage = BringUp::new(&library, driver, (rank, ranks), workload);
+                        let stage = BringUp::new(&library, rank, ranks, workload);
                         wait();
                         print(&stage.run())
                     }
@@ -144,7 +140,7 @@ impl Software for Hosted {
                     }
                     Work::Program(start, shared) => {
                         wait();
-                        run_program((&cpu, rank), &library, (start, shared), &slot.memory)
+                        run_program(&library, rank, start, shared, &slot.memory)
                     }
                 };
                 let fatal = |why| Ending::Fatal(format!("rank {rank}: {why}"));

@@ -47,9 +47,11 @@ pub(super) struct Left {
 impl Switch {
     /// As process `number`, behind the nodes; with a console, if one is to be seen.
     pub fn new(
-        (s, designs): (&Settings, &Designs),
+        s: &Settings,
+        designs: &Designs,
         params: crossbar::Params,
-        (number, console): (u32, Option<&console::Params>),
+        number: u32,
+        console: Option<&console::Params>,
     ) -> Switch {
         let receiver = |port: u32| {
             let mut receiver = Elastic::new(s.lane(port + 1, 0), 0);
@@ -74,7 +76,7 @@ impl Switch {
     /// The console comes up to `now`, before anything changes there.
     fn run_console(&mut self, now: Time) {
         if let (Some(console), Some(crossbar)) = (&mut self.console, self.switch.model()) {
-            console.run(now, (crossbar, self.clock.next));
+            console.run(now, crossbar, self.clock.next);
         }
     }
 

@@ -124,6 +124,20 @@ pub(super) struct Tally {
     pub parts: Cell<u64>,
 }
 
+/// A descriptor, as the specification sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Posting {
+    /// Physical address here.
+    pub from: u64,
+    pub words: u16,
+    pub flow: u8,
+    /// Physical address at the receiver.
+    pub to: u32,
+    /// It asks for a notification here, and for an interrupt there.
+    pub notify: bool,
+    pub interrupt: bool,
+}
+
 /// Adds to a counter.
 pub(super) fn add(cell: &Cell<u64>, count: u64) {
     cell.set(cell.get() + count);
@@ -165,7 +179,8 @@ impl Tally {
     }
 
     /// A descriptor is posted.
-    pub fn posts(&self, (source, flow): (u8, u8), from: u64, words: u16, message: RemoteWrite) {
+    pub fn posts(&self, posting: Posting) {
+        let Posting { from, words, flow, to, notify, interrupt } = posting;
         add(&self.posted, 1);
         add(&self.posted_words, words.into());
         if let Some(judge) = &self.judge {
@@ -174,7 +189,8 @@ impl Tally {
             let _ = self.memory.borrow_mut().read_phys(from, &mut bytes);
             let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
             let data = bytes.chunks_exact(8).map(word).collect();
-            judge.spec().post(source, flow, RemoteWrite { data, ..message });
+            let write = RemoteWrite { addr: to, data, notify, interrupt };
+            judge.spec().post(self.nid as u8, flow, write);
         }
     }
     /// A packet is in memory to its last word.

@@ -81,6 +81,14 @@ struct Expected {
     taken: bool,
 }
 
+/// Something that the handler has found of a node, and when it was entered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drain {
+    pub entered: Time,
+    pub now: Time,
+    pub source: u32,
+}
+
 /// Messages that come, by their sender.
 struct Come {
     lanes: Packets,
@@ -170,9 +178,10 @@ impl Trail {
 
     // ---- the handler -------------------------------------------------------------------------------------
 
-    /// The handler, entered at `entered`, has found that `source` has rung; `sleeps`: a process waits for
-    /// such a ring. He has found so many at most.
-    pub fn drains(&self, (entered, now): (Time, Time), source: u32, (sleeps, most): (bool, usize)) {
+    /// The handler has found that somebody has rung; `sleeps`: a process waits for such a ring. He has found
+    /// so many at most.
+    pub fn drains(&self, drain: Drain, sleeps: bool, most: usize) {
+        let Drain { entered, now, source } = drain;
         let come = &mut *self.come.borrow_mut();
         let rung = &mut come.rung[source as usize];
         if rung.is_empty() {
@@ -284,11 +293,7 @@ impl Trail {
 
     /// An edge of the lanes: what came, and what goes. Gives the message that leaves with its first packet,
     /// and the node to which.
-    pub fn lanes(
-        &self,
-        now: Time,
-        (came, sent): (Option<Word>, Symbol),
-    ) -> Option<(MessageId, u32)> {
+    pub fn lanes(&self, now: Time, came: Option<Word>, sent: Symbol) -> Option<(MessageId, u32)> {
         if let Some(word) = came {
             self.comes(now, word);
         }

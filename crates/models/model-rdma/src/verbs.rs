@@ -97,31 +97,37 @@ impl Transfer {
     }
 }
 
-/// All regions of a run, by node and key.
+/// Name of a region in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RegionName {
+    node: u32,
+    key: u32,
+}
+
+/// All regions of a run.
 ///
 /// Nodes share it, as they do the sockets' network: whoever asks sees what was so a latency ago, and no node
 /// is simulated further behind than the notice of a failure takes, which is less (0061).
 #[derive(Debug, Default)]
 pub(super) struct Directory {
-    regions: Mutex<BTreeMap<(u32, u32), Region>>,
+    regions: Mutex<BTreeMap<RegionName, Region>>,
 }
 
 impl Directory {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(u32, u32), Region>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RegionName, Region>> {
         // A panic elsewhere ends the run.
         self.regions.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// A region as it was at that time.
-    fn find(&self, key: (u32, u32), then: Time) -> Option<Region> {
-        let region = self.lock().get(&key).copied();
+    fn find(&self, name: RegionName, then: Time) -> Option<Region> {
+        let region = self.lock().get(&name).copied();
         region.filter(|region| region.from <= then && then < region.until)
     }
-    /// The key of a new region of a node's.
-    fn add(&self, node: u32, key: u32, region: Region) {
-        self.lock().insert((node, key), region);
+    fn add(&self, name: RegionName, region: Region) {
+        self.lock().insert(name, region);
     }
-    fn end(&self, node: u32, key: u32, now: Time) {
-        if let Some(region) = self.lock().get_mut(&(node, key)) {
+    fn end(&self, name: RegionName, now: Time) {
+        if let Some(region) = self.lock().get_mut(&name) {
             region.until = region.until.min(now);
         }
     }
@@ -162,7 +168,7 @@ pub(super) struct Verbs {
     regions: RefCell<BTreeMap<u32, Region>>,
     keys: Cell<u32>,
     /// Regions of other nodes that their owners have been asked for.
-    known: RefCell<BTreeMap<(u32, u32), Region>>,
+    known: RefCell<BTreeMap<RegionName, Region>>,
     /// Words of events that were asked for.
     tokens: RefCell<BTreeMap<(u32, u64), u64>>,
     /// Pages with slots, once there are any.
@@ -218,7 +224,7 @@ impl Verbs {
         }
         let region = Region { buffer, va, bytes, access, whole_words, from, until };
         self.regions.borrow_mut().insert(key, region);
-        self.shared.directory.add(self.nid, key, region);
+        self.shared.directory.add(RegionName { node: self.nid, key }, region);
         VerbsAnswer::word(key.into())
     }
 
@@ -231,21 +237,21 @@ impl Verbs {
     }
 
     fn release(&self, key: u32, region: &Region) {
-        self.shared.directory.end(self.nid, key, self.cpu.now());
+        self.shared.directory.end(RegionName { node: self.nid, key }, self.cpu.now());
         for page in 0..pages(region.buffer.offset + region.bytes) {
             self.cpu.memory().borrow_mut().unbind(region.buffer.page_at(page));
         }
     }
 
     /// A region of another node's, if it is registered. The first time its owner is asked.
-    fn remote(&self, node: u32, key: u32) -> Option<Region> {
-        if !self.known.borrow().contains_key(&(node, key)) {
+    fn remote(&self, name: RegionName) -> Option<Region> {
+        if !self.known.borrow().contains_key(&name) {
             let asked = self.shared.call + self.shared.latency * 2;
             self.cpu.kernel(|| self.cpu.spend(asked));
         }
         let then = Time(self.cpu.now().0.saturating_sub(self.shared.latency.0));
-        let region = self.shared.directory.find((node, key), then)?;
-        self.known.borrow_mut().insert((node, key), region);
+        let region = self.shared.directory.find(name, then)?;
+        self.known.borrow_mut().insert(name, region);
         Some(region)
     }
 
@@ -308,7 +314,10 @@ impl Verbs {
             return VerbsAnswer { code: PROTECTION, ..VerbsAnswer::default() };
         };
         let writable = |region: &Region| region.access & REMOTE_WRITE != 0;
-        let target = self.remote(node, rkey).filter(writable).filter(|r| r.holds(to, bytes));
+        let target = self
+            .remote(RegionName { node, key: rkey })
+            .filter(writable)
+            .filter(|r| r.holds(to, bytes));
         let Some(target) = target else {
             return VerbsAnswer { code: REMOTE_ACCESS, ..VerbsAnswer::default() };
         };
@@ -370,7 +379,7 @@ impl Verbs {
         let region = if node == self.nid.into() {
             self.cpu.kernel(|| self.regions.borrow().get(&key).copied())
         } else {
-            self.remote(node as u32, key)
+            self.remote(RegionName { node: node as u32, key })
         };
         let Some(region) = region.filter(|region| byte < region.bytes) else {
             return VerbsAnswer::error(ENOENT);
@@ -387,7 +396,7 @@ impl Verbs {
     fn arm(&self, node: u32, token: u64) -> VerbsAnswer {
         let known = self.known.borrow();
         // Only the module of a program without the request queue answers.
-        if !known.iter().any(|((owner, _), region)| *owner == node && !region.whole_words) {
+        if !known.iter().any(|(name, region)| name.node == node && !region.whole_words) {
             return VerbsAnswer::error(EOPNOTSUPP);
         }
         let count = self.library.ask(node);
@@ -424,28 +433,30 @@ impl Verbs {
 }
 
 impl rank::Verbs for Verbs {
-    fn call(&self, call: u32, a: &[u64]) -> VerbsAnswer {
-        match call {
-            verbs_call::DEVICE => {
+    fn call(&self, call: u32, arguments: &[u64]) -> VerbsAnswer {
+        match (call, arguments) {
+            (verbs_call::DEVICE, _) => {
                 let Shared { nodes, lanes, .. } = self.shared;
                 let pages = self.library.free_pages();
                 let words = [self.nid.into(), nodes.into(), lanes.into(), pages, 0, 0];
                 VerbsAnswer { code: 0, words }
             }
-            verbs_call::REGISTER => self.register(a[0], a[1], a[2]),
-            verbs_call::DEREGISTER => self.deregister(a[0] as u32),
-            verbs_call::WRITE => self.write(&Transfer::read(a)),
-            verbs_call::COMPLETED => {
-                VerbsAnswer::word(self.library.over((a[0] != 0).then_some(a[1])))
+            (verbs_call::REGISTER, &[va, bytes, access, ..]) => self.register(va, bytes, access),
+            (verbs_call::DEREGISTER, &[key, ..]) => self.deregister(key as u32),
+            (verbs_call::WRITE, words) => self.write(&Transfer::read(words)),
+            (verbs_call::COMPLETED, &[waits, beyond, ..]) => {
+                VerbsAnswer::word(self.library.over((waits != 0).then_some(beyond)))
             }
-            verbs_call::LOOK => self.look(a[0]),
-            verbs_call::LOAD => self.load(a[0]),
-            verbs_call::STORE => self.store(a[0], a[1], &a[2..]),
-            verbs_call::QUEUE => self.map_queue(a[0]),
-            verbs_call::WHERE => self.locate(a[0], a[1] as u32, a[2]),
-            verbs_call::ARM => self.arm(a[0] as u32, a[1]),
-            verbs_call::EVENT => self.event(Duration(a[0])),
-            verbs_call::FENCE => {
+            (verbs_call::LOOK, &[va, ..]) => self.look(va),
+            (verbs_call::LOAD, &[offset, ..]) => self.load(offset),
+            (verbs_call::STORE, &[offset, bytes, ref words @ ..]) => {
+                self.store(offset, bytes, words)
+            }
+            (verbs_call::QUEUE, &[va, ..]) => self.map_queue(va),
+            (verbs_call::WHERE, &[node, key, byte, ..]) => self.locate(node, key as u32, byte),
+            (verbs_call::ARM, &[node, token, ..]) => self.arm(node as u32, token),
+            (verbs_call::EVENT, &[limit, ..]) => self.event(Duration(limit)),
+            (verbs_call::FENCE, _) => {
                 self.library.fence();
                 VerbsAnswer::default()
             }

@@ -35,10 +35,10 @@ fn a_flow_that_has_moved_is_told_once() {
     let (crossbar, cycles) = after_a_packet(20);
     let nothing = Crossbar::new(*crossbar.params());
     let first = Time::ZERO + Duration::from_us(100);
-    console.run(first, (&nothing, 0));
+    console.run(first, &nothing, 0);
     assert_eq!(console.text(Time::NEVER), "", "nothing has passed");
     let end = first + Duration::from_us(1000);
-    console.run(end, (&crossbar, cycles));
+    console.run(end, &crossbar, cycles);
     let text = console.text(end);
     let words = 20 + u64::from(abi::forth::PACKET_OVERHEAD);
     let forwarding = crossbar.forwarding().nth(2).unwrap();
@@ -54,7 +54,7 @@ fn nothing_is_said_faster_than_the_line_carries() {
     let mut console = Console::new(&params(115_200));
     let (crossbar, cycles) = after_a_packet(20);
     let end = Time::ZERO + Duration::from_us(1000);
-    console.run(end, (&crossbar, cycles));
+    console.run(end, &crossbar, cycles);
     // A byte each 86.8 us: the twelfth is under way.
     assert_eq!(console.text(end).trim_end().len(), 12, "{}", console.text(end));
     assert_eq!(console.text(Time::ZERO), "", "what is said later is not known");
@@ -68,7 +68,7 @@ fn a_program_that_goes_astray_is_told() {
     let mut console = Console::new(&params);
     let (crossbar, cycles) = after_a_packet(1);
     let end = Time::ZERO + Duration::from_us(10);
-    console.run(end, (&crossbar, cycles));
+    console.run(end, &crossbar, cycles);
     assert!(console.text(end).starts_with("the console has stopped: "), "{}", console.text(end));
 }
 

@@ -34,7 +34,7 @@ impl Library {
         let last = if signalled { control::NOTIFY } else { 0 };
         self.in_call(function::POST_SEND, || {
             self.settle(to.nid, 0);
-            self.post_all(from, to, bytes, (Awaited::No, last));
+            self.post_all(from, to, bytes, Awaited::No, last);
             self.flush();
         });
         self.posted.get()
@@ -66,18 +66,17 @@ impl Library {
             self.settle(to.nid, if whole.is_empty() { SLOTS - 1 } else { 0 });
             let segments = self.shifted(direct, to, &whole);
             let packets = segments.len() as u32 + u32::from(!parts.is_empty());
-            let message = self.begins(to.nid, bytes, (packets, !parts.is_empty()));
+            let message = self.begins(to.nid, bytes, packets, !parts.is_empty());
             for (place, (at, segment)) in (0..).zip(segments) {
                 if direct.is_none() {
                     self.shift(from, at, &segment);
                 }
                 let flags = if place + 1 == packets { last } else { 0 };
-                self.post((message, to.nid), segment, (place, packets), flags);
+                self.post(message, place, segment, flags);
             }
             if !parts.is_empty() {
                 let record = Record { parts: self.parts(from, to, &parts), asks: false };
-                let place = (packets - 1, packets);
-                self.post_record((message, to.nid), &record, place, last);
+                self.post_record(message, packets - 1, &record, last);
             }
             self.flush();
         });
@@ -89,9 +88,9 @@ impl Library {
     pub fn ask(&self, node: u32) -> u64 {
         self.in_call(function::REQ_NOTIFY_CQ, || {
             self.settle(node, SLOTS - 1);
-            let message = self.begins(node, WORD, (1, true));
+            let message = self.begins(node, WORD, 1, true);
             let record = Record { parts: Vec::new(), asks: true };
-            self.post_record((message, node), &record, (0, 1), 0);
+            self.post_record(message, 0, &record, 0);
             self.flush();
         });
         let count = self.partial.sent.borrow()[&node];
@@ -206,23 +205,18 @@ impl Library {
         ranges.iter().map(part).collect()
     }
 
-    /// Sends a record to a node's module, with an interrupt there.
-    fn post_record(
-        &self,
-        (message, node): (MessageId, u32),
-        record: &Record,
-        place: (u32, u32),
-        flags: u32,
-    ) {
+    /// Sends a record, as packet `place` of a message, to its node's module, with an interrupt there.
+    fn post_record(&self, message: Message, place: u32, record: &Record, flags: u32) {
+        let node = message.to;
         let number = {
             let mut sent = self.partial.sent.borrow_mut();
             let sent = sent.entry(node).or_default();
             *sent += 1;
             *sent - 1
         };
-        let Way { from, to, words } = record.put(self.cpu.memory(), (self.nid, node), number);
+        let Way { from, to, words } = record.put(self.cpu.memory(), self.nid, node, number);
         let to = u32::try_from(to).expect("the module's frames lie below 4 GB");
         let segment = Segment { from, to, destination: to, words };
-        self.post((message, node), segment, place, flags | control::INTERRUPT);
+        self.post(message, place, segment, flags | control::INTERRUPT);
     }
 }

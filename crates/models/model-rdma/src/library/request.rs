@@ -1,8 +1,9 @@
 //! Requests of the block layer: a command to the other side, and the completion that answers it, are one
 //! message of two legs.
 
-use super::{function, segments, Buffer, Library};
+use super::{function, segments, Buffer, Library, Message};
 use crate::message_path::DEPOSITED;
+use crate::module::Flag;
 use abi::forth::control;
 use abi::MessageId;
 use block::Operation;
@@ -25,32 +26,32 @@ impl Library {
     }
 
     /// Writes a message into a queue on another node, with an interrupt there if it `tells`.
-    pub fn queue(&self, what: Queued, (from, to, bytes): (Buffer, Buffer, u64), tells: bool) {
+    pub fn queue(&self, what: Queued, from: Buffer, to: Buffer, bytes: u64, tells: bool) {
         self.in_call(function::WRITE, || {
             let (trail, now) = (&self.module.trail, self.cpu.now());
-            let id = match what {
+            let message = match what {
                 Queued::Command(operation, length) => {
-                    let id = self.begins(to.nid, length, (1, true));
-                    trail.begins_request(now, id, operation == Operation::Read);
-                    id
+                    let message = self.begins(to.nid, length, 1, true);
+                    trail.begins_request(now, message.id, operation == Operation::Read);
+                    message
                 }
                 Queued::Completion(request) => {
                     let id = trail.name();
                     request.into_iter().for_each(|request| trail.answers(now, id, request));
-                    id
+                    Message { id, to: to.nid, packets: 1 }
                 }
             };
             let segment = segments(from, to, bytes).next().expect("it has words");
             let flags = if tells { control::INTERRUPT } else { 0 };
-            self.post((id, to.nid), segment, (0, 1), flags);
+            self.post(message, 0, segment, flags);
             self.flush();
         });
     }
 
-    /// Sleeps until a node has written a value to a word here, of which an interrupt tells, or until a time;
-    /// true if it has.
-    pub fn sleep_until(&self, written: (u32, u64, u64), until: Time) -> bool {
-        self.in_call(function::SLEEP, || self.module.sleep_until(&self.cpu, written, until))
+    /// Sleeps until a node has written a flag here, of which an interrupt tells, or until a time; true if it
+    /// has.
+    pub fn sleep_until(&self, flag: Flag, until: Time) -> bool {
+        self.in_call(function::SLEEP, || self.module.sleep_until(&self.cpu, flag, until))
     }
 
     /// The message of a queue that a node has written, when it was found.

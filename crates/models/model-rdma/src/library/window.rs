@@ -54,17 +54,18 @@ impl Library {
         let (now, dropped) = (self.cpu.now(), Piece::nobody(self.nid));
         let Some((words, to)) = taken(descriptor) else { return trail.posts(now, dropped) };
         let from = u64::from(descriptor.source_hi) << 32 | u64::from(descriptor.source_lo);
-        let message = RemoteWrite {
-            addr: descriptor.destination,
-            data: Vec::new(),
+        self.module.tally.posts(Posting {
+            from,
+            words,
+            flow: to as u8,
+            to: descriptor.destination,
             notify: descriptor.control & control::NOTIFY != 0,
             interrupt: descriptor.control & control::INTERRUPT != 0,
-        };
-        self.module.tally.posts((self.nid as u8, to as u8), from, words, message);
+        });
         if to >= self.module.nodes() || to == self.nid {
             return trail.posts(now, dropped); // it waits for credits that there are not
         }
-        let id = self.begins(to, 8 * u64::from(words), (1, false));
+        let Message { id, .. } = self.begins(to, 8 * u64::from(words), 1, false);
         trail.posts(now, Piece::whole(id, to));
         self.calls.handed_over(self.cpu.now(), id);
     }

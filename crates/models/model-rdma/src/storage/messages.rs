@@ -4,6 +4,7 @@ use super::errors::ServiceError;
 use super::{Command, Completion, Operation, Storage, COMMAND, COMPLETION, DEPTH, SECTOR};
 use crate::library::{Awaited, Buffer, Queued};
 use crate::memory::{set_word, word, PAGE};
+use crate::module::Flag;
 use abi::MessageId;
 use block::is_whole;
 use des::Time;
@@ -86,7 +87,7 @@ impl Storage<'_> {
         let offset = number % DEPTH * size;
         let made = Buffer { offset, ..self.made };
         let to = Buffer { offset, ..self.agreed().1[0] };
-        self.library.queue(what, (made, to, size), self.flags);
+        self.library.queue(what, made, to, size, self.flags);
         if !self.flags {
             self.library.ring(self.peer(), number + 1);
         }
@@ -132,8 +133,9 @@ impl Storage<'_> {
                 return rung;
             }
         }
-        let flag = self.place(number, size).phys(size - 8);
-        self.library.sleep_until((peer, flag, Storage::turn(number).into()), until)
+        let addr = self.place(number, size).phys(size - 8);
+        let flag = Flag { sender: peer, addr, turn: Storage::turn(number) };
+        self.library.sleep_until(flag, until)
     }
 
     /// Waits for the next message of `size` bytes until a time, or until the other side asks something.

@@ -1,7 +1,7 @@
 //! Requests of the block layer.
 
 use super::packets::Packets;
-use super::Trail;
+use super::{Drain, Trail};
 use crate::message_path::DEPOSITED;
 use abi::MessageId;
 use des::Time;
@@ -17,8 +17,9 @@ impl Trail {
         });
     }
 
-    /// The handler, entered at `entered`, has found the word for which a process sleeps.
-    pub fn drains_word(&self, (entered, now): (Time, Time), source: u32) {
+    /// The handler has found the word for which a process sleeps.
+    pub fn drains_word(&self, drain: Drain) {
+        let Drain { entered, now, source } = drain;
         let come = &mut *self.come.borrow_mut();
         let here = &mut come.here[source as usize];
         if here.is_empty() {
