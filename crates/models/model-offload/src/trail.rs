@@ -304,7 +304,7 @@ impl Trail {
                 let taken = own.taken.iter().position(|(handle, _)| *handle == command.handle);
                 if let Some(place) = taken {
                     let (_, kept) = own.taken.swap_remove(place);
-                    self.meets(at, kept, (given, at));
+                    self.meets(at, kept, given, at);
                 }
                 return;
             }

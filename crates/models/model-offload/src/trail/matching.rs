@@ -56,7 +56,7 @@ impl Trail {
                             // A walk ends here; what a unit has found needs none.
                             self.journal.mark(at, kept.message, FOUND);
                         }
-                        self.meets(at, kept, (given, search.since));
+                        self.meets(at, kept, given, search.since);
                         self.claims(at, process);
                     }
                     (Some(kept), _) => {
@@ -75,7 +75,7 @@ impl Trail {
     }
 
     /// A message that was kept has met a receive, which was given and fetched at these times.
-    pub(super) fn meets(&mut self, at: Time, kept: Kept, (given, fetched): (Time, Time)) {
+    pub(super) fn meets(&mut self, at: Time, kept: Kept, given: Time, fetched: Time) {
         self.journal.with(kept.message, |flight| {
             flight.mark(given, Waypoint::RECEIVE_WRITTEN);
             flight.mark(fetched, Waypoint::RECEIVE_ARRIVED);
