@@ -74,7 +74,7 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, UsageError> {
 
 /// Compiles the program if it is source, builds the machine, and runs the program with `observers`.
 pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Result<Run, UsageError> {
-    rank::permitted(!files(options)?.is_empty()).map_err(UsageError::sentence)?;
+    rank::permitted(!files(options)?.is_empty())?;
     // A run may take long: what is wrong with the command is found out before it.
     let mut parameters = machines::chosen(root, &options.machine())?;
     machine::faults::set(&mut parameters, &options.faults)?;
@@ -340,7 +340,6 @@ pub fn unless_written(status: u8, written: Result<(), UsageError>) -> u8 {
 pub fn check_node(root: &Root, options: &RunOptions, node: u32) -> Result<(), UsageError> {
     let parameters = machines::chosen(root, &options.machine())?;
     machine::check_node(&parameters, options.ranks, "--node", node)
-        .map_err(|why| UsageError::sentence(why.to_string()))
 }
 
 /// Files of the programs that have one.

@@ -67,8 +67,7 @@ fn cache() -> Result<Cache, UsageError> {
     // SAFETY: the call takes nothing and touches no memory.
     let user = unsafe { libc::geteuid() };
     let apart = || std::env::temp_dir().join(format!("sunstar-{user}"));
-    Cache::open(&folder.unwrap_or_else(apart).join("fortran"))
-        .map_err(|why| UsageError::sentence(why.to_string()))
+    Ok(Cache::open(&folder.unwrap_or_else(apart).join("fortran"))?)
 }
 
 /// Key that changes with the compiler and with the modules.

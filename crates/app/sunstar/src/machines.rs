@@ -15,7 +15,6 @@ pub fn load(root: &Root, name: &str) -> Result<Parameters, UsageError> {
 /// Reads a machine's file, which may build on one of Sunstar's.
 pub fn read(root: &Root, file: &Path) -> Result<Parameters, UsageError> {
     Parameters::load_among(&MODELS, file, &folder(root))
-        .map_err(|why| UsageError::sentence(why.to_string()))
 }
 
 /// The file of a machine.

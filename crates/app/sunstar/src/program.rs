@@ -35,7 +35,7 @@ pub fn program(
     folder: &Path,
 ) -> Result<Program, UsageError> {
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
-        Some(name) => Program::builtin(&MODELS, name, args, ranks).map_err(UsageError::sentence),
+        Some(name) => Ok(Program::builtin(&MODELS, name, args, ranks)?),
         None => {
             let (path, before) = executable(root, named, folder)?;
             let args = before.into_iter().chain(args.iter().cloned()).collect();

@@ -132,11 +132,10 @@ impl Run {
             Some(files) => program::guests(&root, parts, files, vec![around], None)?,
             None => program::programs(&root, parts, vec![around], folder.path())?,
         };
-        rank::permitted(!program.executables().is_empty()).map_err(UsageError::sentence)?;
+        rank::permitted(!program.executables().is_empty())?;
         let common = options(&root, &parameters, program, ranks)?;
         let observers = Observers { judge, ..Observers::default() };
         machine::run(&Options { seed, threads, faults, until, observers, ..common })
-            .map_err(|why| UsageError::sentence(why.to_string()))
     }
 }
 

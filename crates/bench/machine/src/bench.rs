@@ -139,10 +139,9 @@ impl<'a> Bench<'a> {
         faults: Faults,
     ) -> Result<Bench<'a>, UsageError> {
         if !options.program.executables().is_empty() {
-            rank::allow_ranks(options.ranks).map_err(UsageError::sentence)?;
+            rank::allow_ranks(options.ranks)?;
         }
-        rank::allow_mappings(nodes, mappings(options, &common, nodes))
-            .map_err(UsageError::sentence)?;
+        rank::allow_mappings(nodes, mappings(options, &common, nodes))?;
         let ledger = || spec::Ledger::new(nodes, faults.loses()).with_stalls(faults.stalls());
         let ledger = options.observers.judge.then(|| Arc::new(ledger()));
         let speaks_mpi = !matches!(options.program, Program::Native(_) | Program::Guests(_));

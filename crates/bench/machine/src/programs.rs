@@ -40,6 +40,17 @@ pub enum Program {
     Guests(guests::Guests),
 }
 
+/// A built-in workload that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuiltinError {
+    /// One of a model.
+    #[error(transparent)]
+    Native(#[from] native::WorkloadError),
+    /// One over MPI, or none at all.
+    #[error(transparent)]
+    Mpi(#[from] rank::WorkloadError),
+}
+
 /// Program that some of the ranks run as a process of their own.
 #[derive(Clone, Debug)]
 pub struct Executable {
@@ -55,17 +66,17 @@ pub struct Executable {
 
 impl Program {
     /// The built-in workload of this name (without `builtin:`), with its arguments, for so many ranks, of any
-    /// of the models. The error is a sentence for the user.
+    /// of the models.
     pub fn builtin(
         models: &Models,
         name: &str,
         arguments: &[OsString],
         ranks: u32,
-    ) -> Result<Program, String> {
-        match native::Workload::parse(models, name, arguments, ranks) {
-            Some(own) => own.map(Program::Native).map_err(|why| why.to_string()),
-            None => rank::Builtin::parse(name, arguments, ranks).map(Program::Builtin),
-        }
+    ) -> Result<Program, BuiltinError> {
+        Ok(match native::Workload::parse(models, name, arguments, ranks) {
+            Some(own) => Program::Native(own?),
+            None => Program::Builtin(rank::Builtin::parse(name, arguments, ranks)?),
+        })
     }
 
     /// The executables; none if the ranks are no processes.

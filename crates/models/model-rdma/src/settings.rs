@@ -178,9 +178,9 @@ impl Settings {
         if self.bus.split.page_cycles < self.bus.split.word_cycles {
             return Err(Unfit::Split);
         }
-        power_of_two("nic.tx_fifo", self.nic.tx_words)?;
+        power_of_two(Card::tx_fifo, self.nic.tx_words)?;
         if let Some(crossbar) = self.crossbar {
-            power_of_two("crossbar.point", crossbar.point_words)?;
+            power_of_two(Crossbar::point, crossbar.point_words)?;
         }
         let needed = self.nic.needed(abi::forth::WORDS_MAX as u16);
         if self.nic.peer_words.min(self.nic.rx_words) < needed {
@@ -301,7 +301,7 @@ mod tests {
             (Unfit::BusWidth, "pcix.width is 4 B or 8 B"),
             (Unfit::Split, "pcix.split_page is less than pcix.split_word"),
             (
-                Unfit::Fifo { key: "nic.tx_fifo", words: 12 },
+                Unfit::Fifo { key: Card::tx_fifo, words: 12 },
                 "nic.tx_fifo: a FIFO of 12 words is none; it takes a power of two",
             ),
             (

@@ -367,9 +367,9 @@ impl Runner {
                 self.process().reply_socket(&told, self.cpu.now());
                 Step::Done
             }
-            Err(sentence) => {
+            Err(error) => {
                 self.process.borrow_mut().flush_in_call_and_kill();
-                Step::Ended(Ending::Fatal(sentence))
+                Step::Ended(Ending::Fatal(error.to_string()))
             }
         }
     }

@@ -3,6 +3,7 @@
 //! and check every byte that they receive.
 
 use crate::agent::Observer;
+use crate::workload_error::WorkloadError;
 use abi::mpi::Function;
 use mpi::{CollectiveBuffers, Error, Op, Process, Result};
 use std::ffi::OsString;
@@ -47,32 +48,32 @@ const BYTES_MAX: u64 = 16 << 20;
 const TIMES: u32 = 10;
 
 impl Builtin {
-    /// The workload with this name, [`PREFIX`] left out, and these arguments: `[BYTES] [TIMES]`. The
-    /// error is a sentence for the user.
+    /// The workload with this name, [`PREFIX`] left out, and these arguments: `[BYTES] [TIMES]`.
     pub fn parse(
         name: &str,
         arguments: &[OsString],
         ranks: u32,
-    ) -> std::result::Result<Builtin, String> {
+    ) -> std::result::Result<Builtin, WorkloadError> {
         let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
-            let names = KINDS.map(|kind| kind.name).join(", ");
-            format!("there is no built-in workload '{name}'; there are: {names}")
+            let known = KINDS.map(|kind| kind.name).into();
+            WorkloadError::Unknown { name: name.to_owned(), known }
         })?;
+        let program = || format!("{PREFIX}{name}");
         if ranks < kind.ranks {
-            return Err(format!("{PREFIX}{name} needs {} ranks; give -n", kind.ranks));
+            return Err(WorkloadError::Ranks { program: program(), least: kind.ranks });
         }
-        let expected = if kind.bytes.is_some() { "[BYTES] [TIMES]" } else { "[TIMES]" };
+        let takes = if kind.bytes.is_some() { "[BYTES] [TIMES]" } else { "[TIMES]" };
         let number = |text: &OsString| {
             let number = text.to_str().and_then(|text| text.parse::<u64>().ok());
             number.ok_or_else(|| {
-                let text = text.to_string_lossy();
-                format!("{PREFIX}{name} takes {expected}: '{text}' is no number")
+                let text = text.to_string_lossy().into_owned();
+                WorkloadError::NoNumber { program: program(), arguments: takes, text }
             })
         };
         let mut numbers =
             arguments.iter().map(number).collect::<std::result::Result<Vec<_>, _>>()?;
         if numbers.len() > 1 + usize::from(kind.bytes.is_some()) {
-            return Err(format!("{PREFIX}{name} takes {expected} and no more"));
+            return Err(WorkloadError::TooMany { program: program(), arguments: takes });
         }
         let bytes = match kind.bytes {
             None => 0,
@@ -81,15 +82,13 @@ impl Builtin {
         };
         let times = numbers.first().map_or(Ok(TIMES), |&times| u32::try_from(times));
         let times = times.ok().filter(|&times| times > 0);
-        let times = times.ok_or_else(|| format!("{PREFIX}{name}: TIMES is 1 to {}", u32::MAX))?;
+        let times = times.ok_or_else(|| WorkloadError::Times { program: program() })?;
         if name == "allreduce" && (bytes == 0 || bytes % 8 != 0) {
-            return Err(format!(
-                "{PREFIX}{name} adds doubles: its bytes are 8 or a multiple of 8, not {bytes}"
-            ));
+            return Err(WorkloadError::Doubles { program: program(), bytes });
         }
         let parts = if name == "alltoall" { u64::from(ranks) } else { 1 };
         if bytes.saturating_mul(parts) > BYTES_MAX {
-            return Err(format!("{PREFIX}{name}: a rank's buffer has at most {BYTES_MAX} bytes"));
+            return Err(WorkloadError::Buffer { program: program(), most: BYTES_MAX });
         }
         Ok(Builtin { kind, bytes, times })
     }
@@ -442,7 +441,11 @@ fn neighbours(rank: u32, ranks: u32) -> [u32; 6] {
 mod tests {
     use super::*;
 
-    fn parse(name: &str, arguments: &str, ranks: u32) -> std::result::Result<Builtin, String> {
+    fn parse(
+        name: &str,
+        arguments: &str,
+        ranks: u32,
+    ) -> std::result::Result<Builtin, WorkloadError> {
         let arguments: Vec<OsString> = arguments.split_whitespace().map(Into::into).collect();
         Builtin::parse(name, &arguments, ranks)
     }
@@ -475,7 +478,7 @@ mod tests {
             ("allreduce", "100", 2, "8 or a multiple of 8, not 100"),
             ("allreduce", "0", 2, "8 or a multiple of 8, not 0"),
         ] {
-            let sentence = parse(name, arguments, ranks).unwrap_err();
+            let sentence = parse(name, arguments, ranks).unwrap_err().to_string();
             assert!(sentence.contains(word), "{sentence}");
         }
     }

@@ -42,10 +42,15 @@ impl fmt::Display for Compute {
     }
 }
 
-impl FromStr for Compute {
-    type Err = String;
+/// A text that is no rule of computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is none, or scale=FACTOR with 0.000001 to 1000000")]
+pub struct ComputeError;
 
-    fn from_str(text: &str) -> Result<Compute, String> {
+impl FromStr for Compute {
+    type Err = ComputeError;
+
+    fn from_str(text: &str) -> Result<Compute, ComputeError> {
         if text == "none" {
             return Ok(Compute::None);
         }
@@ -53,7 +58,7 @@ impl FromStr for Compute {
         factor
             .filter(|factor| (1.0 / PARTS..=MAX).contains(factor))
             .map(Compute::Scale)
-            .ok_or_else(|| "it is none, or scale=FACTOR with 0.000001 to 1000000".into())
+            .ok_or(ComputeError)
     }
 }
 
@@ -70,7 +75,8 @@ mod tests {
         }
         assert_eq!(Compute::Scale(0.25).millionths(), 250_000);
         for text in ["", "scale", "scale=", "scale=0", "scale=-1", "scale=NaN", "scale=2e6", "1"] {
-            assert!(text.parse::<Compute>().is_err(), "{text}");
+            let why = text.parse::<Compute>().unwrap_err().to_string();
+            assert_eq!(why, "it is none, or scale=FACTOR with 0.000001 to 1000000", "{text}");
         }
     }
 }

@@ -53,7 +53,36 @@ pub enum InspectError {
     NotExecutable(PathBuf),
     /// It is no program for this machine.
     #[error("{0} is not an MPI program of the MPI 5.0 ABI: {1}")]
-    NotMpi(PathBuf, String),
+    NotMpi(PathBuf, FileError),
+}
+
+/// Reason for which a file is no program for this machine.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The sentences say what the fields are.
+pub enum FileError {
+    /// It is a folder.
+    #[error("it is a folder")]
+    Folder,
+    /// It has another format.
+    #[error("it is not an executable file")]
+    Format,
+    /// It is for another processor.
+    #[error("it is a program for another machine than {}", std::env::consts::ARCH)]
+    Machine,
+    /// It is not linked.
+    #[error("it is an object file; link it with `sunstar cc`")]
+    Object,
+    /// It is loaded by programs.
+    #[error("it is a shared library")]
+    Library,
+    /// It contradicts itself.
+    #[error("the file is damaged ({0})")]
+    Damaged(#[from] object::Error),
+    /// It is a program of another MPI.
+    #[error(
+        "it needs {library}, another implementation's own library; build it with `sunstar cc`"
+    )]
+    OtherMpi { library: String },
 }
 
 /// Looks at the program.
@@ -61,12 +90,12 @@ pub fn inspect(path: &Path) -> Result<ProgramKind, InspectError> {
     let unreadable = |error| InspectError::Read(path.into(), error);
     let facts = std::fs::metadata(path).map_err(unreadable)?;
     if facts.is_dir() {
-        return Err(not_mpi(path, "it is a folder"));
+        return Err(InspectError::NotMpi(path.into(), FileError::Folder));
     }
     let data = std::fs::read(path).map_err(unreadable)?;
     let kind = match data.starts_with(b"#!") {
         true => ProgramKind::Launcher,
-        false => kind_of(&data).map_err(|why| not_mpi(path, why))?,
+        false => kind_of(&data).map_err(|why| InspectError::NotMpi(path.into(), why))?,
     };
     use std::os::unix::fs::PermissionsExt;
     if facts.permissions().mode() & 0o111 == 0 {
@@ -75,17 +104,15 @@ pub fn inspect(path: &Path) -> Result<ProgramKind, InspectError> {
     Ok(kind)
 }
 
-/// Kind of an executable file. The error says why it cannot be run.
-fn kind_of(data: &[u8]) -> Result<ProgramKind, String> {
+/// Kind of an executable file.
+fn kind_of(data: &[u8]) -> Result<ProgramKind, FileError> {
     let Links { needed, loads, .. } = links(data)?;
     let needs = |library: &str| needed.iter().any(|name| name == library);
     let other = needed.iter().find(|name| name.starts_with("libmpi"));
     match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS), other) {
         (true, _, _) => Ok(ProgramKind::Mpi),
         (false, true, _) => Ok(ProgramKind::Portals),
-        (.., Some(other)) => Err(format!(
-            "it needs {other}, another implementation's own library; build it with `sunstar cc`"
-        )),
+        (.., Some(other)) => Err(FileError::OtherMpi { library: other.clone() }),
         _ if loads || !needed.iter().all(|name| of_runtime(name)) => Ok(ProgramKind::Indirect),
         _ => Ok(ProgramKind::Launcher),
     }
@@ -115,10 +142,6 @@ pub(crate) fn of_runtime(name: &str) -> bool {
     RUNTIME.iter().any(|library| name.starts_with(library))
 }
 
-fn not_mpi(path: &Path, why: impl Into<String>) -> InspectError {
-    InspectError::NotMpi(path.into(), why.into())
-}
-
 /// True if what a file says of itself makes it a program, though it names no loader.
 fn is_program(endian: Endianness, entries: &[elf::Dyn64<Endianness>]) -> bool {
     let mut flags = entries.iter().filter(|entry| entry.tag(endian) == elf::DT_FLAGS_1);
@@ -138,39 +161,37 @@ pub(crate) struct Links {
     pub loader: Option<PathBuf>,
 }
 
-pub(crate) fn links(data: &[u8]) -> Result<Links, String> {
+pub(crate) fn links(data: &[u8]) -> Result<Links, FileError> {
     if !data.starts_with(&elf::ELFMAG) {
-        return Err("it is not an executable file".into());
+        return Err(FileError::Format);
     }
     let machine = if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else { elf::EM_X86_64 };
-    let foreign = || format!("it is a program for another machine than {}", std::env::consts::ARCH);
-    let file = ElfFile64::<Endianness>::parse(data).map_err(|_| foreign())?;
+    let file = ElfFile64::<Endianness>::parse(data).map_err(|_| FileError::Machine)?;
     let (header, endian) = (file.elf_header(), file.endian());
     if header.e_machine(endian) != machine {
-        return Err(foreign());
+        return Err(FileError::Machine);
     }
     if ![elf::ET_EXEC, elf::ET_DYN].contains(&header.e_type(endian)) {
-        return Err("it is an object file; link it with `sunstar cc`".into());
+        return Err(FileError::Object);
     }
-    let damaged = |error: object::Error| format!("the file is damaged ({error})");
-    let segments = header.program_headers(endian, data).map_err(damaged)?;
+    let segments = header.program_headers(endian, data)?;
     let interpreter = segments.iter().find(|segment| segment.p_type(endian) == elf::PT_INTERP);
-    let sections = header.sections(endian, data).map_err(damaged)?;
-    let dynamic = sections.dynamic(endian, data).map_err(damaged)?;
+    let sections = header.sections(endian, data)?;
+    let dynamic = sections.dynamic(endian, data)?;
     let (interpreter, dynamic) = match (interpreter, dynamic) {
         (Some(interpreter), Some(dynamic)) => (interpreter, dynamic),
         (None, Some((entries, _))) if !is_program(endian, entries) => {
-            return Err("it is a shared library".into());
+            return Err(FileError::Library);
         }
         _ => return Ok(Links::default()), // linked statically
     };
     let path = interpreter.data(endian, data).ok().and_then(|path| path.strip_suffix(&[0]));
     let (dynamic, strings) = dynamic;
-    let strings = sections.strings(endian, data, strings).map_err(damaged)?;
+    let strings = sections.strings(endian, data, strings)?;
     let mut names = Vec::new();
     let entries_of = |tag| dynamic.iter().filter(move |entry| entry.tag(endian) == tag);
     for entry in entries_of(elf::DT_NEEDED) {
-        let name = entry.string(endian, strings).map_err(damaged)?;
+        let name = entry.string(endian, strings)?;
         names.push(String::from_utf8_lossy(name).into_owned());
     }
     let loader = |symbol: object::read::elf::ElfSymbol64<'_, '_>| {
@@ -180,4 +201,33 @@ pub(crate) fn links(data: &[u8]) -> Result<Links, String> {
     let loads = file.dynamic_symbols().any(loader);
     let loader = path.map(|path| PathBuf::from(OsStr::from_bytes(path)));
     Ok(Links { needed: names, early, loads, loader })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_of_a_file_is_a_sentence() {
+        let damaged = ElfFile64::<Endianness>::parse(&b"no program"[..]).unwrap_err();
+        let told = format!("the file is damaged ({damaged})");
+        let machine =
+            format!("it is a program for another machine than {}", std::env::consts::ARCH);
+        let cases = [
+            (FileError::Folder, "it is a folder"),
+            (FileError::Format, "it is not an executable file"),
+            (FileError::Machine, &machine),
+            (FileError::Object, "it is an object file; link it with `sunstar cc`"),
+            (FileError::Library, "it is a shared library"),
+            (FileError::Damaged(damaged), &told),
+            (
+                FileError::OtherMpi { library: "libmpi.so.40".into() },
+                "it needs libmpi.so.40, another implementation's own library; build it with \
+                 `sunstar cc`",
+            ),
+        ];
+        for (error, sentence) in cases {
+            assert_eq!(error.to_string(), sentence);
+        }
+    }
 }

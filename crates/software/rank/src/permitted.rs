@@ -115,17 +115,25 @@ const NEEDED: [Needed; 15] = [
     },
 ];
 
-/// Finds out what the system refuses that a run needs; `processes` if its ranks have any. The error is a
-/// sentence for the user.
-pub fn permitted(processes: bool) -> Result<(), String> {
+/// A call that the system refuses and a run needs.
+#[derive(Debug, thiserror::Error)]
+#[error("the system refuses the call {call} ({why}), and without it {purpose}: {}", WHAT_TO_DO)]
+pub struct Refused {
+    /// Name of the call.
+    pub call: &'static str,
+    /// Lack without it.
+    pub purpose: &'static str,
+    /// Answer of the system.
+    pub why: io::Error,
+}
+
+/// Finds out what the system refuses that a run needs; `processes` if its ranks have any.
+pub fn permitted(processes: bool) -> Result<(), Refused> {
     for needed in NEEDED.iter().filter(|needed| processes || !needed.processes) {
         let refused = ((needed.attempt)() < 0).then(io::Error::last_os_error);
         if let Some(why) = refused.filter(is_refusal) {
-            let Needed { name, purpose, .. } = needed;
-            return Err(format!(
-                "the system refuses the call {name} ({why}), and without it {purpose}: {}",
-                WHAT_TO_DO
-            ));
+            let Needed { name: call, purpose, .. } = *needed;
+            return Err(Refused { call, purpose, why });
         }
     }
     Ok(())
@@ -194,6 +202,18 @@ mod tests {
             let refused = (needed.attempt)() < 0 && is_refusal(&io::Error::last_os_error());
             assert!(!refused, "{} is refused here", needed.name);
         }
-        assert_eq!(permitted(true), Ok(()));
+        permitted(true).unwrap();
+    }
+
+    #[test]
+    fn a_refused_call_is_told_with_what_to_do() {
+        let why = io::Error::from_raw_os_error(libc::EPERM);
+        let refused = Refused { call: "poll", purpose: "signals are not noticed", why };
+        assert_eq!(
+            refused.to_string(),
+            "the system refuses the call poll (Operation not permitted (os error 1)), and without \
+             it signals are not noticed: let the filter of system calls (seccomp) of this container \
+             or service allow it"
+        );
     }
 }

@@ -185,7 +185,7 @@ fn build(
         }
         bar.inc(1);
         let folder = firmware::folder(root, &machine)?;
-        FirmwareImage::load(&folder).map_err(|why| UsageError::sentence(why.to_string()))
+        Ok(FirmwareImage::load(&folder)?)
     });
     let images = images.collect();
     bar.finish_and_clear();

@@ -23,7 +23,7 @@ pub enum TrialError {
     Killed,
     /// Calls of a run are refused, in the words of `rank`.
     #[error("{0}")]
-    OfRun(String),
+    OfRun(rank::Refused),
 }
 
 /// Extent of a failure.
@@ -43,7 +43,7 @@ pub const TRIALS: [Trial; 9] = [
         costs: Costs::Runs,
         attempt: || {
             let permitted = rank::permitted(true).map(|()| "ok".into());
-            permitted.map_err(|why| TrialError::OfRun(why.to_string()))
+            permitted.map_err(TrialError::OfRun)
         },
     },
     Trial {

@@ -179,11 +179,9 @@ impl Prepared {
         let (name, arguments) = (&point.command[0], &point.command[1..]);
         if let Some(name) = name.strip_prefix(rank::BUILTIN_PREFIX) {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            machine::Program::builtin(&MODELS, name, &arguments, point.ranks)
-                .map_err(UsageError::sentence)?;
+            machine::Program::builtin(&MODELS, name, &arguments, point.ranks)?;
         }
         machine::check(parameters, point.ranks, &point.faults, point.seed)
-            .map_err(|why| UsageError::sentence(why.to_string()))
     }
 
     /// All that a point's result depends on.

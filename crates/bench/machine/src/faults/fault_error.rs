@@ -10,7 +10,7 @@ use des::Duration;
 pub struct WrongFault {
     /// Its text.
     pub text: String,
-    /// What is wrong with it.
+    /// Fault of the text.
     pub why: FaultError,
 }
 

@@ -11,7 +11,7 @@ mod system;
 mod tests;
 
 pub use network::{Costs, Network};
-pub use system::{Connection, NodeRank};
+pub use system::{Connection, ConnectionError, NodeRank};
 
 use crate::channel::RECORD_ARGUMENTS;
 use crate::memory::ProcessMemory;
@@ -58,6 +58,23 @@ impl SocketCall {
     }
 }
 
+/// A call of a socket that ends the run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SocketError {
+    /// The network has no time in which nodes can be apart.
+    #[error(
+        "rank {rank}: sockets need a network on which a message takes more than the {notice} in \
+         which a run ends, and admin.latency is {latency}"
+    )]
+    Latency { rank: u32, notice: Duration, latency: Duration },
+    /// Nothing comes.
+    #[error(
+        "rank {rank} has waited at a socket for a day of simulated time, and nothing came: the \
+         program is deadlocked"
+    )]
+    Deadlock { rank: u32 },
+}
+
 /// Result of a call: its code, which is a negative error number if it failed, and further words, of which
 /// the last is the time for which it has waited.
 pub(crate) struct Told {
@@ -75,18 +92,15 @@ pub(crate) struct Sockets<'a> {
 }
 
 impl Sockets<'_> {
-    /// Does a call. The error says why the run ends.
-    pub fn carry_out(&self, call: &SocketCall) -> Result<Told, String> {
+    /// Does a call. The error ends the run.
+    pub fn carry_out(&self, call: &SocketCall) -> Result<Told, SocketError> {
         let (outlook, costs, notice) = {
             let state = self.network.lock();
             (state.outlook(), state.costs(), state.notice())
         };
         let Some(outlook) = outlook else {
-            return Err(format!(
-                "rank {}: sockets need a network on which a message takes more than the {notice} \
-                 in which a run ends, and admin.latency is {}",
-                self.rank, costs.latency
-            ));
+            let (rank, latency) = (self.rank, costs.latency);
+            return Err(SocketError::Latency { rank, notice, latency });
         };
         if call.waited == Duration::ZERO {
             self.cpu.spend(costs.call);
@@ -114,11 +128,7 @@ impl Sockets<'_> {
                 break;
             }
             if waited >= WAIT_MAX {
-                return Err(format!(
-                    "rank {} has waited at a socket for a day of simulated time, and nothing came: \
-                     the program is deadlocked",
-                    self.rank
-                ));
+                return Err(SocketError::Deadlock { rank: self.rank });
             }
             self.cpu.spend(until.since(now));
             waited += self.cpu.now().since(now);

@@ -1,4 +1,5 @@
 use super::network::{Answer::*, *};
+use super::SocketError;
 use des::{Duration, Time};
 
 const LATENCY: u64 = 100;
@@ -81,4 +82,27 @@ fn the_order_of_threads_does_not_matter() {
         [accept(), accept()]
     };
     assert_eq!((order([0, 2]), order([2, 0])), ([0, 2], [0, 2]));
+}
+
+#[test]
+fn each_error_of_a_call_is_a_sentence() {
+    let cases = [
+        (
+            SocketError::Latency {
+                rank: 3,
+                notice: Duration::from_ns(200),
+                latency: Duration::from_ns(100),
+            },
+            "rank 3: sockets need a network on which a message takes more than the 200.000 ns in \
+             which a run ends, and admin.latency is 100.000 ns",
+        ),
+        (
+            SocketError::Deadlock { rank: 3 },
+            "rank 3 has waited at a socket for a day of simulated time, and nothing came: the \
+             program is deadlocked",
+        ),
+    ];
+    for (error, sentence) in cases {
+        assert_eq!(error.to_string(), sentence);
+    }
 }
