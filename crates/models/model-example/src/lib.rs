@@ -48,7 +48,9 @@ const STEPS: [PathStep; 11] = [
     steps::KERNEL_SENDS,
     step(
         Waypoint::INJECTED,
-        ("TX DMA", Layer::DMA, Part::Nic),
+        "TX DMA",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the interface fetches the command, and its DMA engine reads the first packet",
             &[Params::fetch, Params::dma_start, Params::dma_rate, Params::packet],
@@ -56,7 +58,9 @@ const STEPS: [PathStep; 11] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::NETWORK, Part::Network),
+        "wire",
+        Layer::NETWORK,
+        Part::Network,
         cause(
             "the packets cross the link, until the last has come",
             &[Params::link_rate, Params::link_latency],

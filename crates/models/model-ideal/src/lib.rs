@@ -43,7 +43,9 @@ const STEPS: [PathStep; 11] = [
     steps::KERNEL_SENDS,
     step(
         Waypoint::INJECTED,
-        ("TX DMA", Layer::DMA, Part::Nic),
+        "TX DMA",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the message waits for the gap behind the one before",
             &[Constants::gap, Constants::gap_per_byte],
@@ -51,7 +53,9 @@ const STEPS: [PathStep; 11] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::NETWORK, Part::Network),
+        "wire",
+        Layer::NETWORK,
+        Part::Network,
         cause(
             "the latency, and the gap per byte until the last byte has come",
             &[Constants::latency, Constants::gap_per_byte],

@@ -44,12 +44,16 @@ pub(crate) static QUEUES: &[Queue] = &[
 
 const COMMAND_OVER_PCI: PathStep = step(
     Waypoint::COMMAND_ARRIVED,
-    ("PCI to the card", Layer::BUS, Part::Nic),
+    "PCI to the card",
+    Layer::BUS,
+    Part::Nic,
     cause("the stores cross the bus in order, the command last", &[Own::pci_clock, Own::pci_burst]),
 );
 const PROGRAM_SENDS: PathStep = step(
     HEADER_COMMANDED,
-    ("control program, send", Layer::FIRMWARE, Part::Nic),
+    "control program, send",
+    Layer::FIRMWARE,
+    Part::Nic,
     firmware(
         "the control program sees the command when it polls, looks for the route and gives \
          route and packet to the send interface",
@@ -58,12 +62,16 @@ const PROGRAM_SENDS: PathStep = step(
 );
 const SEND_INTERFACE: PathStep = step(
     Waypoint::INJECTED,
-    ("send interface", Layer::DMA, Part::Nic),
+    "send interface",
+    Layer::DMA,
+    Part::Nic,
     cause("the interface fills a slot, and goes on as the link lets it", &[Own::rate]),
 );
 const WIRE: PathStep = step(
     Waypoint::ARRIVED,
-    ("cables and switches", Layer::NETWORK, Part::Network),
+    "cables and switches",
+    Layer::NETWORK,
+    Part::Network,
     cause(
         "the packet's head passes cables and switches, and waits where others have the output",
         &[Own::cable, Own::route],
@@ -71,7 +79,9 @@ const WIRE: PathStep = step(
 );
 const RECEIVE_INTERFACE: PathStep = step(
     ANNOUNCED,
-    ("receive interface", Layer::DMA, Part::Nic),
+    "receive interface",
+    Layer::DMA,
+    Part::Nic,
     cause(
         "the packet streams into the receive buffer, once the one before has left that",
         &[Own::rate],
@@ -79,7 +89,9 @@ const RECEIVE_INTERFACE: PathStep = step(
 );
 const PROGRAM_RECEIVES: PathStep = step(
     Waypoint::INTERRUPT_WRITTEN,
-    ("control program, receive", Layer::FIRMWARE, Part::Nic),
+    "control program, receive",
+    Layer::FIRMWARE,
+    Part::Nic,
     firmware(
         "the control program sees the packet when it polls, looks at it and signals the host",
         "receive_step",
@@ -87,17 +99,23 @@ const PROGRAM_RECEIVES: PathStep = step(
 );
 const INTERRUPT_LINE: PathStep = step(
     Waypoint::INTERRUPT_ARRIVED,
-    ("interrupt to the host", Layer::BUS, Part::Nic),
+    "interrupt to the host",
+    Layer::BUS,
+    Part::Nic,
     cause("the interrupt line rises, and the processor learns of it", &[Own::interrupt]),
 );
 const DMA_START: PathStep = step(
     Waypoint::RECEIVE_ARRIVED,
-    ("start of the DMA over PCI", Layer::BUS, Part::Nic),
+    "start of the DMA over PCI",
+    Layer::BUS,
+    Part::Nic,
     cause("those stores cross the bus", &[Own::pci_clock]),
 );
 const DMA: PathStep = step(
     DEPOSITED,
-    ("packet by DMA", Layer::DMA, Part::Nic),
+    "packet by DMA",
+    Layer::DMA,
+    Part::Nic,
     cause(
         "the card's DMA brings the packet over the bus into memory",
         &[Own::pci_clock, Own::dma_burst, Own::pci_arbitration],
@@ -105,25 +123,33 @@ const DMA: PathStep = step(
 );
 const PROGRAM_COMPLETES: PathStep = step(
     COMPLETED,
-    ("control program, completion", Layer::FIRMWARE, Part::Nic),
+    "control program, completion",
+    Layer::FIRMWARE,
+    Part::Nic,
     firmware("the control program sees that the DMA is over when it polls", "receive_step"),
 );
 
 const PROCESS_LATE: PathStep = step(
     Waypoint::PROCESS_LOOKED,
-    ("waiting for the process", Layer::HOST, Part::Library),
+    "waiting for the process",
+    Layer::HOST,
+    Part::Library,
     cause("a late receiver: the process was elsewhere, and asked for a packet later", &[]),
 );
 
 const STEPS: [PathStep; 19] = [
     step(
         Waypoint::KERNEL_ENTERED,
-        ("kernel entry", Layer::HOST, Part::Kernel),
+        "kernel entry",
+        Layer::HOST,
+        Part::Kernel,
         cause("the process enters the kernel", &[Host::kernel_entry]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("driver, send", Layer::HOST, Part::Kernel),
+        "driver, send",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the driver copies the packet into the card by stores, and writes the command",
             &[Own::driver, Host::mmio_write],
@@ -138,7 +164,9 @@ const STEPS: [PathStep; 19] = [
     INTERRUPT_LINE,
     step(
         Waypoint::HANDLER_ENTERED,
-        ("interrupt", Layer::HOST, Part::Kernel),
+        "interrupt",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
             &[Host::interrupt_entry],
@@ -146,7 +174,9 @@ const STEPS: [PathStep; 19] = [
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("driver, look at the card", Layer::HOST, Part::Kernel),
+        "driver, look at the card",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the driver reads the card's words over the bus, and waits for each",
             &[Own::driver, Own::pci_clock],
@@ -154,7 +184,9 @@ const STEPS: [PathStep; 19] = [
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("driver, DMA block", Layer::HOST, Part::Kernel),
+        "driver, DMA block",
+        Layer::HOST,
+        Part::Kernel,
         cause("the driver writes where the packet goes, and starts the DMA", &[Host::mmio_write]),
     ),
     DMA_START,
@@ -162,7 +194,9 @@ const STEPS: [PathStep; 19] = [
     PROGRAM_COMPLETES,
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("driver polls the card", Layer::HOST, Part::Kernel),
+        "driver polls the card",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the driver looks at the card again and again, each time over the bus",
             &[Host::poll_period, Own::pci_clock],
@@ -171,7 +205,9 @@ const STEPS: [PathStep; 19] = [
     PROCESS_LATE,
     step(
         Waypoint::EVENT_RETURNED,
-        ("return to the process", Layer::HOST, Part::Library),
+        "return to the process",
+        Layer::HOST,
+        Part::Library,
         cause(
             "the handler returns, and the process finds the packet",
             &[Host::interrupt_exit, Host::poll_period],
@@ -179,7 +215,9 @@ const STEPS: [PathStep; 19] = [
     ),
     step(
         Waypoint::CALL_RETURNED,
-        ("copy to the process", Layer::HOST, Part::Library),
+        "copy to the process",
+        Layer::HOST,
+        Part::Library,
         cause("the packet is copied to the process", &[Host::copy_rate]),
     ),
 ];
@@ -189,7 +227,9 @@ const STEPS: [PathStep; 19] = [
 const GUEST_STEPS: [PathStep; 18] = [
     step(
         Waypoint::KERNEL_ENTERED,
-        ("system call, send", Layer::HOST, Part::Kernel),
+        "system call, send",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the process enters the kernel, which copies the packet from it",
             &[Linux::kernel_entry, Linux::kernel_exit, Host::copy_rate],
@@ -197,7 +237,9 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("module, send", Layer::HOST, Part::Kernel),
+        "module, send",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the module looks whether the card is free, copies the packet into it by stores, and \
              writes the command",
@@ -213,7 +255,9 @@ const GUEST_STEPS: [PathStep; 18] = [
     INTERRUPT_LINE,
     step(
         Waypoint::HANDLER_ENTERED,
-        ("interrupt, up to the module", Layer::HOST, Part::Kernel),
+        "interrupt, up to the module",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the kernel lets the interrupt in, and comes to the module's handler",
             &[Linux::interrupt_entry, Linux::interrupt_exit],
@@ -221,7 +265,9 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("module, look at the card", Layer::HOST, Part::Kernel),
+        "module, look at the card",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the module reads the card's words over the bus, and waits for each",
             &[Own::pci_clock],
@@ -229,7 +275,9 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("module, DMA block", Layer::HOST, Part::Kernel),
+        "module, DMA block",
+        Layer::HOST,
+        Part::Kernel,
         cause("the module writes where the packet goes, and starts the DMA", &[Host::mmio_write]),
     ),
     DMA_START,
@@ -237,7 +285,9 @@ const GUEST_STEPS: [PathStep; 18] = [
     PROGRAM_COMPLETES,
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("module polls the card", Layer::HOST, Part::Kernel),
+        "module polls the card",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the module looks at the card again and again, each time over the bus",
             &[Own::pci_clock],
@@ -245,12 +295,16 @@ const GUEST_STEPS: [PathStep; 18] = [
     ),
     step(
         Waypoint::PROCESS_LOOKED,
-        ("service layer, until a process reads", Layer::HOST, Part::Kernel),
+        "service layer, until a process reads",
+        Layer::HOST,
+        Part::Kernel,
         cause("the channel has the packet, and its reader is elsewhere", &[]),
     ),
     step(
         Waypoint::EVENT_RETURNED,
-        ("system call, return", Layer::HOST, Part::Kernel),
+        "system call, return",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the kernel changes to the process that waits, and copies the packet to it",
             &[GuestNode::context_switch, Host::copy_rate],
@@ -262,7 +316,9 @@ const GUEST_STEPS: [PathStep; 18] = [
 const BYPASS_STEPS: [PathStep; 15] = [
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("library, send", Layer::HOST, Part::Library),
+        "library, send",
+        Layer::HOST,
+        Part::Library,
         cause(
             "the process writes the message into its ring in the card by two stores",
             &[Host::mmio_write],
@@ -271,7 +327,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     COMMAND_OVER_PCI,
     step(
         FETCH_COMMANDED,
-        ("control program, ring", Layer::FIRMWARE, Part::Nic),
+        "control program, ring",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the control program sees the message in its ring when it polls, behind those before \
              it and with a free buffer, and starts the DMA",
@@ -280,7 +338,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         FETCHED,
-        ("message by DMA to the card", Layer::DMA, Part::Nic),
+        "message by DMA to the card",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the card's DMA reads the message over the bus from memory",
             &[Own::pci_clock, Own::dma_burst, Own::pci_memory],
@@ -288,7 +348,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         HEADER_COMMANDED,
-        ("control program, header", Layer::FIRMWARE, Part::Nic),
+        "control program, header",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the control program sees the end of the DMA when it polls, waits for the packet \
              before, puts the route in front and gives all to the send interface",
@@ -297,7 +359,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         Waypoint::RESENT,
-        ("lost, until it was sent again", Layer::NETWORK, Part::Network),
+        "lost, until it was sent again",
+        Layer::NETWORK,
+        Part::Network,
         cause(
             "the cable has lost it; what is not answered is sent again when the control program \
              looks at the time",
@@ -308,7 +372,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     WIRE,
     step(
         Waypoint::REPEATED,
-        ("not taken, until it came again", Layer::NETWORK, Part::Refused),
+        "not taken, until it came again",
+        Layer::NETWORK,
+        Part::Refused,
         cause(
             "it came damaged, before its turn or without a place; what is not answered is sent \
              again when the control program looks at the time",
@@ -318,7 +384,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     RECEIVE_INTERFACE,
     step(
         RECEIVE_COMMANDED,
-        ("control program, delivery", Layer::FIRMWARE, Part::Nic),
+        "control program, delivery",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the control program sees the packet when it polls, waits until the one before is in \
              memory, takes a place and starts the DMA",
@@ -327,7 +395,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         DEPOSITED,
-        ("message by DMA", Layer::DMA, Part::Nic),
+        "message by DMA",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the card's DMA brings the message over the bus to its place",
             &[Own::pci_clock, Own::dma_burst, Own::pci_arbitration],
@@ -335,7 +405,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     ),
     step(
         Waypoint::EVENT_POSTED,
-        ("event by DMA", Layer::DMA, Part::Nic),
+        "event by DMA",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the event of 32 bytes follows in a burst of its own",
             &[Own::pci_clock, Own::pci_arbitration],
@@ -344,7 +416,9 @@ const BYPASS_STEPS: [PathStep; 15] = [
     PROCESS_LATE,
     step(
         Waypoint::EVENT_RETURNED,
-        ("process sees the event", Layer::HOST, Part::Library),
+        "process sees the event",
+        Layer::HOST,
+        Part::Library,
         cause(
             "the process looks at the event's number, and reads the clock from one look to the \
              next",

@@ -49,7 +49,7 @@ pub(crate) static QUEUES: &[Queue] = &[
 ];
 
 static ON_WIRES: [PathStep; 22] = steps(Crossing {
-    step: ("wire", Layer::NETWORK, Part::Network),
+    name: "wire",
     crosses: cause("the message's beginning crosses the wire", &[Wire::wire]),
     arrives: cause(
         "the header comes, behind the message before it, and wants a place in the FIFO and in \
@@ -63,7 +63,7 @@ static ON_WIRES: [PathStep; 22] = steps(Crossing {
 });
 
 static ON_MESH: [PathStep; 22] = steps(Crossing {
-    step: ("network", Layer::NETWORK, Part::Network),
+    name: "network",
     crosses: cause(
         "the message's first packet crosses routers and links, behind those of others, and is \
          taken from its buffer",
@@ -82,8 +82,9 @@ static ON_MESH: [PathStep; 22] = steps(Crossing {
 
 /// Steps that depend on what joins the cards.
 struct Crossing {
-    step: (&'static str, Layer, Part),
-    /// Causes of this step, of the arrival of a header, and of the payload's way to its buffer.
+    /// Name of the way between them.
+    name: &'static str,
+    /// Causes of that step, of the arrival of a header, and of the payload's way to its buffer.
     crosses: Cause,
     arrives: Cause,
     moves: Cause,
@@ -93,12 +94,16 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     [
     step(
         Waypoint::PUT_ENTERED,
-        ("MPI library, send", Layer::HOST, Part::Library),
+        "MPI library, send",
+        Layer::HOST,
+        Part::Library,
         cause("the MPI library's own work", &[Mpi::call, Mpi::request]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("command by stores", Layer::HOST, Part::Library),
+        "command by stores",
+        Layer::HOST,
+        Part::Library,
         cause(
             "the library stores the command word by word, and rings the doorbell",
             &[Host::mmio_write],
@@ -106,7 +111,9 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         Waypoint::COMMAND_ARRIVED,
-        ("firmware sees the command", Layer::FIRMWARE, Part::Nic),
+        "firmware sees the command",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware is elsewhere in its loop, then polls and fetches the command's lines",
             "take_commands",
@@ -114,12 +121,16 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         HEADER_COMMANDED,
-        ("firmware, send", Layer::FIRMWARE, Part::Nic),
+        "firmware, send",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware("the firmware gives the send engine header and payload", "send_command"),
     ),
     step(
         Waypoint::INJECTED,
-        ("send engine", Layer::DMA, Part::Nic),
+        "send engine",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the engine reads the payload from the host's memory, behind the sends before it",
             &[Card::bus, Card::host_memory, Card::dma_rate],
@@ -127,22 +138,30 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         Waypoint::ARRIVED,
-        crossing.step,
+        crossing.name,
+        Layer::NETWORK,
+        Part::Network,
         crossing.crosses,
     ),
     step(
         ANNOUNCED,
-        ("receive engine", Layer::DMA, Part::Nic),
+        "receive engine",
+        Layer::DMA,
+        Part::Nic,
         crossing.arrives,
     ),
     step(
         INSERTED,
-        ("inserts into a unit", Layer::FIRMWARE, Part::Nic),
+        "inserts into a unit",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware("the firmware gives a unit entries of its list meanwhile", "refill"),
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("firmware sees the header", Layer::FIRMWARE, Part::Nic),
+        "firmware sees the header",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware is elsewhere in its loop, then polls and fetches the header's line",
             "take_headers",
@@ -150,7 +169,9 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         UNIT_ANSWERED,
-        ("match in the unit", Layer::UNIT, Part::Nic),
+        "match in the unit",
+        Layer::UNIT,
+        Part::Nic,
         cause(
             "the unit compares all entries that it holds, and the firmware fetches the result over \
              the bus",
@@ -159,17 +180,23 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         Waypoint::MATCHED,
-        ("match in software", Layer::FIRMWARE, Part::Nic),
+        "match in software",
+        Layer::FIRMWARE,
+        Part::Nic,
         walk("the firmware walks the list of posted receives", "search_posted"),
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("waiting for the receive", Layer::HOST, Part::Library),
+        "waiting for the receive",
+        Layer::HOST,
+        Part::Library,
         cause("a late receiver: the message was kept until the receive was called", &[]),
     ),
     step(
         Waypoint::RECEIVE_ARRIVED,
-        ("firmware sees the receive", Layer::FIRMWARE, Part::Nic),
+        "firmware sees the receive",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware is elsewhere in its loop, then polls and fetches the command's lines",
             "take_commands",
@@ -177,7 +204,9 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         UNIT_FOUND,
-        ("unexpected: match in the unit", Layer::UNIT, Part::Nic),
+        "unexpected: match in the unit",
+        Layer::UNIT,
+        Part::Nic,
         cause(
             "the unit compares all messages that it holds, and the firmware fetches the result \
              over the bus",
@@ -186,37 +215,51 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         FOUND,
-        ("unexpected: match in software", Layer::FIRMWARE, Part::Nic),
+        "unexpected: match in software",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware("the firmware walks the list of unexpected messages", "search_unexpected"),
     ),
     step(
         RECEIVE_COMMANDED,
-        ("firmware, receive", Layer::FIRMWARE, Part::Nic),
+        "firmware, receive",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware("the firmware gives the receive DMA engine a descriptor", "receive_advance"),
     ),
     step(
         DEPOSITED,
-        ("payload by DMA", Layer::DMA, Part::Nic),
+        "payload by DMA",
+        Layer::DMA,
+        Part::Nic,
         crossing.moves,
     ),
     step(
         Waypoint::COMPLETION_WRITTEN,
-        ("firmware, completion", Layer::FIRMWARE, Part::Nic),
+        "firmware, completion",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware("the firmware sees that, and stores the completion", "complete"),
     ),
     step(
         Waypoint::EVENT_POSTED,
-        ("completion over the bus", Layer::BUS, Part::Nic),
+        "completion over the bus",
+        Layer::BUS,
+        Part::Nic,
         cause("the completion's stores cross the bus", &[Card::bus]),
     ),
     step(
         Waypoint::PROCESS_LOOKED,
-        ("waiting for the process", Layer::HOST, Part::Library),
+        "waiting for the process",
+        Layer::HOST,
+        Part::Library,
         cause("a late receiver: the process was elsewhere, and looked later", &[]),
     ),
     step(
         Waypoint::EVENT_RETURNED,
-        ("MPI library sees the completion", Layer::HOST, Part::Library),
+        "MPI library sees the completion",
+        Layer::HOST,
+        Part::Library,
         cause(
             "the library polls the ring, and reads the completion",
             &[Host::poll_period, Completion::completion_read],
@@ -224,7 +267,9 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
     ),
     step(
         Waypoint::CALL_RETURNED,
-        ("MPI library, receive", Layer::HOST, Part::Library),
+        "MPI library, receive",
+        Layer::HOST,
+        Part::Library,
         cause("the library's own work, and the call returns", &[Mpi::event]),
     ),
     ]

@@ -43,17 +43,23 @@ const STEPS: [PathStep; 17] = [
     steps::KERNEL_SENDS,
     step(
         FETCHED,
-        ("doorbell, submission", Layer::BUS, Part::Nic),
+        "doorbell, submission",
+        Layer::BUS,
+        Part::Nic,
         cause("the doorbell reaches the card, which reads the submission from the ring", DOORBELL),
     ),
     step(
         ADMITTED,
-        ("window", Layer::DMA, Part::Nic),
+        "window",
+        Layer::DMA,
+        Part::Nic,
         cause("it waits behind other messages, and for acknowledgements of its receiver", LINK),
     ),
     step(
         Waypoint::INJECTED,
-        ("first segment read", Layer::DMA, Part::Nic),
+        "first segment read",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the engine reads the first segment from host memory",
             &[Params::segment, Params::dma_start, Params::dma_rate],
@@ -61,7 +67,9 @@ const STEPS: [PathStep; 17] = [
     ),
     step(
         RECOVERED,
-        ("lost segments", Layer::NETWORK, Part::Network),
+        "lost segments",
+        Layer::NETWORK,
+        Part::Network,
         cause(
             "a segment was lost, and sent again when no acknowledgement came",
             &[Params::timeout],
@@ -69,12 +77,16 @@ const STEPS: [PathStep; 17] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("segments", Layer::NETWORK, Part::Network),
+        "segments",
+        Layer::NETWORK,
+        Part::Network,
         cause("the segments cross the link, until the last has come", LINK),
     ),
     step(
         ANNOUNCED,
-        ("completion written", Layer::BUS, Part::Nic),
+        "completion written",
+        Layer::BUS,
+        Part::Nic,
         cause(
             "the card writes header and operand into the completion ring, once there is room",
             &[Params::dma_start, Params::dma_rate, Params::completions],
@@ -83,17 +95,23 @@ const STEPS: [PathStep; 17] = [
     steps::KERNEL_MATCHES,
     step(
         PLACE_FETCHED,
-        ("place, submission", Layer::BUS, Part::Nic),
+        "place, submission",
+        Layer::BUS,
+        Part::Nic,
         cause("the driver posts the payload's place, and the card reads it", DOORBELL),
     ),
     step(
         PLACED,
-        ("payload to memory", Layer::DMA, Part::Nic),
+        "payload to memory",
+        Layer::DMA,
+        Part::Nic,
         cause("the engine writes the payload into host memory", ENGINE),
     ),
     step(
         PLACE_TOLD,
-        ("place, completion", Layer::BUS, Part::Nic),
+        "place, completion",
+        Layer::BUS,
+        Part::Nic,
         cause("the card writes the completion that ends the placement", ENGINE),
     ),
     steps::KERNEL_RECEIVES,

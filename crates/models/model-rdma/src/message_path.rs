@@ -34,7 +34,9 @@ pub(crate) static QUEUES: &[Queue] = &[
 const STEPS: [PathStep; 14] = [
     step(
         Waypoint::KERNEL_ENTERED,
-        ("block layer", Layer::HOST, Part::Kernel),
+        "block layer",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the block layer makes a request, behind others of its call, and posts data before it",
             &[Layers::submit, Layers::serve, Layers::request],
@@ -42,7 +44,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
-        ("library, descriptor", Layer::HOST, Part::Library),
+        "library, descriptor",
+        Layer::HOST,
+        Part::Library,
         cause(
             "the library makes the descriptor, behind those before it, and stores it",
             &[Library::post, Library::handles, Host::mmio_write],
@@ -50,7 +54,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMMAND_ARRIVED,
-        ("descriptor over the bus", Layer::BUS, Part::Nic),
+        "descriptor over the bus",
+        Layer::BUS,
+        Part::Nic,
         cause(
             "the descriptor crosses the bus, behind other transfers",
             &[Bus::combining, Bus::target_overhead, Bus::clock, Card::queue],
@@ -58,7 +64,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         HEADER_COMMANDED,
-        ("request queue", Layer::DMA, Part::Nic),
+        "request queue",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the DMA engine takes descriptors in order, and wants room in the FIFO for each",
             &[Card::reads, Card::tx_fifo],
@@ -66,7 +74,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::INJECTED,
-        ("payload over the bus", Layer::BUS, Part::Nic),
+        "payload over the bus",
+        Layer::BUS,
+        Part::Nic,
         cause(
             "the bridge reads the payload, all of it before the packet starts, which also wants \
              credits",
@@ -75,7 +85,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("lanes", Layer::NETWORK, Part::Network),
+        "lanes",
+        Layer::NETWORK,
+        Part::Network,
         cause(
             "the packet's beginning passes transceivers and cable, and the crossbar",
             &[Lanes::delay, Lanes::clock, Crossbar::point],
@@ -83,7 +95,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         ANNOUNCED,
-        ("receiving FIFO", Layer::DMA, Part::Nic),
+        "receiving FIFO",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the DMA engine wants the bus, and words up to the border of a block",
             &[Bus::arbitration, Card::rx_fifo],
@@ -91,7 +105,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         DEPOSITED,
-        ("payload to memory", Layer::BUS, Part::Nic),
+        "payload to memory",
+        Layer::BUS,
+        Part::Nic,
         cause(
             "the payload streams through lanes and bus into memory, to its last word",
             &[Lanes::clock, Bus::width, Card::credit],
@@ -99,7 +115,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMPLETION_ENTERED,
-        ("interrupt", Layer::HOST, Part::Kernel),
+        "interrupt",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
             &[Host::interrupt_entry],
@@ -107,7 +125,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("doorbells", Layer::HOST, Part::Kernel),
+        "doorbells",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the handler disables the card's interrupt and looks at every doorbell",
             &[Library::doorbell, Host::mmio_write],
@@ -115,12 +135,16 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::PROCESS_LOOKED,
-        ("waiting for the process", Layer::HOST, Part::Library),
+        "waiting for the process",
+        Layer::HOST,
+        Part::Library,
         cause("a late receiver: the process was elsewhere, and looked later", &[]),
     ),
     step(
         Waypoint::EVENT_RETURNED,
-        ("return to the process", Layer::HOST, Part::Library),
+        "return to the process",
+        Layer::HOST,
+        Part::Library,
         cause(
             "the process polls the word, or is woken by the handler",
             &[Host::poll_period, Host::interrupt_exit],
@@ -128,7 +152,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::CLAIMED,
-        ("disk", Layer::DISK, Part::Disk),
+        "disk",
+        Layer::DISK,
+        Part::Disk,
         cause(
             "the disk seeks, waits for its sectors, and gives or takes them, behind other requests",
             &[Disk::kind, Disk::rpm, Disk::seek_average, Disk::cache],
@@ -136,7 +162,9 @@ const STEPS: [PathStep; 14] = [
     ),
     step(
         Waypoint::CALL_RETURNED,
-        ("library, receive", Layer::HOST, Part::Library),
+        "library, receive",
+        Layer::HOST,
+        Part::Library,
         cause("the call returns; a block layer ends the request", &[Layers::complete]),
     ),
 ];

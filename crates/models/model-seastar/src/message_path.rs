@@ -35,12 +35,16 @@ const STEPS: [PathStep; 30] = [
     steps::KERNEL_SENDS,
     step(
         Waypoint::COMMAND_ARRIVED,
-        ("HyperTransport to the NIC", HYPERTRANSPORT, Part::Nic),
+        "HyperTransport to the NIC",
+        HYPERTRANSPORT,
+        Part::Nic,
         cause("the command crosses the host's link", &[Link::latency]),
     ),
     step(
         HEADER_COMMANDED,
-        ("firmware TX", Layer::FIRMWARE, Part::Nic),
+        "firmware TX",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware sees the command when it polls, and commands the transmit engine",
             "tx_command",
@@ -48,7 +52,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::INJECTED,
-        ("TX DMA", Layer::DMA, Part::Nic),
+        "TX DMA",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the engine reads header and payload from host memory",
             &[Memory::host_memory_read, Transmit::tx_packet],
@@ -56,7 +62,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::ARRIVED,
-        ("wire", Layer::NETWORK, Part::Network),
+        "wire",
+        Layer::NETWORK,
+        Part::Network,
         cause(
             "the first packet passes links and routers, and waits for others there",
             &[Routers::link_latency, Routers::route],
@@ -64,7 +72,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::REPEATED,
-        ("refused, until it came again", Layer::FIRMWARE, Part::Refused),
+        "refused, until it came again",
+        Layer::FIRMWARE,
+        Part::Refused,
         cause(
             "the target had no room: the message waited at its sender until it was called",
             &[Firmware::overflow, Firmware::sources, Driver::tx_pendings],
@@ -72,12 +82,16 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         ANNOUNCED,
-        ("RX DMA", Layer::DMA, Part::Nic),
+        "RX DMA",
+        Layer::DMA,
+        Part::Nic,
         cause("the receive engine takes it in", &[Receive::rx_packet, Receive::rx_notify]),
     ),
     step(
         Waypoint::HEADER_READ,
-        ("firmware RX, header", Layer::FIRMWARE, Part::Nic),
+        "firmware RX, header",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware sees the notification when it polls, finds the source and copies the \
              header",
@@ -86,12 +100,16 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::SEARCHED,
-        ("firmware RX, match", Layer::FIRMWARE, Part::Nic),
+        "firmware RX, match",
+        Layer::FIRMWARE,
+        Part::Nic,
         walk("the firmware finds the receive in the match list", "match_request"),
     ),
     step(
         Waypoint::INTERRUPT_WRITTEN,
-        ("firmware RX", Layer::FIRMWARE, Part::Nic),
+        "firmware RX",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware sees the notification when it polls, finds the source and tells the host",
             "rx_message",
@@ -99,12 +117,16 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::INTERRUPT_ARRIVED,
-        ("HyperTransport to the host", HYPERTRANSPORT, Part::Nic),
+        "HyperTransport to the host",
+        HYPERTRANSPORT,
+        Part::Nic,
         cause("the interrupt crosses the host's link", &[Link::latency]),
     ),
     step(
         Waypoint::HANDLER_ENTERED,
-        ("interrupt", Layer::HOST, Part::Kernel),
+        "interrupt",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
             &[Host::interrupt_entry],
@@ -112,7 +134,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::EVENT_DRAINED,
-        ("event queue", Layer::HOST, Part::Kernel),
+        "event queue",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the handler, or the process's library, reads the event, behind those that came before",
             &[DriverCosts::slot_read, DriverCosts::dispatch],
@@ -120,7 +144,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::MATCHED,
-        ("kernel Portals, match", Layer::HOST, Part::Kernel),
+        "kernel Portals, match",
+        Layer::HOST,
+        Part::Kernel,
         Cause {
             sentence: "the kernel finds the receive in the match list",
             parameters: &[DriverCosts::header_read, Portals::list_entry],
@@ -130,7 +156,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::RECEIVE_WRITTEN,
-        ("kernel Portals, command", Layer::HOST, Part::Kernel),
+        "kernel Portals, command",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the kernel translates the buffer and writes the command",
             &[Portals::translate, DriverCosts::command_build, Host::mmio_write],
@@ -138,12 +166,16 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::RECEIVE_ARRIVED,
-        ("receive command to the NIC", HYPERTRANSPORT, Part::Nic),
+        "receive command to the NIC",
+        HYPERTRANSPORT,
+        Part::Nic,
         cause("the command crosses the host's link", &[Link::latency]),
     ),
     step(
         RECEIVE_COMMANDED,
-        ("firmware RX, command", Layer::FIRMWARE, Part::Nic),
+        "firmware RX, command",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware sees the command when it polls, and commands the receive engine",
             "rx_command",
@@ -151,7 +183,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         DEPOSITED,
-        ("payload by DMA", Layer::DMA, Part::Nic),
+        "payload by DMA",
+        Layer::DMA,
+        Part::Nic,
         cause(
             "the payload streams through network and engines into host memory",
             &[Receive::rx_packet, Routers::link_latency],
@@ -159,12 +193,16 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         COMPLETED,
-        ("RX DMA, completion", Layer::DMA, Part::Nic),
+        "RX DMA, completion",
+        Layer::DMA,
+        Part::Nic,
         cause("the engine tells the firmware that all came", &[Receive::rx_notify]),
     ),
     step(
         Waypoint::COMPLETION_WRITTEN,
-        ("firmware RX, completion", Layer::FIRMWARE, Part::Nic),
+        "firmware RX, completion",
+        Layer::FIRMWARE,
+        Part::Nic,
         firmware(
             "the firmware sees the completion when it polls, and tells the host",
             "rx_complete",
@@ -172,12 +210,16 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::COMPLETION_ARRIVED,
-        ("completion to the host", HYPERTRANSPORT, Part::Nic),
+        "completion to the host",
+        HYPERTRANSPORT,
+        Part::Nic,
         cause("that interrupt crosses the host's link", &[Link::latency]),
     ),
     step(
         Waypoint::COMPLETION_ENTERED,
-        ("second interrupt", Layer::HOST, Part::Kernel),
+        "second interrupt",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the second interrupt: a payload costs one more than a header",
             &[Host::interrupt_entry],
@@ -185,7 +227,9 @@ const STEPS: [PathStep; 30] = [
     ),
     step(
         Waypoint::COMPLETION_DRAINED,
-        ("event queue, completion", Layer::HOST, Part::Kernel),
+        "event queue, completion",
+        Layer::HOST,
+        Part::Kernel,
         cause(
             "the handler reads the event, behind those before",
             &[DriverCosts::slot_read, DriverCosts::dispatch],

@@ -35,10 +35,13 @@ pub struct PathStep {
     pub cause: Cause,
 }
 
-/// Step with its end, its name, and its cause.
+/// Step with its end, its name, the part of the machine that works, for people and for the account, and its
+/// cause.
 pub const fn step(
     ends: Waypoint,
-    (name, place, part): (&'static str, Layer, Part),
+    name: &'static str,
+    place: Layer,
+    part: Part,
     cause: Cause,
 ) -> PathStep {
     PathStep { ends, name, place, part, cause }

@@ -7,7 +7,9 @@ use crate::parameters::hosts::{Host, Mpi, Portals};
 /// The sender's library, from its call to that of Portals.
 pub const LIBRARY_SENDS: PathStep = step(
     Waypoint::PUT_ENTERED,
-    ("MPI library, send", Layer::HOST, Part::Library),
+    "MPI library, send",
+    Layer::HOST,
+    Part::Library,
     cause(
         "the library makes the request, and copies what is short",
         &[Mpi::call, Mpi::request, Host::copy_rate],
@@ -16,13 +18,17 @@ pub const LIBRARY_SENDS: PathStep = step(
 /// From there to its kernel.
 pub const KERNEL_ENTRY: PathStep = step(
     Waypoint::KERNEL_ENTERED,
-    ("kernel entry", Layer::HOST, Part::Kernel),
+    "kernel entry",
+    Layer::HOST,
+    Part::Kernel,
     cause("the process enters the kernel", &[Host::kernel_entry, Portals::api_call]),
 );
 /// The kernel, to its command to the network interface.
 pub const KERNEL_SENDS: PathStep = step(
     Waypoint::COMMAND_WRITTEN,
-    ("kernel Portals, send", Layer::HOST, Part::Kernel),
+    "kernel Portals, send",
+    Layer::HOST,
+    Part::Kernel,
     cause(
         "the kernel checks the call and writes header and command",
         &[Portals::api_check, Portals::translate, Host::mmio_write],
@@ -31,7 +37,9 @@ pub const KERNEL_SENDS: PathStep = step(
 /// The search in the match list.
 pub const KERNEL_MATCHES: PathStep = step(
     Waypoint::MATCHED,
-    ("kernel Portals, match", Layer::HOST, Part::Kernel),
+    "kernel Portals, match",
+    Layer::HOST,
+    Part::Kernel,
     Cause {
         sentence: "the kernel finds the receive in the match list",
         parameters: &[Portals::list_entry],
@@ -42,7 +50,9 @@ pub const KERNEL_MATCHES: PathStep = step(
 /// From there to the Portals event in the process's queue.
 pub const KERNEL_RECEIVES: PathStep = step(
     Waypoint::EVENT_POSTED,
-    ("kernel Portals, receive", Layer::HOST, Part::Kernel),
+    "kernel Portals, receive",
+    Layer::HOST,
+    Part::Kernel,
     cause(
         "the kernel, or the process's library, posts the event",
         &[Portals::event_post, Host::copy_rate],
@@ -51,13 +61,17 @@ pub const KERNEL_RECEIVES: PathStep = step(
 /// The process is elsewhere.
 pub const PROCESS_LATE: PathStep = step(
     Waypoint::PROCESS_LOOKED,
-    ("waiting for the process", Layer::HOST, Part::Library),
+    "waiting for the process",
+    Layer::HOST,
+    Part::Library,
     cause("a late receiver: the process was elsewhere, and looked at its queue later", &[]),
 );
 /// From there to the library that has the event.
 pub const RETURN: PathStep = step(
     Waypoint::EVENT_RETURNED,
-    ("return to the process", Layer::HOST, Part::Library),
+    "return to the process",
+    Layer::HOST,
+    Part::Library,
     cause(
         "the handler returns, behind others that came, and the process finds the event",
         &[Host::interrupt_exit, Host::poll_period, Portals::event_get],
@@ -66,13 +80,17 @@ pub const RETURN: PathStep = step(
 /// The message is unexpected, and waits for its receive.
 pub const RECEIVE_LATE: PathStep = step(
     Waypoint::CLAIMED,
-    ("waiting for the receive", Layer::HOST, Part::Library),
+    "waiting for the receive",
+    Layer::HOST,
+    Part::Library,
     cause("a late receiver: the message was unexpected, and its receive was called later", &[]),
 );
 /// The receiver's library, to the return of the program's call.
 pub const LIBRARY_RECEIVES: PathStep = step(
     Waypoint::CALL_RETURNED,
-    ("MPI library, receive", Layer::HOST, Part::Library),
+    "MPI library, receive",
+    Layer::HOST,
+    Part::Library,
     cause(
         "the library completes the request",
         &[Mpi::event, Mpi::unexpected_entry, Host::copy_rate],

@@ -29,7 +29,7 @@ const ANNOUNCED: Waypoint = Waypoint::own(1);
 const DEPOSITED: Waypoint = Waypoint::own(2);
 
 const fn of_hardware(ends: Waypoint, name: &'static str, part: Part) -> PathStep {
-    step(ends, (name, Layer::DMA, part), cause("", &[]))
+    step(ends, name, Layer::DMA, part, cause("", &[]))
 }
 
 /// Hosts' steps, and some of a model's hardware between them.
