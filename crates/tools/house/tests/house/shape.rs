@@ -1,6 +1,6 @@
 //! Lengths of files and lines, and names of files.
 
-use house::{files, sources};
+use house::{files, has_extension, sources};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +57,82 @@ fn lines_stay_short() {
         count <= LONG_LINES_MAX,
         "{count} lines are too long, allowed are {LONG_LINES_MAX}:\n{list}"
     );
+}
+
+/// Most functions with a tuple among their parameters, tests apart: a ratchet that only goes down. Those that
+/// are left are the models'. A small struct gives names to its parts, also where it is made.
+const TUPLE_PARAMETERS_MAX: usize = 33;
+
+#[test]
+fn parameters_have_names() {
+    let test = |path: &PathBuf| {
+        path.iter().any(|part| part == "tests" || part == "benches") || path.ends_with("tests.rs")
+    };
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        if !path.starts_with("crates") || !has_extension(&path, &["rs"]) || test(&path) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let code: Vec<&str> = code.lines().map(|line| line.split("//").next().unwrap()).collect();
+        let code = code.join("\n");
+        found.extend(with_tuples(&code).map(|name| format!("{}: {name}", path.display())));
+    }
+    let (count, list) = (found.len(), found.join("\n"));
+    assert!(
+        count <= TUPLE_PARAMETERS_MAX,
+        "{count} functions take tuples, allowed are {TUPLE_PARAMETERS_MAX}:\n{list}"
+    );
+}
+
+/// Functions of this code that have a tuple among their parameters.
+fn with_tuples(code: &str) -> impl Iterator<Item = &str> {
+    let functions = code.match_indices("fn ").map(|(at, word)| &code[at + word.len()..]);
+    functions.filter_map(|function| {
+        let end = function.find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
+        let (name, rest) = function.split_at(end);
+        let rest = if rest.starts_with('<') { list(rest)?.1 } else { rest };
+        let (parameters, _) = rest.starts_with('(').then(|| list(rest))??;
+        parameters.into_iter().any(has_tuple).then_some(name)
+    })
+}
+
+fn has_tuple(parameter: &str) -> bool {
+    parameter.match_indices(": ").any(|(at, colon)| {
+        let kind = parameter[at + colon.len()..].trim_start_matches('&');
+        let kind = kind.strip_prefix("mut ").unwrap_or(kind);
+        kind.starts_with('(') && list(kind).is_some_and(|(items, _)| items.len() > 1)
+    })
+}
+
+/// Items of the list in brackets with which a text begins, and the text behind it.
+fn list(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (mut depth, mut start, mut items, mut before) = (0, 1, Vec::new(), ' ');
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' | '[' | '{' | '<' => depth += 1,
+            '>' if before == '-' => {}
+            ')' | ']' | '}' | '>' => depth -= 1,
+            ',' if depth == 1 => {
+                items.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            items.push(&text[start..at]);
+            return Some((items, &text[at + 1..]));
+        }
+        before = letter;
+    }
+    None
+}
+
+#[test]
+fn tuples_are_found_among_parameters() {
+    let code = "fn a((b, c): (B, C)) {} fn d<F: Fn(A) -> B>(f: F, e: &mut (u8, [u8; 2])); \
+                fn g(h: (H), i: I<(J, K)>, l: impl Fn((M, N)) -> O) -> (P, Q) {} type R = fn (s);";
+    assert_eq!(with_tuples(code).collect::<Vec<_>>(), ["a", "d"]);
 }
 
 /// Names that say nothing about the contents of a file or folder.
