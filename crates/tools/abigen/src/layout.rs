@@ -1,6 +1,9 @@
 //! The data of one machine's folder in `abi/`, checked for soundness when loaded.
 
+use crate::mpi::fault::MpiError;
+use crate::portals::fault::PortalsError;
 use crate::registers::{Block, Names};
+use crate::unsound::{TextError, Unsound};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::fmt;
@@ -168,10 +171,23 @@ pub enum LayoutError {
     Read(PathBuf, std::io::Error),
     /// A file is not in the format.
     #[error("{0}: {1}")]
-    Format(PathBuf, String),
+    Format(PathBuf, toml::de::Error),
     /// A definition contradicts itself or another.
-    #[error("{0}: {1}")]
-    Unsound(String, String),
+    #[error("{file}.toml: {name}: {why}")]
+    Unsound {
+        /// File of the definition, without its ending.
+        file: String,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: Unsound,
+    },
+    /// The API of MPI contradicts itself.
+    #[error(transparent)]
+    Mpi(#[from] MpiError),
+    /// The API of Portals contradicts itself.
+    #[error("abi/portals: {0}")]
+    Portals(#[from] PortalsError),
 }
 
 #[derive(Deserialize)]
@@ -207,20 +223,22 @@ impl fmt::Display for Scalar {
 }
 
 impl TryFrom<String> for FieldType {
-    type Error = String;
-    fn try_from(text: String) -> Result<FieldType, String> {
+    type Error = TextError;
+    fn try_from(text: String) -> Result<FieldType, TextError> {
+        let unknown = || TextError::Type { text: text.clone() };
         let scalar = |name: &str| match name {
             "u8" => Ok(Scalar::U8),
             "u16" => Ok(Scalar::U16),
             "u32" => Ok(Scalar::U32),
             "u64" => Ok(Scalar::U64),
-            _ => Err(format!("unknown type {text}")),
+            _ => Err(unknown()),
         };
         let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
             return Ok(FieldType { element: scalar(&text)?, count: None });
         };
-        let (element, count) = inner.split_once(';').ok_or(format!("unknown type {text}"))?;
-        let count = count.trim().parse().map_err(|_| format!("bad array length in {text}"))?;
+        let (element, count) = inner.split_once(';').ok_or_else(unknown)?;
+        let count = count.trim().parse();
+        let count = count.map_err(|_| TextError::Length { text: text.clone() })?;
         Ok(FieldType { element: scalar(element.trim())?, count: Some(count) })
     }
 }
@@ -247,41 +265,44 @@ impl Structure {
         self.fields.iter().map(|field| field.kind.element.size()).max().unwrap_or(1)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Unsound> {
         let mut end = 0;
         let mut names = HashSet::new();
         for field in &self.fields {
-            let Field { name, offset, kind, .. } = field;
+            let Field { ref name, offset, kind, .. } = *field;
+            let field = || name.clone();
             if !names.insert(name) {
-                return Err(format!("field {name} stands twice"));
+                return Err(Unsound::FieldTwice { field: field() });
             }
-            if *offset < end {
-                return Err(format!("field {name} at {offset} overlaps its predecessor"));
+            if offset < end {
+                return Err(Unsound::Overlap { field: field(), offset });
             }
             if offset % kind.element.size() != 0 {
-                return Err(format!("field {name} at {offset} is not naturally aligned"));
+                return Err(Unsound::Alignment { field: field(), offset });
             }
             end = offset + kind.size();
             if end > self.size {
-                return Err(format!("field {name} ends at {end}, beyond the size {}", self.size));
+                return Err(Unsound::Beyond { field: field(), end, size: self.size });
             }
         }
         if self.size % self.alignment() != 0 {
-            return Err(format!("size {} is not a multiple of its alignment", self.size));
+            return Err(Unsound::Size { size: self.size });
         }
         Ok(())
     }
 }
 
 impl Enumeration {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Unsound> {
         let mut names = HashSet::new();
         for value in &self.values {
-            if u64::from(value.value) > self.repr.max() {
-                return Err(format!("{} = {} does not fit {}", value.name, value.value, self.repr));
+            let Value { ref name, value, .. } = *value;
+            if u64::from(value) > self.repr.max() {
+                let (name, repr) = (name.clone(), self.repr.to_string());
+                return Err(Unsound::Value { name, value, repr });
             }
-            if !names.insert(&value.name) {
-                return Err(format!("{} stands twice", value.name));
+            if !names.insert(name) {
+                return Err(Unsound::ValueTwice { name: name.clone() });
             }
         }
         Ok(())
@@ -295,7 +316,7 @@ impl Layout {
         for path in toml_files(folder)? {
             let text =
                 std::fs::read_to_string(&path).map_err(|e| LayoutError::Read(path.clone(), e))?;
-            let bad = |e: toml::de::Error| LayoutError::Format(path.clone(), e.to_string());
+            let bad = |e: toml::de::Error| LayoutError::Format(path.clone(), e);
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if name == "machine" {
                 let machine: Machine = toml::from_str(&text).map_err(bad)?;
@@ -317,8 +338,10 @@ impl Layout {
     pub fn check(&self) -> Result<(), LayoutError> {
         let mut names = HashSet::new();
         for section in &self.sections {
-            let unsound = |name: &str, why: String| {
-                LayoutError::Unsound(format!("{}.toml", section.name), format!("{name}: {why}"))
+            let unsound = |name: &str, why| LayoutError::Unsound {
+                file: section.name.clone(),
+                name: name.to_owned(),
+                why,
             };
             let constants = section.constants.iter().map(|c| &c.name);
             let enums = section.enums.iter().map(|e| &e.name);
@@ -326,7 +349,7 @@ impl Layout {
             let blocks = section.blocks.iter().map(|b| &b.name);
             for name in constants.chain(enums).chain(structs).chain(blocks) {
                 if !names.insert(name.clone()) {
-                    return Err(unsound(name, "is defined twice".into()));
+                    return Err(unsound(name, Unsound::Twice));
                 }
             }
             for e in &section.enums {

@@ -15,10 +15,12 @@ mod portals;
 mod registers;
 mod rust;
 mod sv;
+mod unsound;
 
 pub use layout::{Layout, LayoutError, Order};
-pub use mpi::Mpi;
-pub use portals::Portals;
+pub use mpi::{Mpi, MpiError};
+pub use portals::{Portals, PortalsError};
+pub use unsound::{RegisterError, TextError, Unsound};
 
 use std::path::{Path, PathBuf};
 

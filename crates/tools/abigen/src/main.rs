@@ -2,7 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -19,17 +20,28 @@ fn main() -> ExitCode {
     match run(&root, check) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(message) => {
-            eprintln!("abigen: {message}");
+        Err(error) => {
+            eprintln!("abigen: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
+/// Output that is not written.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    /// The data cannot be used.
+    #[error(transparent)]
+    Layout(#[from] abigen::LayoutError),
+    /// A file cannot be written.
+    #[error("cannot write {}: {why}", path.display())]
+    Write { path: PathBuf, why: io::Error },
+}
+
 /// Returns false if `check` found a stale file.
-fn run(root: &Path, check: bool) -> Result<bool, String> {
+fn run(root: &Path, check: bool) -> Result<bool, RunError> {
     let mut current = true;
-    for output in abigen::generate(root).map_err(|error| error.to_string())? {
+    for output in abigen::generate(root)? {
         if output.is_current(root) {
             continue;
         }
@@ -42,7 +54,7 @@ fn run(root: &Path, check: bool) -> Result<bool, String> {
         let folder = path.parent().expect("an output stands below the root");
         std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(&path, &output.text))
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            .map_err(|why| RunError::Write { path: path.clone(), why })?;
         println!("{}", output.path.display());
     }
     Ok(current)

@@ -2,12 +2,14 @@
 
 mod args;
 mod data;
+pub(crate) mod fault;
 mod fortran;
 mod header;
 mod module;
 mod stubs;
 
 pub use data::Mpi;
+pub use fault::MpiError;
 
 use crate::Output;
 

@@ -2,12 +2,14 @@
 
 mod args;
 mod data;
+pub(crate) mod fault;
 mod header;
 mod module;
 mod page;
 mod stubs;
 
 pub use data::Portals;
+pub use fault::PortalsError;
 
 use crate::Output;
 

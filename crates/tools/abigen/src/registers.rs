@@ -7,6 +7,7 @@ pub mod rust;
 pub mod sv;
 
 use crate::layout::{Constant, Enumeration};
+use crate::unsound::{RegisterError, TextError, Unsound};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 
@@ -148,13 +149,11 @@ impl Access {
 }
 
 impl TryFrom<String> for Access {
-    type Error = String;
-    fn try_from(text: String) -> Result<Access, String> {
+    type Error = TextError;
+    fn try_from(text: String) -> Result<Access, TextError> {
         let found = ACCESSES.iter().find(|row| row.1 == text);
-        let known: Vec<_> = ACCESSES.iter().map(|row| row.1).collect();
-        found
-            .map(|row| row.0)
-            .ok_or(format!("unknown access {text}: known are {}", known.join(", ")))
+        let known = || ACCESSES.iter().map(|row| row.1).collect();
+        found.map(|row| row.0).ok_or_else(|| TextError::Access { text, known: known() })
     }
 }
 
@@ -196,12 +195,13 @@ impl Bits {
 }
 
 impl TryFrom<String> for Bits {
-    type Error = String;
-    fn try_from(text: String) -> Result<Bits, String> {
+    type Error = TextError;
+    fn try_from(text: String) -> Result<Bits, TextError> {
         let (msb, lsb) = text.split_once(':').unwrap_or((&text, &text));
         let number = |part: &str| part.parse::<u32>().ok().filter(|bit| *bit < 64);
         let bits = number(msb).zip(number(lsb)).filter(|(msb, lsb)| msb >= lsb);
-        bits.map(|(msb, lsb)| Bits { msb, lsb }).ok_or(format!("bits {text} are not as 7:0 or 3"))
+        let bits = bits.map(|(msb, lsb)| Bits { msb, lsb });
+        bits.ok_or(TextError::Bits { text })
     }
 }
 
@@ -277,61 +277,62 @@ impl Resolved<'_> {
         u64::from(self.offset) + u64::from(self.stride) * u64::from(self.data.count)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), RegisterError> {
         let own = self.width / 8;
         if self.offset % own != 0 {
-            return Err(format!("offset {:#x} is not a multiple of {own}", self.offset));
+            return Err(RegisterError::Offset { offset: self.offset, bytes: own });
         }
         if self.stride < own {
-            return Err(format!("a stride of {} bytes is less than a register", self.stride));
+            return Err(RegisterError::Stride { stride: self.stride });
         }
         let fields = self.fields();
         for (place, field) in fields.iter().enumerate() {
             let Part { name, bits, access, .. } = field;
+            let field = || name.clone();
             if bits.msb >= self.width {
-                return Err(format!("field {name} has bit {} of {}", bits.msb, self.width));
+                let (bit, width) = (bits.msb, self.width);
+                return Err(RegisterError::Bit { field: field(), bit, width });
             }
             for other in &fields[..place] {
                 // What is written may be another thing than what is read at the same place.
                 let apart = access.is_readable() != other.access.is_readable()
                     && [*access, other.access].contains(&Access::Ro);
                 if bits.mask() & other.bits.mask() != 0 && !apart {
-                    return Err(format!("field {name} overlaps field {}", other.name));
+                    let other = other.name.clone();
+                    return Err(RegisterError::FieldsOverlap { field: field(), other });
                 }
                 if *name == other.name {
-                    return Err(format!("field {name} stands twice"));
+                    return Err(RegisterError::FieldTwice { field: field() });
                 }
             }
         }
         let readable = self.mask(Access::is_readable);
         match self.data.reset {
             Some(Reset::Value(value)) if value & !self.mask(|_| true) != 0 => {
-                Err(format!("the reset value {value:#x} has bits outside of the fields"))
+                Err(RegisterError::ResetOutside { value })
             }
             Some(Reset::Value(value)) if value & !readable != 0 => {
-                Err(format!("the reset value {value:#x} has bits that cannot be read"))
+                Err(RegisterError::ResetUnread { value })
             }
-            Some(_) if readable == 0 => Err("it cannot be read, and has a reset value".into()),
-            None if readable != 0 && !self.data.volatile => {
-                Err("it can be read, and has no reset value".into())
-            }
+            Some(_) if readable == 0 => Err(RegisterError::WriteOnlyReset),
+            None if readable != 0 && !self.data.volatile => Err(RegisterError::NoReset),
             _ => Ok(()),
         }
     }
 }
 
 impl Block {
-    /// Its registers with all that constants and enumerations give them. The error is a sentence.
-    pub fn resolve<'a>(&'a self, names: &Names<'a>) -> Result<Vec<Resolved<'a>>, String> {
+    /// Its registers with all that constants and enumerations give them.
+    pub fn resolve<'a>(&'a self, names: &Names<'a>) -> Result<Vec<Resolved<'a>>, Unsound> {
         if ![32, 64].contains(&self.width) {
-            return Err(format!("registers of {} bits are neither 32 nor 64 wide", self.width));
+            return Err(Unsound::Width { width: self.width });
         }
         let mut seen = HashSet::new();
         let mut all: Vec<Resolved> = Vec::new();
         for register in &self.registers {
-            let named = |why: String| format!("register {}: {why}", register.name);
+            let named = |why| Unsound::Register { register: register.name.clone(), why };
             if !seen.insert(&register.name) {
-                return Err(named("stands twice".into()));
+                return Err(named(RegisterError::Twice));
             }
             let resolved = self.register(register, names).map_err(named)?;
             resolved.check().map_err(named)?;
@@ -339,7 +340,7 @@ impl Block {
                 u64::from(other.offset) >= resolved.end() || other.end() <= resolved.offset.into()
             };
             if let Some(other) = all.iter().find(|other| !apart(other)) {
-                return Err(named(format!("overlaps {}", other.data.name)));
+                return Err(named(RegisterError::Overlaps { other: other.data.name.clone() }));
             }
             all.push(resolved);
         }
@@ -350,21 +351,24 @@ impl Block {
         &self,
         register: &'a Register,
         names: &Names<'a>,
-    ) -> Result<Resolved<'a>, String> {
+    ) -> Result<Resolved<'a>, RegisterError> {
         let constant = names.constants.iter().find(|c| c.name == register.name);
         let (offset, doc) = match constant.filter(|_| self.constants) {
             Some(constant) => (constant.value, &constant.doc),
-            None if self.constants => return Err("there is no constant of this name".into()),
+            None if self.constants => return Err(RegisterError::NoConstant),
             None => (register.offset, &register.doc),
         };
         let stride = if register.stride == 0 { self.width / 8 } else { register.stride };
         let mut parts = Vec::new();
         if let Some(name) = &register.bits {
             let found = names.enums.iter().find(|e| e.name == *name);
-            let masks = found.ok_or(format!("there is no enumeration {name}"))?;
+            let masks = found.ok_or_else(|| RegisterError::NoEnumeration { name: name.clone() })?;
             for value in &masks.values {
                 let bits = Bits::of_mask(value.value.into());
-                let bits = bits.ok_or(format!("{} of {name} is no run of bits", value.name))?;
+                let bits = bits.ok_or_else(|| RegisterError::NoRun {
+                    mask: value.name.clone(),
+                    enumeration: name.clone(),
+                })?;
                 let access = register.except.get(&value.name).unwrap_or(&register.access);
                 let (name, doc) = (value.name.clone(), value.doc.clone());
                 parts.push(Part { name, bits, access: *access, doc });
@@ -373,12 +377,14 @@ impl Block {
         if let Some(unknown) =
             register.except.keys().find(|name| !parts.iter().any(|p| p.name == **name))
         {
-            return Err(format!("there is no bit {unknown}"));
+            return Err(RegisterError::NoBit { name: unknown.clone() });
         }
         for field in &register.fields {
             if let Some(values) = &field.values {
                 let known = names.enums.iter().any(|e| e.name == *values);
-                known.then_some(()).ok_or(format!("there is no enumeration {values}"))?;
+                if !known {
+                    return Err(RegisterError::NoEnumeration { name: values.clone() });
+                }
             }
             let doc = match &field.values {
                 Some(values) => format!("{} Values: {values}.", field.doc),

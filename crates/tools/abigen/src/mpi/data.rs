@@ -1,5 +1,6 @@
 //! Loads `abi/mpi/` and decides how each argument is passed to the simulator.
 
+use super::fault::MpiError;
 use super::fortran::{Fortran, Procedure};
 use crate::LayoutError;
 use serde::Deserialize;
@@ -124,8 +125,7 @@ impl Mpi {
         let listed = [&file.posted, &file.carried, &file.local, &file.any_time];
         for name in listed.into_iter().flatten().chain(file.returns.keys()) {
             if !file.functions.contains_key(name) {
-                let why = format!("{name} has no signature");
-                return Err(LayoutError::Unsound("functions.toml".into(), why));
+                return Err(MpiError::NoSignature { function: name.clone() }.into());
             }
         }
         let functions = file.functions.iter();
@@ -221,5 +221,5 @@ fn argument(constants: &Constants, parameter: &str) -> Argument {
 
 fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, LayoutError> {
     let text = std::fs::read_to_string(path).map_err(|e| LayoutError::Read(path.into(), e))?;
-    toml::from_str(&text).map_err(|e| LayoutError::Format(path.into(), e.to_string()))
+    toml::from_str(&text).map_err(|e| LayoutError::Format(path.into(), e))
 }

@@ -10,6 +10,7 @@ pub use c::library;
 pub use interface::{include_file, module, module_2008};
 
 use super::data::{strings, text, Constants, Function};
+use super::fault::MpiError;
 use crate::LayoutError;
 use serde::Deserialize;
 use toml::Table;
@@ -134,7 +135,7 @@ impl Fortran {
         let all = all.chain(self.lengths.keys().filter_map(|key| key.split('.').next()));
         for name in all {
             if !functions.iter().any(|function| function.name == name) {
-                return Err(unsound(format!("{name} is no function")));
+                return Err(MpiError::NoFunction { name: name.to_owned() }.into());
             }
         }
         let there = functions.iter().filter(|function| self.has(&function.name));
@@ -210,8 +211,9 @@ impl Fortran {
                 }
             }
             _ => {
-                let number = self.number(base, name).ok_or_else(|| {
-                    unsound(format!("{function}: no rule makes '{parameter}' Fortran"))
+                let number = self.number(base, name).ok_or_else(|| MpiError::NoRule {
+                    function: function.to_owned(),
+                    parameter: parameter.to_owned(),
                 })?;
                 match is_pointer || is_array {
                     true => Kind::Place(number, shape),
@@ -278,8 +280,4 @@ impl Procedure {
 /// The function of a procedure without the end of those for large counts.
 fn twin_of(function: &str) -> &str {
     function.strip_suffix("_c").unwrap_or(function)
-}
-
-fn unsound(why: String) -> LayoutError {
-    LayoutError::Unsound("fortran.toml".into(), why)
 }

@@ -1,5 +1,6 @@
 //! Loads `abi/portals/` and computes the layouts of its structures as the machine's compilers do.
 
+use super::fault::PortalsError;
 use crate::LayoutError;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -157,32 +158,35 @@ impl Portals {
         let prose = std::fs::read_to_string(&prose).map_err(|e| LayoutError::Read(prose, e))?;
         let (functions, groups) = (functions.function, constants.group);
         let portals = Portals { functions, words: words.words, types, groups, prose };
-        portals.check().map_err(|why| LayoutError::Unsound("abi/portals".into(), why))?;
+        portals.check()?;
         Ok(portals)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), PortalsError> {
         let codes = self.groups.iter().filter(|group| group.rust == "code");
         let codes: Vec<&String> =
             codes.flat_map(|group| group.values.iter().map(|value| &value.0)).collect();
         for f in &self.functions {
             if let Some(code) = f.errors.iter().find(|code| !codes.contains(code)) {
-                return Err(format!("{} returns {code}, which is no code", f.name));
+                let (function, code) = (f.name.clone(), code.clone());
+                return Err(PortalsError::Code { function, code });
             }
             for [kind, name, _] in self.handed_over(f) {
                 if kind.ends_with('*') || self.size(kind).is_some() {
                     continue;
                 }
-                return Err(format!("{}: {name} has the unknown type {kind}", f.name));
+                let (function, name, kind) = (f.name.clone(), name.clone(), kind.clone());
+                return Err(PortalsError::Parameter { function, name, kind });
             }
         }
         let is_written = |name: &str| self.calls().any(|f| f.written && f.name == name);
         if let Some(name) = self.words.keys().find(|name| !is_written(name)) {
-            return Err(format!("{name} has words, and is not written by hand"));
+            return Err(PortalsError::Generated { function: name.clone() });
         }
         for s in &self.types.structs {
             if let Some(field) = s.fields.iter().find(|field| self.size(&field[0]).is_none()) {
-                return Err(format!("{} has a field of the unknown type {}", s.name, field[0]));
+                let (structure, kind) = (s.name.clone(), field[0].clone());
+                return Err(PortalsError::Field { structure, kind });
             }
         }
         Ok(())
@@ -262,5 +266,5 @@ impl Function {
 
 fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, LayoutError> {
     let text = std::fs::read_to_string(path).map_err(|e| LayoutError::Read(path.into(), e))?;
-    toml::from_str(&text).map_err(|e| LayoutError::Format(path.into(), e.to_string()))
+    toml::from_str(&text).map_err(|e| LayoutError::Format(path.into(), e))
 }

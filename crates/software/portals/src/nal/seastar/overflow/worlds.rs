@@ -258,8 +258,16 @@ impl World {
     }
 }
 
+/// A world that goes wrong.
+#[derive(Debug)]
+#[allow(dead_code)] // A test that fails prints it.
+enum Wrong {
+    OutOfOrder { shape: Shape, taken: Vec<Vec<u16>> },
+    Stuck { shape: Shape, world: String },
+}
+
 /// Goes through all worlds of a shape. Returns how many there are; an error tells what is wrong with one.
-fn explore(shape: Shape) -> Result<usize, String> {
+fn explore(shape: Shape) -> Result<usize, Wrong> {
     let mut seen = HashSet::new();
     let mut open = vec![World::new(shape)];
     while let Some(world) = open.pop() {
@@ -267,11 +275,11 @@ fn explore(shape: Shape) -> Result<usize, String> {
             continue;
         }
         if !world.is_right() {
-            return Err(format!("{shape:?}: taken out of order: {:?}", world.got));
+            return Err(Wrong::OutOfOrder { shape, taken: world.got });
         }
         let next = world.next();
         if next.is_empty() && !world.is_done() {
-            return Err(format!("{shape:?}: stuck: {}", world.key()));
+            return Err(Wrong::Stuck { shape, world: world.key() });
         }
         open.extend(next);
     }
