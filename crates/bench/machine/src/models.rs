@@ -375,11 +375,25 @@ impl Models {
         keys.find(|key| key.starts_with(wrong) || parts(key).1.starts_with(wrong))
     }
 
-    /// "there is no parameter X; did you mean Y?"
-    pub fn unknown(&'static self, key: &str) -> String {
-        match self.nearest(key) {
-            Some(nearest) => format!("there is no parameter {key}; did you mean {nearest}?"),
-            None => format!("there is no parameter {key}; \"sunstar machines NAME\" lists all"),
-        }
+    /// Error of a key that no machine has.
+    pub fn unknown(&'static self, key: &str) -> UnknownParameter {
+        UnknownParameter { key: key.to_owned(), meant: self.nearest(key) }
+    }
+}
+
+/// A key that no machine has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no parameter {key}; {}", advice(*meant))]
+pub struct UnknownParameter {
+    /// The key.
+    pub key: String,
+    /// Key that was probably meant.
+    pub meant: Option<&'static str>,
+}
+
+fn advice(meant: Option<&str>) -> String {
+    match meant {
+        Some(key) => format!("did you mean {key}?"),
+        None => "\"sunstar machines NAME\" lists all".to_owned(),
     }
 }

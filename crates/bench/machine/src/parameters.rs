@@ -210,7 +210,10 @@ impl Parameters {
             usage_error("it must read KEY=VALUE, as in host.kernel_entry=200ns".into())
         })?;
         let (key, text) = (key.trim(), text.trim());
-        let row = self.models.row(key).ok_or_else(|| usage_error(self.models.unknown(key)))?;
+        let row = self
+            .models
+            .row(key)
+            .ok_or_else(|| usage_error(self.models.unknown(key).to_string()))?;
         if key == MODEL {
             let why = "the model says which parameters there are; choose another machine".into();
             return Err(usage_error(why));

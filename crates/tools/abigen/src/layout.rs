@@ -180,7 +180,7 @@ pub enum LayoutError {
         /// Its name.
         name: String,
         /// What is wrong with it.
-        why: Unsound,
+        why: Box<Unsound>,
     },
     /// The API of MPI contradicts itself.
     #[error(transparent)]
@@ -338,10 +338,10 @@ impl Layout {
     pub fn check(&self) -> Result<(), LayoutError> {
         let mut names = HashSet::new();
         for section in &self.sections {
-            let unsound = |name: &str, why| LayoutError::Unsound {
+            let unsound = |name: &str, why: Unsound| LayoutError::Unsound {
                 file: section.name.clone(),
                 name: name.to_owned(),
-                why,
+                why: Box::new(why),
             };
             let constants = section.constants.iter().map(|c| &c.name);
             let enums = section.enums.iter().map(|e| &e.name);

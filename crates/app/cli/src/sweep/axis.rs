@@ -102,13 +102,13 @@ impl Variable {
         let mut values = Vec::new();
         for item in items {
             let wrong = |why| AxisError::Item { name: own(), item: (*item).to_owned(), why };
-            values.extend(numbers.expand(item, unit).map_err(wrong)?);
+            let expanded = numbers.expand(item, unit).map_err(Box::new);
+            values.extend(expanded.map_err(wrong)?);
             if values.len() > POINTS_MAX {
                 return Err(AxisError::TooMany { name: own(), most: POINTS_MAX });
             }
         }
-        let target =
-            target_of(name).ok_or_else(|| AxisError::Misspelt(MODELS.unknown(name).to_string()))?;
+        let target = target_of(name).ok_or_else(|| AxisError::Misspelt(MODELS.unknown(name)))?;
         Ok(Variable { name: own(), target, unit, values })
     }
 }
@@ -184,8 +184,8 @@ fn numbers_of(name: &str) -> Result<Numbers, AxisError> {
         Some(Target::Machine | Target::Fault | Target::Compute) => Ok(Numbers::Words),
         None => {
             let others = OTHERS.map(|(other, _)| other).join(", ");
-            Err(match MODELS.unknown(name).to_string() {
-                told if told.ends_with('?') => AxisError::Misspelt(told),
+            Err(match MODELS.unknown(name) {
+                told if told.meant.is_some() => AxisError::Misspelt(told),
                 told => AxisError::Unknown { told, others },
             })
         }

@@ -1,5 +1,6 @@
 //! Sentences about axes of a sweep.
 
+use machine::models::UnknownParameter;
 use machine::parameters::quantity::{ParameterError, ValueKind};
 
 /// Reason for which a text or a table is no axis.
@@ -17,16 +18,16 @@ pub enum AxisError {
     Empty { name: String },
     /// A value or range is wrong.
     #[error("{name} is \"{item}\": {why}")]
-    Item { name: String, item: String, why: ItemError },
+    Item { name: String, item: String, why: Box<ItemError> },
     /// A name has more values than a sweep has points.
     #[error("{name} has more than {most} values")]
     TooMany { name: String, most: usize },
-    /// There is no such parameter, but one of nearly that name: a sentence of the machine files' reader.
+    /// There is no such parameter, but one of nearly that name.
     #[error("{0}")]
-    Misspelt(String),
+    Misspelt(UnknownParameter),
     /// There is no such parameter.
     #[error("{told}; beside parameters there are arg.NAME, {others}")]
-    Unknown { told: String, others: String },
+    Unknown { told: UnknownParameter, others: String },
     /// An argument of the program has a name that cannot stand in braces.
     #[error("{name}: after arg. stands a name of letters and digits")]
     Argument { name: String },
