@@ -212,11 +212,7 @@ impl Trail {
 
     /// A process has begun to write a message into its ring at `begun`, and now stores the last of it. None
     /// if it is for no node.
-    pub fn process_sends(
-        &self,
-        [begun, now]: [Time; 2],
-        (to, bytes): (u32, u64),
-    ) -> Option<MessageId> {
+    pub fn process_sends(&self, [begun, now]: [Time; 2], to: u32, bytes: u64) -> Option<MessageId> {
         let message = (to < self.nodes).then(|| self.name())?;
         self.calls.enters(begun, LIBRARY_SEND);
         self.calls.sends(begun, message, to, bytes);

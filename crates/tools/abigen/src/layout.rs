@@ -179,7 +179,7 @@ pub enum LayoutError {
         file: String,
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// Fault of the data.
         why: Box<Unsound>,
     },
     /// The API of MPI contradicts itself.

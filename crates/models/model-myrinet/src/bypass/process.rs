@@ -247,9 +247,9 @@ impl Process {
     /// The guest stores into the card's memory.
     fn stores(&mut self, trail: &Trail, sender: &mut Sender, at: Time, offset: u32, bytes: &[u8]) {
         if let Some(written) = sender.stores(at, offset, bytes) {
-            let to = (written.send.target.into(), written.send.length.into());
+            let (to, bytes) = (written.send.target.into(), written.send.length.into());
             let begun = written.begun.max(self.returned).min(at);
-            let message = trail.process_sends([begun, at], to);
+            let message = trail.process_sends([begun, at], to, bytes);
             sender.names(&written, message);
             self.storing = message;
             return;
