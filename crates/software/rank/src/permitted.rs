@@ -212,8 +212,8 @@ mod tests {
         assert_eq!(
             refused.to_string(),
             "the system refuses the call poll (Operation not permitted (os error 1)), and without \
-             it signals are not noticed: let the filter of system calls (seccomp) of this container \
-             or service allow it"
+             it signals are not noticed: let the filter of system calls (seccomp) of this \
+             container or service allow it"
         );
     }
 }

@@ -179,7 +179,7 @@ pub enum LayoutError {
         file: String,
         /// Its name.
         name: String,
-        /// Fault of the data.
+        /// Its contradiction.
         why: Box<Unsound>,
     },
     /// The API of MPI contradicts itself.

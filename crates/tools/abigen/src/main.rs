@@ -59,3 +59,18 @@ fn run(root: &Path, check: bool) -> Result<bool, RunError> {
     }
     Ok(current)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_a_sentence() {
+        let why = io::Error::from_raw_os_error(28);
+        let error = RunError::Write { path: PathBuf::from("include/mpi.h"), why };
+        assert_eq!(
+            error.to_string(),
+            "cannot write include/mpi.h: No space left on device (os error 28)"
+        );
+    }
+}

@@ -10,7 +10,7 @@ use des::Duration;
 pub struct WrongFault {
     /// Its text.
     pub text: String,
-    /// Fault of the text.
+    /// Its mistake.
     pub why: FaultError,
 }
 
