@@ -6,13 +6,30 @@ use object::read::elf::{ElfFile32, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use std::borrow::Cow;
 use std::fmt;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Error of an ELF that cannot be used: one sentence without the final period.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadElf(pub String);
+/// ELF that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadElf {
+    /// It cannot be read.
+    #[error("cannot use the firmware's ELF {}: {why}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Reason.
+        why: io::Error,
+    },
+    /// It is none.
+    #[error("cannot use the firmware's ELF {}: {why}", file.display())]
+    Format {
+        /// The file.
+        file: PathBuf,
+        /// Reason.
+        why: object::Error,
+    },
+}
 
 /// Symbol of the firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,11 +96,9 @@ pub struct Symbols {
 impl Symbols {
     /// Reads an ELF file.
     pub fn load(file: &Path) -> Result<Symbols, BadElf> {
-        let bad = |why: &dyn fmt::Display| {
-            BadElf(format!("cannot use the firmware's ELF {}: {why}", file.display()))
-        };
-        let elf = input::read(file, input::WRITTEN_MAX).map_err(|error| bad(&error))?;
-        Symbols::parse(elf).map_err(|error| bad(&error))
+        let elf = input::read(file, input::WRITTEN_MAX)
+            .map_err(|why| BadElf::File { file: file.to_path_buf(), why })?;
+        Symbols::parse(elf).map_err(|why| BadElf::Format { file: file.to_path_buf(), why })
     }
 
     /// Reads the bytes of an ELF file.
@@ -346,7 +361,7 @@ mod tests {
 
     #[test]
     fn what_is_no_elf_is_named() {
-        let missing = Symbols::load(Path::new("/nowhere/seastar.elf")).unwrap_err().0;
+        let missing = Symbols::load(Path::new("/nowhere/seastar.elf")).unwrap_err().to_string();
         assert!(missing.starts_with("cannot use the firmware's ELF /nowhere/seastar.elf: "));
         assert!(Symbols::parse(b"#!/bin/sh".to_vec()).is_err());
     }

@@ -35,13 +35,6 @@ pub enum ConnectionError {
     Closed,
 }
 
-// Goes when the callers' errors are types.
-impl From<ConnectionError> for String {
-    fn from(error: ConnectionError) -> String {
-        error.to_string()
-    }
-}
-
 /// One end of a connection.
 pub struct Connection<'a> {
     cpu: &'a Cpu,
