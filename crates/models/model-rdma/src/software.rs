@@ -9,7 +9,7 @@ use super::verbs::{Shared, Verbs};
 use super::workloads::{Task, WorkloadError};
 use des::Time;
 use host::Host;
-use machine::console;
+use machine::console::{self, PrintError};
 use machine::instruments::calls::Calls;
 use machine::node::Software;
 use machine::programs::native::Workload;
@@ -17,7 +17,6 @@ use machine::programs::{Late, Start};
 use mpi::Outcome;
 use rank::Ending;
 use std::cell::{Cell, RefCell};
-use std::error::Error;
 use std::rc::Rc;
 
 /// Work of a rank.
@@ -67,14 +66,15 @@ enum Broken {
     Workload(#[from] WorkloadError),
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// There is no process, or its standard output takes nothing.
     #[error(transparent)]
-    Process(Box<dyn Error + Send + Sync>),
+    Process(#[from] rank::SpawnError),
+    #[error(transparent)]
+    Output(#[from] PrintError),
 }
 
 /// Prints what a workload has to say.
 fn print(text: &str) -> Result<Ending, Broken> {
-    console::print(text).map_err(|why| Broken::Process(why.into()))?;
+    console::print(text)?;
     Ok(Ending::Exited(rank::ExitStatus::FINISHED))
 }
 
@@ -88,8 +88,7 @@ fn run_program(
 ) -> Result<Ending, Broken> {
     let cpu = library.cpu();
     let space = cpu.memory().borrow_mut().add_space(Box::new(memory.clone()));
-    let process = start.process(rank, 0, cpu.now());
-    let process = process.map_err(|why| Broken::Process(why.into()))?;
+    let process = start.process(rank, 0, cpu.now())?;
     memory.set(process.memory());
     let verbs = Verbs::new(rank, space, library.clone(), shared.clone());
     let runner = rank::Runner::with_verbs(process, cpu.clone(), start.agent, verbs);
@@ -190,6 +189,7 @@ mod tests {
         let samples = WorkloadError::Samples(1);
         let sentence = samples.to_string();
         assert_eq!(Broken::from(samples).to_string(), sentence);
-        assert_eq!(Broken::Process("it is closed".into()).to_string(), "it is closed");
+        let closed = "cannot write to standard output: it is closed";
+        assert_eq!(Broken::from(PrintError::Closed).to_string(), closed);
     }
 }

@@ -4,10 +4,9 @@ use super::settings::Settings;
 use des::{Clock, Time};
 use forth_nic::Params;
 use machine::console;
-use machine::parameters::quantity::{Value, ValueKind};
+use machine::parameters::quantity::{ParameterError, Value, ValueKind};
 use machine::Wave;
 use rtl::{Capture, Captured, DesignPaths, NicDesign, RecordError, Trigger, TriggerError, Unbuilt};
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +53,7 @@ pub(super) enum WrongTrigger {
     #[error(transparent)]
     Event(#[from] TriggerError),
     #[error("the time: {0}")]
-    Time(Box<dyn Error + Send + Sync>),
+    Time(#[from] ParameterError),
     #[error("the time is no time")]
     NoTime,
 }
@@ -73,7 +72,7 @@ fn parse(text: &str, nodes: u32, launch: Time) -> Result<(Option<u32>, Trigger),
     let Some(time) = event.strip_prefix("time=") else {
         return Ok((node, Trigger::parse(event)?));
     };
-    match ValueKind::Duration.parse(time).map_err(|why| WrongTrigger::Time(why.into()))? {
+    match ValueKind::Duration.parse(time)? {
         Value::Duration(time) => Ok((node, Trigger::Time(launch.0 + time.0))),
         _ => Err(WrongTrigger::NoTime),
     }

@@ -1,7 +1,7 @@
 //! Association of initiator and target over the administration network (marazakis2006 s2.5 has TCP): they
 //! agree on sizes, and tell each other where their buffers are.
 
-use super::errors::{AssociationError, Other};
+use super::errors::AssociationError;
 use super::{Disks, Storage, BYTES_MAX, DEPTH, SLOTS};
 use crate::library::Buffer;
 use crate::memory::PAGE;
@@ -56,9 +56,9 @@ impl<'a> Storage<'a> {
         let (cpu, network) = (self.library.cpu(), &*self.library.module().network);
         let own = NodeRank { rank: self.rank, node: self.rank };
         let (link, agreed, theirs) = if self.rank == 0 {
-            let link = Connection::connect(cpu, network, own, self.peer(), PORT).map_err(broken)?;
+            let link = Connection::connect(cpu, network, own, self.peer(), PORT)?;
             let wanted = self.own(self.sectors * SECTOR);
-            link.send(&wanted.emit()).map_err(broken)?;
+            link.send(&wanted.emit())?;
             let granted = receive(&link)?;
             if granted.size < wanted.size {
                 let (granted, wanted) = (granted.size, wanted.size);
@@ -66,10 +66,10 @@ impl<'a> Storage<'a> {
             }
             (link, granted, granted)
         } else {
-            let link = Connection::accept(cpu, network, own, PORT).map_err(broken)?;
+            let link = Connection::accept(cpu, network, own, PORT)?;
             let wanted = receive(&link)?;
             let granted = self.own(self.capacity()).grant(&wanted)?;
-            link.send(&granted.emit()).map_err(broken)?;
+            link.send(&granted.emit())?;
             (link, granted, wanted)
         };
         let peers = self.bind(&theirs);
@@ -79,11 +79,6 @@ impl<'a> Storage<'a> {
 }
 
 fn receive(link: &Connection) -> Result<Association, AssociationError> {
-    let bytes = link.receive(ASSOCIATION_BYTES).map_err(broken)?;
+    let bytes = link.receive(ASSOCIATION_BYTES)?;
     Association::parse(&bytes).ok_or(AssociationError::Unread)
-}
-
-/// The connection is not there, or not any more.
-fn broken(why: impl Into<Other>) -> AssociationError {
-    AssociationError::Connection(why.into())
 }

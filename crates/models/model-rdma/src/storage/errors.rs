@@ -1,10 +1,8 @@
 //! Reasons for which an end of the association gives up.
 
 use block::{GrantError, Notice};
-use std::{error, io};
-
-/// Error of another room.
-pub(super) type Other = Box<dyn error::Error + Send + Sync>;
+use rank::ConnectionError;
+use std::io;
 
 /// Reason for which an end gives up.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +19,7 @@ pub(crate) enum StorageError {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AssociationError {
     #[error(transparent)]
-    Connection(Other),
+    Connection(#[from] ConnectionError),
     #[error("what is no association has come")]
     Unread,
     #[error(transparent)]
@@ -52,7 +50,7 @@ pub(crate) enum StreamError {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServiceError {
     #[error(transparent)]
-    Connection(Other),
+    Connection(#[from] ConnectionError),
     #[error("a message of a queue was spoilt, and a crossbar's cards are not reset")]
     Spoilt,
     #[error("what is no command has come")]
@@ -78,7 +76,7 @@ mod tests {
     #[test]
     fn each_reason_is_one_sentence() {
         for (why, sentence) in [
-            (AssociationError::Connection("it is closed".into()), "it is closed"),
+            (ConnectionError::Closed.into(), "the other side has closed the connection"),
             (AssociationError::Unread, "what is no association has come"),
             (GrantError::Queues.into(), "initiator and target have queues of different lengths"),
             (
@@ -106,7 +104,7 @@ mod tests {
             assert_eq!(whole, format!("the stream of disk requests: {sentence}"));
         }
         for (why, sentence) in [
-            (ServiceError::Connection("it is closed".into()), "it is closed"),
+            (ConnectionError::Closed.into(), "the other side has closed the connection"),
             (
                 ServiceError::Spoilt,
                 "a message of a queue was spoilt, and a crossbar's cards are not reset",

@@ -14,12 +14,11 @@ impl<'a> Storage<'a> {
     }
 
     fn tell(&self, notice: Notice) -> Result<(), ServiceError> {
-        self.link().send(&notice.emit()).map_err(|why| ServiceError::Connection(why.into()))
+        Ok(self.link().send(&notice.emit())?)
     }
     fn hear(&self) -> Result<Notice, ServiceError> {
         let bytes = self.link().receive(NOTICE_BYTES);
-        let bytes = bytes.map_err(|why| ServiceError::Connection(why.into()))?;
-        Notice::parse(&bytes).ok_or(ServiceError::Unread)
+        Notice::parse(&bytes?).ok_or(ServiceError::Unread)
     }
 
     // ---- the initiator -----------------------------------------------------------------------------------
@@ -77,7 +76,7 @@ impl<'a> Storage<'a> {
 
     /// True if the initiator asks something.
     pub(super) fn is_asked(&self) -> Result<bool, ServiceError> {
-        self.link().has(NOTICE_BYTES).map_err(|why| ServiceError::Connection(why.into()))
+        Ok(self.link().has(NOTICE_BYTES)?)
     }
 
     /// Does what the initiator asks for, when it does; true if the association is over.
