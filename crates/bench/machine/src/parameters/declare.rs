@@ -18,7 +18,7 @@
 //! word is a `&'static str`, or the value that stands behind its arrow. With `=> TYPE` instead of `struct`
 //! the fields are those of a struct that exists.
 
-/// Declares a section of parameters ([`declare`](self::declare)).
+/// Declares a section of parameters (`machine::parameters::declare`).
 #[macro_export]
 macro_rules! parameters {
     (
