@@ -91,12 +91,14 @@ impl Station {
     }
 
     /// Time until which the machine is watched: longer than this firmware takes to idle, and than the
-    /// windows in which it does, also of the farthest nodes; these depend on when idleness is found out.
+    /// windows in which it does; these depend on when idleness is found out. A window is at most as long as
+    /// the way of what a node may send to the farthest one, or to a neighbour and that one's answer back.
     pub(super) fn rests_from(&self, last: Time) -> Time {
         let Chipset { link, router, .. } = &self.chipset;
         let around = seastar_nic::Around { link: link.latency(), waiting: false };
-        let ways = router.longest_way() + router.lookahead() * 2;
-        let window = link.latency() + self.nic.earliest_output_of_access(around) + ways;
+        let access = self.nic.earliest_output_of_access(around);
+        let ways = router.longest_way().max(access) + router.lookahead() * 2;
+        let window = link.latency() + access + ways;
         let idles = self.idle.time * (u64::from(IDLE_TURNS) + 2);
         (last + REST).max(last.max(self.chipset.firmware.acted) + idles + window)
     }
