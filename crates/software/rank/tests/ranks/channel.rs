@@ -51,7 +51,7 @@ fn a_turn_that_is_nobodys_is_told() {
     let mut process = meddler("meddle_with(0); MPI_Barrier(MPI_COMM_WORLD); pause();").spawn();
     play(&mut process, |_, function, _, _| {
         if function == abi::mpi::Function::Barrier {
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(200));
         }
         0
     });

@@ -31,7 +31,10 @@ static void put(char *channel, int kind, int function)
 static char *shared;
 static void *meddle(void *value)
 {
-    /* The library's own sleep would go through the channel. */
+    /* Once a call is with the simulator: before, it might never see that it has the turn. The library's own
+     * sleep would go through the channel. */
+    const struct timespec while_it_has_it = {0, 20000000};
+    syscall(SYS_nanosleep, &while_it_has_it, 0);
     for (;;) { *word(shared, TURN) = (uint32_t)(uintptr_t)value; syscall(SYS_sched_yield); }
 }
 static void map_over(void)
