@@ -106,7 +106,7 @@ const COMMANDS: usize = 0;
 const UNITS: usize = 4;
 const QUEUES: usize = 8;
 
-/// Packets in the send engine.
+/// Packets in the send engine; queues have their numbers in [`QUEUES`](crate::message_path::QUEUES).
 const OUT: [Stage; 2] = [
     Stage::SILENT.in_queue(2).shows("reads the payload"),
     Stage::SILENT.in_queue(2).shows("sends"),

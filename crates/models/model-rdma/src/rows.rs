@@ -115,7 +115,9 @@ parameters! {
 parameters! {
     /// Block layers of both sides.
     pub(crate) struct Layers in "block" {
-        protocol: choice("flags" => true, "tails" => false) as bool,
+        protocol: choice(
+            "flags" => Protocol::Flags, "tails" => Protocol::Tails,
+        ) as Protocol,
         request: bytes("512 B", "32768 B"),
         merge: bytes("512 B", "32768 B"),
         read_ahead: bytes("0 B", "4194304 B"),
@@ -129,6 +131,13 @@ parameters! {
         complete: time("0 ns", "1000 ms"),
         serve: time("0 ns", "1000 ms"),
     }
+}
+
+/// Sign of a message in a queue: a pending flag in it, or writes of heads and tails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Flags,
+    Tails,
 }
 
 parameters! {

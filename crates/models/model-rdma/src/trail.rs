@@ -33,7 +33,8 @@ mod of_storage;
 mod packets;
 mod pins;
 
-/// Pieces on their way out, with the node that each is for. The card drops a posted one of no message.
+/// Pieces on their way out, with the node that each is for; queues have their numbers in
+/// [`QUEUES`](crate::message_path::QUEUES). The card drops a posted one of no message.
 const OUT: [Stage; 5] = [
     Stage::SILENT,
     Stage::SILENT.in_queue(0).marks(Waypoint::COMMAND_ARRIVED),

@@ -1,6 +1,6 @@
 //! Parameters of block layers and disks.
 
-use crate::rows::{Disk, Kind, Layers};
+use crate::rows::{Disk, Kind, Layers, Protocol};
 use block::{DiskKind, SECTOR};
 use des::Duration;
 use machine::parameters::Parameters;
@@ -49,7 +49,7 @@ impl Disks {
             retries: own.retries,
             stop: own.stop,
             sums: own.sums.then_some(own.sum_rate),
-            flags: own.protocol,
+            flags: own.protocol == Protocol::Flags,
             kind: match disk.kind {
                 Kind::Drives => DiskKind::Drives(disk.drive()),
                 Kind::Memory => DiskKind::Memory,

@@ -198,9 +198,9 @@ pub struct Issue {
 /// Cycles that an access takes from its issue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Latency {
-    /// Until its result is there.
+    /// Cycles until its result is there.
     pub result: u64,
-    /// Until the next instruction can issue.
+    /// Cycles until the next instruction can issue.
     pub next: u64,
 }
 
