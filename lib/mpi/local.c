@@ -1,5 +1,5 @@
 /* Functions that need no simulator, and those that change how far the rank has come. */
-#include "rank.h"
+#include "calls.h"
 
 #include <limits.h>
 #include <pthread.h>

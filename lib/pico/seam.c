@@ -1,7 +1,7 @@
 /* The seam of Pico-MPI. Its functions in C are those of the library that asks the simulator
- * (lib/mpi), and call what rank.h says; here that leads to crates/software/pico, in this process. */
+ * (lib/mpi), and call what calls.h says; here that leads to crates/software/pico, in this process. */
 #define _GNU_SOURCE
-#include "rank.h"
+#include "calls.h"
 
 #include "../../include/dp.h"
 

@@ -2,7 +2,8 @@
 
 use crate::terminal;
 use std::ffi::OsString;
-use sunstar::compiler::{command, flags, status, Language};
+use sunstar::compiler::{command, flags, status, Language, Target};
+use sunstar::mpi::{Choice, Installed};
 use sunstar::root::Root;
 use sunstar::usage_error::UsageError;
 
@@ -27,10 +28,12 @@ fn show(
     root: &Root,
     language: Language,
     arguments: &[OsString],
+    mpi: Option<&Installed>,
     [name, compile, link]: Shown,
 ) -> Result<u8, UsageError> {
     let compiler = language.compiler();
-    let [before, behind] = flags(root, language, &compiler, &root.library())?;
+    let target = Target { searched: &root.library(), mpi };
+    let [before, behind] = flags(root, language, &compiler, target)?;
     let mut words: Vec<OsString> = Vec::new();
     words.extend(name.then_some(compiler));
     words.extend(before.into_iter().filter(|_| compile));
@@ -40,14 +43,33 @@ fn show(
     terminal::write(&(words.join(" ") + "\n")).map(|()| 0)
 }
 
+/// The MPI that `--mpi` names before all other arguments, if it is another implementation's, and the
+/// arguments behind it.
+fn chosen(arguments: &[OsString]) -> Result<(Option<Installed>, &[OsString]), UsageError> {
+    const OPTION: &str = "--mpi";
+    let (word, rest) = match arguments {
+        [option, word, rest @ ..] if option == OPTION => (word.to_str(), rest),
+        [option, rest @ ..] => {
+            let joined = option.to_str().and_then(|text| text.strip_prefix(OPTION));
+            (joined.and_then(|text| text.strip_prefix('=')), rest)
+        }
+        [] => (None, arguments),
+    };
+    let Some(word) = word else { return Ok((None, arguments)) };
+    let choice: Choice =
+        word.parse().map_err(|why| UsageError::sentence(format!("--mpi {word}: {why}")))?;
+    Ok((choice.installed()?, rest))
+}
+
 /// `sunstar cc` and its like: the exit status is that of the compiler.
 pub fn pass_through(
     root: &Root,
     language: Language,
     arguments: &[OsString],
 ) -> Result<u8, UsageError> {
+    let (mpi, arguments) = chosen(arguments)?;
     if let Some(parts) = arguments.iter().find_map(shown) {
-        return show(root, language, arguments, parts);
+        return show(root, language, arguments, mpi.as_ref(), parts);
     }
     // Without any argument a linker error about a missing main would be the answer.
     if arguments.is_empty() {
@@ -55,5 +77,6 @@ pub fn pass_through(
             "nothing to compile; give it what you would give the compiler",
         ));
     }
-    status(language, &mut command(root, language, arguments, &root.library())?)
+    let target = Target { searched: &root.library(), mpi: mpi.as_ref() };
+    status(language, &mut command(root, language, arguments, target)?)
 }

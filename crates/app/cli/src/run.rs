@@ -31,6 +31,7 @@ use sunstar::usage_error::UsageError;
 use sunstar::{program, scratch};
 
 mod hardware;
+mod mpis;
 mod told;
 
 /// Version of the JSON: raised when a key that its readers need is new or has another meaning.
@@ -49,6 +50,8 @@ pub struct Run {
     pub firmware: PathBuf,
     /// Work of the programs' processes outside of the simulation.
     pub notes: Arc<Notes>,
+    /// The MPI of its programs, in words; empty if they have none.
+    mpi: String,
     /// Digest of each program's file, if JSON is asked for.
     digests: Vec<String>,
 }
@@ -61,6 +64,7 @@ pub fn run(root: &Root, options: &RunOptions) -> Result<u8, UsageError> {
         threads: options.threads,
         date: options.all.date,
         worked: run.notes.worked(),
+        mpi: run.mpi.clone(),
         extent: match (options.brief, options.full) {
             (true, _) => Extent::Brief,
             (_, true) => Extent::Full,
@@ -109,6 +113,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let processes = !program.executables().is_empty();
     let files = program.executables().iter().filter(|_| options.json.is_some());
     let digests = files.map(|file| digest_of(&file.path)).collect::<Result<_, _>>()?;
+    let foreign = mpis::foreign(&program);
     let common = sunstar::options(root, &parameters, program, options.ranks)?;
     let firmware = common.places.firmware.clone();
     let elf = parameters.model().firmware.map_or_else(PathBuf::new, |of| firmware.join(of.elf));
@@ -163,7 +168,8 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
             "no process of {programs} has used MPI; is it built by `sunstar cc`?"
         ));
     }
-    Ok(Run { outcome, parameters, firmware, notes, digests })
+    let mpi = mpis::all(&notes, foreign);
+    Ok(Run { outcome, parameters, firmware, notes, mpi, digests })
 }
 
 /// Surroundings of each program's processes, and the printer that puts ranks before their lines.
@@ -200,7 +206,21 @@ fn surroundings(
         let (date, seed, notes) = (options.all.date.0, options.seed, notes.clone());
         let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
         let (network, errors) = (network.clone(), part.processes.initial_errhandler.into());
-        Ok(Surroundings { env, folder, date, seed, output, server, errors, crowd, network, notes })
+        // The program tells its MPI.
+        let mpi = rank::MpiLibrary::default();
+        Ok(Surroundings {
+            env,
+            folder,
+            date,
+            seed,
+            output,
+            server,
+            mpi,
+            errors,
+            crowd,
+            network,
+            notes,
+        })
     };
     let parts = options.parts().into_iter().zip(options.environments()?);
     Ok((parts.map(around).collect::<Result<_, _>>()?, labels))

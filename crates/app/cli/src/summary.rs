@@ -25,7 +25,7 @@ const WORK_MIN: Duration = Duration::from_millis(100);
 const PART_MIN: f64 = 0.1;
 
 /// Facts about a run that its report does not have.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Worker threads.
     pub threads: u16,
@@ -33,6 +33,8 @@ pub struct Facts {
     pub date: Date,
     /// Real time of the programs' own work.
     pub worked: Duration,
+    /// The MPI of the programs, in words; empty if they have none.
+    pub mpi: String,
     /// Length of the summary.
     pub extent: Extent,
 }
@@ -125,12 +127,14 @@ fn stamp(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal) 
     let words = [
         format!("sunstar {}", env!("CARGO_PKG_VERSION")),
         format!("machine {}", report.machine.name),
+        facts.mpi.clone(),
         ranks(report),
         plural(report.nodes.len() as u64, "node"),
         format!("seed {}", report.seed),
         plural(u64::from(facts.threads), "thread"),
-    ]
-    .join(separator);
+    ];
+    let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let words = words.join(separator);
     let line = if terminal.unicode { "─" } else { "-" };
     let rest = terminal.width.saturating_sub(words.chars().count() + 4);
     writeln!(out, "{}", terminal.bold(format!("{0}{0} {words} {1}", line, line.repeat(rest))))?;

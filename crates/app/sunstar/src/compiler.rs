@@ -1,6 +1,7 @@
 //! Compiling programs against Sunstar's mpi.h and portals3.h, libmpi_abi and libportals.
 
 use crate::fortran::{self, Modules};
+use crate::mpi::Installed;
 use crate::root::Root;
 use crate::tools::{self, Tool};
 use crate::usage_error::UsageError;
@@ -75,31 +76,54 @@ impl Language {
     }
 }
 
+/// Libraries for which a program is compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Folder in which the program looks for Sunstar's.
+    pub searched: &'a Path,
+    /// Another implementation's MPI in place of Sunstar's.
+    pub mpi: Option<&'a Installed>,
+}
+
 /// Arguments before and behind the user's: `-I...`, and `-L... -lmpi_abi` with libportals for programs that
-/// use it. The program looks for both in `searched`. libportals comes last: both libraries have the clocks,
-/// and a program that took only those from it would load it for nothing, and fail to find it on a real MPI.
+/// use it.
 pub fn flags(
     root: &Root,
     language: Language,
     compiler: &OsStr,
-    searched: &Path,
+    target: Target<'_>,
 ) -> Result<[Vec<OsString>; 2], UsageError> {
     let mut before = vec![joined("-I", &root.include())];
     let mut behind = vec![joined("-L", &root.library())];
-    if language == Language::Fortran {
+    if let Some(installed) = target.mpi {
+        if language == Language::Fortran {
+            return Err(UsageError::sentence(
+                "Fortran is compiled for Sunstar's own MPI only: use the compiler of the other MPI",
+            ));
+        }
+        // Its mpi.h comes before ours.
+        before.insert(0, joined("-I", &installed.headers()?));
+        let folder = installed.library.folder();
+        behind.splice(0..0, [joined("-L", folder), "-lmpi".into(), search_path(folder)]);
+    } else if language == Language::Fortran {
         let modules = Modules::find(root, compiler)?;
         before.extend(modules.options());
         behind.extend(modules.libraries());
     }
-    let libraries = ["-lmpi_abi", "-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state"];
-    behind.extend(libraries.map(OsString::from));
+    behind.extend(target.mpi.is_none().then(|| "-lmpi_abi".into()));
+    let portals = ["-Wl,--push-state,--as-needed", "-lportals", "-Wl,--pop-state"];
+    behind.extend(portals.map(OsString::from));
     // So that a program can be loaded by itself, as configure scripts do. The search path for libraries
     // of the environment comes before this one: by that a real MPI's mpiexec finds its own.
-    let mut path = OsString::from("-Wl,--enable-new-dtags,-rpath,");
-    path.push(searched);
     // The compiler would take a comma for the end of the path.
-    behind.extend((!searched.as_os_str().as_encoded_bytes().contains(&b',')).then_some(path));
+    let is_plain = !target.searched.as_os_str().as_encoded_bytes().contains(&b',');
+    behind.extend(is_plain.then(|| search_path(target.searched)));
     Ok([before, behind])
+}
+
+/// Option by which a program looks for libraries in a folder.
+fn search_path(folder: &Path) -> OsString {
+    joined("-Wl,--enable-new-dtags,-rpath,", folder)
 }
 
 /// An option and its folder in one word, as MPICH's and Open MPI's compilers show them: build systems look
@@ -115,13 +139,13 @@ pub fn command(
     root: &Root,
     language: Language,
     arguments: &[OsString],
-    searched: &Path,
+    target: Target<'_>,
 ) -> Result<Command, UsageError> {
     let compiler = language.compiler();
     if language == Language::Fortran {
         fortran::check(arguments)?;
     }
-    let [before, behind] = flags(root, language, &compiler, searched)?;
+    let [before, behind] = flags(root, language, &compiler, target)?;
     let mut command = Command::new(&compiler);
     command.args(before).args(arguments);
     if arguments.iter().any(is_input) {
@@ -137,14 +161,13 @@ fn is_input(word: &OsString) -> bool {
     !bytes.starts_with(b"-") || bytes == b"-" || bytes.starts_with(b"-l")
 }
 
-/// Compiles `source` into `folder`; the compiler's messages go to standard error as they are. The program
-/// looks for libraries in `searched`.
+/// Compiles `source` into `folder`; the compiler's messages go to standard error as they are.
 pub fn compile(
     root: &Root,
     language: Language,
     source: &Path,
     folder: &Path,
-    searched: &Path,
+    target: Target<'_>,
 ) -> Result<PathBuf, UsageError> {
     let program = named(source, folder);
     let arguments: [OsString; 6] = [
@@ -156,8 +179,7 @@ pub fn compile(
         // Calls of one procedure with data of several types are warned about, but right with mpif.h.
         if language == Language::Fortran { "-w".into() } else { "-lm".into() },
     ];
-    compiled(language, &mut command(root, language, &arguments, searched)?, source)
-        .map(|()| program)
+    compiled(language, &mut command(root, language, &arguments, target)?, source).map(|()| program)
 }
 
 /// Interface to the network that a source calls.

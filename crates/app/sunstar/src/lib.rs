@@ -15,6 +15,7 @@ pub mod firmware;
 pub mod fortran;
 pub mod guest;
 pub mod machines;
+pub mod mpi;
 pub mod program;
 pub mod root;
 mod run;

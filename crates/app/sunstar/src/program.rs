@@ -1,7 +1,8 @@
 //! The program to run: its file, and its compilation if it is source.
 
-use crate::compiler::{self, Interface, Language};
+use crate::compiler::{self, Interface, Language, Target};
 use crate::guest;
+use crate::mpi::{self, Choice};
 use crate::root::Root;
 use crate::tools::PYTHON;
 use crate::usage_error::UsageError;
@@ -10,7 +11,7 @@ use machine::models::Model;
 use machine::programs::guests::{Guests, Input};
 use machine::{Executable, Program};
 use models::MODELS;
-use rank::Surroundings;
+use rank::{MpiLibrary, ProgramKind, Surroundings};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,23 +23,27 @@ pub struct Named {
     pub ranks: u32,
     /// The program and its arguments.
     pub command: Vec<OsString>,
+    /// The MPI that it shall have; `None` for its own.
+    pub mpi: Option<Choice>,
 }
 
-/// Program that the user named, with its arguments, for `ranks` ranks: sources are compiled into `folder`
-/// first.
+/// Program that the user named, for all its ranks: sources are compiled into `folder` first.
 pub fn program(
     root: &Root,
-    named: &Path,
-    args: &[OsString],
-    ranks: u32,
-    surroundings: Surroundings,
+    part: &Named,
+    mut surroundings: Surroundings,
     folder: &Path,
 ) -> Result<Program, UsageError> {
+    let (named, args, ranks) = (Path::new(&part.command[0]), &part.command[1..], part.ranks);
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
         Some(name) => Ok(Program::builtin(&MODELS, name, args, ranks)?),
         None => {
-            let (path, before) = executable(root, named, folder)?;
-            let args = before.into_iter().chain(args.iter().cloned()).collect();
+            let (path, before) = executable(root, named, part.mpi.as_ref(), folder)?;
+            let args: Vec<_> = before.into_iter().chain(args.iter().cloned()).collect();
+            surroundings.mpi = match &part.mpi {
+                Some(choice) => mpi::library(choice)?,
+                None => MpiLibrary::of(&path, &args, &root.library())?,
+            };
             let surroundings = Arc::new(surroundings);
             Ok(Program::Executables(vec![Executable { ranks, path, args, surroundings }]))
         }
@@ -52,21 +57,17 @@ pub fn programs(
     surroundings: Vec<Surroundings>,
     folder: &Path,
 ) -> Result<Program, UsageError> {
-    let one = |part: &Named, around: Surroundings, folder: &Path| {
-        let (named, args) = (Path::new(&part.command[0]), &part.command[1..]);
-        program(root, named, args, part.ranks, around, folder)
-    };
     let mut both = parts.iter().zip(surroundings);
     if let [_] = parts {
         let (part, around) = both.next().expect("each part has surroundings");
-        return one(part, around, folder);
+        return program(root, part, around, folder);
     }
     let mut all = Vec::new();
     for (number, (part, around)) in both.enumerate() {
         // Two of them may be sources of the same name.
         let folder = folder.join(number.to_string());
         std::fs::create_dir(&folder).map_err(|why| UsageError::with_file("make", &folder, why))?;
-        match one(part, around, &folder)? {
+        match program(root, part, around, &folder)? {
             Program::Executables(executables) => all.extend(executables),
             Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => {
                 let name = part.command[0].to_string_lossy();
@@ -126,7 +127,8 @@ pub fn for_guests(
                 compiler::compile_for_guests(root, language, &source, &folder, mpi)?
             }
             Interface::Mpi if model.guest_mpi.is_some() => {
-                compiler::compile(root, language, &source, &folder, Path::new(::guest::LIBRARIES))?
+                let target = Target { searched: Path::new(::guest::LIBRARIES), mpi: None };
+                compiler::compile(root, language, &source, &folder, target)?
             }
             _ => return Ok(None),
         });
@@ -150,12 +152,15 @@ const ENDING: &str = "py";
 fn executable(
     root: &Root,
     named: &Path,
+    mpi: Option<&Choice>,
     folder: &Path,
 ) -> Result<(PathBuf, Option<OsString>), UsageError> {
     let path = located(named)?;
     if let Some(language) = Language::of(&path) {
-        let shipped = compiler::shipped(root, language, &path);
-        let compile = || compiler::compile(root, language, &path, folder, &root.library());
+        let installed = mpi.map(Choice::installed).transpose()?.flatten();
+        let shipped = compiler::shipped(root, language, &path).filter(|_| installed.is_none());
+        let target = Target { searched: &root.library(), mpi: installed.as_ref() };
+        let compile = || compiler::compile(root, language, &path, folder, target);
         let made = shipped.map_or_else(compile, Ok);
         return Ok((made?, None));
     }
@@ -164,7 +169,14 @@ fn executable(
         let python = PYTHON.found().ok_or_else(|| UsageError::sentence(PYTHON.missing()))?;
         return Ok((python, Some(path.into())));
     }
-    inspected?;
+    let kind = inspected?;
+    if kind == ProgramKind::Foreign && mpi == Some(&Choice::Own) {
+        return Err(UsageError::sentence(format!(
+            "{} needs another implementation's library, which has another ABI than --mpi own: \
+             build it with `sunstar cc`",
+            path.display()
+        )));
+    }
     if rank::is_static(&path) {
         console::say(&format!(
             "{}: linked statically, so its clocks, time-stamp counter and random numbers are this \

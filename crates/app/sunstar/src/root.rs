@@ -86,7 +86,7 @@ impl Root {
         let kept = cache::folder().filter(|_| !self.is_repository());
         kept.unwrap_or_else(|| self.0.join("build")).join(name)
     }
-    /// Folder of libmpi_abi.so.1.
+    /// Folder of the libraries that programs load.
     pub fn library(&self) -> PathBuf {
         self.0.join("build/lib")
     }

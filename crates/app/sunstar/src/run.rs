@@ -52,7 +52,7 @@ pub struct Program(Named);
 impl Program {
     /// A built-in workload (`builtin:pingpong`), an executable, or a source that is compiled first; one rank.
     pub fn new(named: impl Into<PathBuf>) -> Program {
-        Program(Named { ranks: 1, command: vec![named.into().into()] })
+        Program(Named { ranks: 1, command: vec![named.into().into()], mpi: None })
     }
     /// Adds an argument.
     pub fn arg(mut self, word: impl Into<OsString>) -> Program {

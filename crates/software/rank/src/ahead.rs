@@ -16,25 +16,41 @@ use std::process::{Command, Stdio};
 /// all of its own if it gets at MPI only while it runs. The compiler's libraries are not among them. Of a
 /// launcher, the program of MPI among its arguments counts, if one is.
 pub fn ahead_of_mpi(program: &Path, args: &[OsString], ours: &Path) -> io::Result<Vec<PathBuf>> {
-    let is_mpi = |path: &&Path| matches!(inspect::inspect(path), Ok(ProgramKind::Mpi));
-    let launched = || args.iter().map(Path::new).find(is_mpi);
-    let program = if is_mpi(&program) { program } else { launched().unwrap_or(program) };
+    let program = with_mpi(program, args);
     let data = std::fs::read(program)?;
     // A file that may not be run is refused elsewhere.
     let Ok(Links { needed, loader: Some(loader), .. }) = inspect::links(&data) else {
         return Ok(Vec::new());
     };
-    if needed.iter().take_while(|name| *name != inspect::LIBRARY).all(|name| known(name)) {
+    if needed.iter().take_while(|name| !is_of_mpi(name)).all(|name| known(name)) {
         return Ok(Vec::new());
     }
-    let listed = list(&loader, program, ours)?;
-    let before = listed.iter().take_while(|(name, _)| *name != inspect::LIBRARY);
+    let listed = list(&loader, program, Some(ours))?;
+    let before = listed.iter().take_while(|(name, _)| !is_of_mpi(name));
     Ok(before.filter(|(name, _)| !runtime(name)).map(|(_, path)| path.clone()).collect())
+}
+
+/// The program with MPI: of a launcher the one among its arguments, if one is.
+pub(crate) fn with_mpi<'a>(program: &'a Path, args: &'a [OsString]) -> &'a Path {
+    let is_mpi = |path: &&Path| {
+        matches!(inspect::inspect(path), Ok(ProgramKind::Mpi | ProgramKind::Foreign))
+    };
+    let launched = || args.iter().map(Path::new).find(is_mpi);
+    if is_mpi(&program) {
+        program
+    } else {
+        launched().unwrap_or(program)
+    }
+}
+
+/// The library of an MPI.
+fn is_of_mpi(name: &str) -> bool {
+    name == inspect::LIBRARY || inspect::OTHERS.contains(&name)
 }
 
 /// One that replaces nothing of MPI's.
 fn known(name: &str) -> bool {
-    runtime(name) || [inspect::FORTRAN_LIBRARY, inspect::PORTALS].contains(&name)
+    runtime(name) || [inspect::FORTRAN_LIBRARY, inspect::PORTALS, inspect::SEAM].contains(&name)
 }
 
 /// The compiler's own. Those of its sanitizers take over clocks, too, and then ask the next in the row, which
@@ -44,19 +60,21 @@ fn runtime(name: &str) -> bool {
 }
 
 /// Name and path of each library that the loader would load, in its order, which is that of the search for
-/// symbols. It loads them, but runs nothing of theirs.
-fn list(loader: &Path, program: &Path, ours: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+/// symbols; it finds `ours` first, if there is that. It loads them, but runs nothing of theirs.
+pub(crate) fn list(
+    loader: &Path,
+    program: &Path,
+    ours: Option<&Path>,
+) -> io::Result<Vec<(String, PathBuf)>> {
     let mut command = Command::new(loader);
     command
         .arg("--list")
         .arg(std::path::absolute(program)?)
         .stdin(Stdio::null())
         .env_remove("LD_PRELOAD");
-    let mut paths = ours.as_os_str().to_os_string();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|paths| !paths.is_empty()) {
-        paths.push(":");
-        paths.push(others);
-    }
+    let users = std::env::var_os("LD_LIBRARY_PATH").filter(|paths| !paths.is_empty());
+    let folders = ours.map(|folder| folder.as_os_str().to_os_string()).into_iter().chain(users);
+    let paths = folders.collect::<Vec<_>>().join(OsStr::new(":"));
     let output = command.env("LD_LIBRARY_PATH", paths).output()?;
     Ok(output.stdout.split(|byte| *byte == b'\n').filter_map(entry).collect())
 }

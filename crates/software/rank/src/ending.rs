@@ -70,7 +70,11 @@ impl Ending {
             Ending::Aborted(code) => format!("rank {rank} called MPI_Abort with code {code}"),
             Ending::Fatal(sentence) => sentence.clone(),
             Ending::Unimplemented(function) => {
-                format!("rank {rank} called {}, which is not implemented", function.name())
+                let name = function.name();
+                format!(
+                    "rank {rank} called {name}, which is not implemented; MPICH has it: `sunstar \
+                     run --mpi mpich` (docs/foreign-mpi.md)"
+                )
             }
         };
         // To exit without MPI_Finalize is a failure whatever the program returns.
@@ -124,7 +128,8 @@ mod tests {
             assert_eq!(Ending::Aborted(code).failure(1).map(|f| f.0), Some(status), "{code}");
         }
         let failure = Ending::Unimplemented(Function::WinCreate).failure(0);
-        let sentence = "rank 0 called MPI_Win_create, which is not implemented";
+        let sentence = "rank 0 called MPI_Win_create, which is not implemented; MPICH has it: \
+                        `sunstar run --mpi mpich` (docs/foreign-mpi.md)";
         assert_eq!(failure, Some((1, sentence.into())));
     }
 }

@@ -9,6 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) const LIBRARY: &str = "libmpi_abi.so.1";
+/// The library of the seam, which every process has.
+pub(crate) const SEAM: &str = "libsunstar_seam.so";
+/// Libraries of other implementations, by the names that their own ABIs have: MPICH's, which is Intel MPI's,
+/// too, and Open MPI's.
+pub(crate) const OTHERS: [&str; 2] = ["libmpi.so.12", "libmpi.so.40"];
 /// MPI for Fortran, which needs that library itself.
 pub(crate) const FORTRAN_LIBRARY: &str = "libmpi_fortran.so.1";
 pub(crate) const PORTALS: &str = "libportals.so";
@@ -35,6 +40,8 @@ pub enum ProgramKind {
     Mpi,
     /// It links only the library of Portals.
     Portals,
+    /// It links another implementation's MPI.
+    Foreign,
     /// It links neither, but may get at them: through a library of its own, or one that it loads while it
     /// runs, as Python does.
     Indirect,
@@ -111,6 +118,7 @@ fn kind_of(data: &[u8]) -> Result<ProgramKind, FileError> {
     let other = needed.iter().find(|name| name.starts_with("libmpi"));
     match (needs(LIBRARY) || needs(FORTRAN_LIBRARY), needs(PORTALS), other) {
         (true, _, _) => Ok(ProgramKind::Mpi),
+        _ if OTHERS.iter().any(|name| needs(name)) => Ok(ProgramKind::Foreign),
         (false, true, _) => Ok(ProgramKind::Portals),
         (.., Some(other)) => Err(FileError::OtherMpi { library: other.clone() }),
         _ if loads || !needed.iter().all(|name| of_runtime(name)) => Ok(ProgramKind::Indirect),
@@ -131,7 +139,7 @@ pub(crate) fn loads_nothing_else(path: &Path) -> bool {
     // With the rights of another user it loads preloaded libraries only from the system's folders.
     let plain = std::fs::metadata(path).is_ok_and(|facts| facts.mode() & 0o6000 == 0);
     let data = if plain { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
-    let ours = |name: &String| [LIBRARY, FORTRAN_LIBRARY, PORTALS].contains(&name.as_str());
+    let ours = |name: &String| [LIBRARY, FORTRAN_LIBRARY, PORTALS, SEAM].contains(&name.as_str());
     links(&data).is_ok_and(|Links { needed, early, .. }| {
         let mpi = needed.iter().any(|name| name == LIBRARY || name == FORTRAN_LIBRARY);
         mpi && !early && needed.iter().all(|name| ours(name) || of_runtime(name))
@@ -159,6 +167,8 @@ pub(crate) struct Links {
     early: bool,
     /// The loader that it names.
     pub loader: Option<PathBuf>,
+    /// Folders in which it looks for libraries, as it names them: with `$ORIGIN`, joined by colons.
+    pub searched: Vec<String>,
 }
 
 pub(crate) fn links(data: &[u8]) -> Result<Links, FileError> {
@@ -194,13 +204,17 @@ pub(crate) fn links(data: &[u8]) -> Result<Links, FileError> {
         let name = entry.string(endian, strings)?;
         names.push(String::from_utf8_lossy(name).into_owned());
     }
+    let mut searched = Vec::new();
+    for entry in entries_of(elf::DT_RUNPATH).chain(entries_of(elf::DT_RPATH)) {
+        searched.push(String::from_utf8_lossy(entry.string(endian, strings)?).into_owned());
+    }
     let loader = |symbol: object::read::elf::ElfSymbol64<'_, '_>| {
         symbol.is_undefined() && symbol.name_bytes().is_ok_and(|name| name == b"dlopen")
     };
     let early = entries_of(elf::DT_PREINIT_ARRAY).next().is_some();
     let loads = file.dynamic_symbols().any(loader);
     let loader = path.map(|path| PathBuf::from(OsStr::from_bytes(path)));
-    Ok(Links { needed: names, early, loads, loader })
+    Ok(Links { needed: names, early, loads, loader, searched })
 }
 
 #[cfg(test)]

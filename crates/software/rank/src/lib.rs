@@ -1,9 +1,9 @@
 //! Programs as ranks: the seam to their processes.
 //!
-//! A program's process holds only the thin libraries of `lib/mpi` and `lib/portals`. They put its
-//! MPI and Portals calls into a ring in shared memory and hand over when they need an answer; on this
-//! side [`Process`] gives the calls out one by one, and [`agent()`] runs them on the host's simulated
-//! timeline: those of Portals through a [`Bridge`].
+//! A program's process holds only the seam (`lib/seam`) and the thin libraries of `lib/mpi`,
+//! `lib/portals` and `lib/verbs`. They put its calls into a ring in shared memory and hand over when they
+//! need an answer; on this side [`Process`] gives the calls out one by one, and [`agent()`] runs them on
+//! the host's simulated timeline: those of Portals through a [`Bridge`].
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -26,6 +26,7 @@ mod limits;
 mod memory;
 mod memory_file;
 mod moved;
+mod mpi_library;
 mod orphans;
 mod output;
 mod passed;
@@ -56,6 +57,7 @@ pub use lease::{Deeds, Lease};
 pub use limits::{allow_mappings, allow_ranks, LimitError};
 pub use memory::ProcessMemory;
 pub use mpi::{Callback, InitialErrors};
+pub use mpi_library::{Family, ForeignMpi, MpiLibrary, MpiLibraryError};
 pub use orphans::{adopt_orphans, end_descendants, end_orphans};
 pub use output::{Labels, Output};
 pub use permitted::{permitted, Refused};

@@ -18,7 +18,7 @@ use crate::surroundings::Surroundings;
 use crate::verbs::VerbsAnswer;
 use crate::watcher::Watcher;
 use abi::mpi::Function;
-use abi::rank::record_kind;
+use abi::rank::{record_kind, state};
 use des::{Duration, Time};
 use mpi::Callback;
 use std::os::fd::OwnedFd;
@@ -460,6 +460,7 @@ impl Drop for Process {
         if let (Some(id), Ok(watcher)) = (self.watch, Watcher::get()) {
             watcher.forget(id);
         }
-        self.surroundings.notes.add(self.worked.max(self.life.computed()), used);
+        let begun_mpi = self.channel.state() & state::INITIALIZED != 0;
+        self.surroundings.notes.add(self.worked.max(self.life.computed()), used, begun_mpi);
     }
 }

@@ -1,19 +1,18 @@
 //! Starts a rank's process: cheaply, with everything in place before its first instruction.
 
 use crate::compute::Compute;
+use crate::mpi_library::MpiLibrary;
 use crate::surroundings::{self, RankPosition, Surroundings};
 use crate::template::Templates;
-use crate::{limits, processor};
+use crate::{inspect, limits, processor};
 use des::{Duration, Time};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Name of the thin library.
-const LIBRARY: &str = "libmpi_abi.so.1";
 /// Descriptor of the channel in every rank. Always the same, because the environment names it and
 /// is in the program's memory: its length shall not move the program's stack from run to run.
 const CHANNEL_FD: RawFd = 3;
@@ -46,7 +45,7 @@ pub struct SpawnOptions {
     pub rank: u32,
     /// Size of `MPI_COMM_WORLD`.
     pub size: u32,
-    /// Folder that holds `libmpi_abi.so.1`.
+    /// Folder that holds `libsunstar_seam.so` and the thin libraries.
     pub library_dir: PathBuf,
     /// Standard input.
     pub stdin: Stdin,
@@ -136,9 +135,12 @@ struct Plan {
 
 /// Starts the program; `memory` is its end of the channel.
 pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, SpawnError> {
-    let library = options.library_dir.join(LIBRARY);
-    if !library.is_file() {
-        return Err(SpawnError::Library(library));
+    let mut libraries = vec![options.library_dir.join(inspect::SEAM)];
+    if options.surroundings.mpi == MpiLibrary::Own {
+        libraries.insert(0, options.library_dir.join(inspect::LIBRARY));
+    }
+    if let Some(missing) = libraries.iter().find(|library| !library.is_file()) {
+        return Err(SpawnError::Library(missing.clone()));
     }
     let c_string = |text: &OsStr| {
         let zero = |_| SpawnError::ZeroByte(options.program.clone());
@@ -148,7 +150,7 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
     for argument in &options.args {
         arguments.push(c_string(argument)?);
     }
-    let environment = environment(options, &library)
+    let environment = environment(options, &libraries)
         .iter()
         .map(|entry| c_string(entry))
         .collect::<Result<Vec<_>, _>>()?;
@@ -188,8 +190,8 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
     Ok(child)
 }
 
-/// The simulator's environment, with what makes the program load our library and find its channel.
-fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
+/// The simulator's environment, with what makes the program load our libraries and find its channel.
+fn environment(options: &SpawnOptions, libraries: &[PathBuf]) -> Vec<OsString> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let set = |variables: &mut Vec<(OsString, OsString)>, name: &OsStr, value: OsString| {
         variables.retain(|(other, _)| other != name);
@@ -201,6 +203,11 @@ fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
     for (name, value) in options.env.iter().chain(&options.surroundings.env) {
         set(&mut variables, name, value.clone());
     }
+    for (name, value) in options.surroundings.mpi.variables(&options.library_dir) {
+        if value_of(&variables, name).is_none() {
+            set(&mut variables, OsStr::new(name), value);
+        }
+    }
     let with = |first: &OsStr, variables: &[(OsString, OsString)], name: &str| {
         let mut value = first.to_os_string();
         if let Some(old) = value_of(variables, name) {
@@ -209,9 +216,10 @@ fn environment(options: &SpawnOptions, library: &Path) -> Vec<OsString> {
         }
         value
     };
-    let preload = preload(options, library, value_of(&variables, "LD_PRELOAD"));
+    let preload = preload(options, libraries, value_of(&variables, "LD_PRELOAD"));
     set(&mut variables, OsStr::new("LD_PRELOAD"), preload);
-    let paths = with(options.library_dir.as_os_str(), &variables, "LD_LIBRARY_PATH");
+    let folder = options.surroundings.mpi.folder(&options.library_dir);
+    let paths = with(folder.as_os_str(), &variables, "LD_LIBRARY_PATH");
     set(&mut variables, OsStr::new("LD_LIBRARY_PATH"), paths);
     // A program built with the address sanitizer otherwise refuses a library that is loaded before it.
     let sanitizer = with(OsStr::new("verify_asan_link_order=0"), &variables, "ASAN_OPTIONS");
@@ -232,11 +240,11 @@ fn value_of<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a
 }
 
 /// Loaded before all that the program names: what the user wants to have before it, the program's own
-/// libraries that precede MPI's, and ours, which is then the one that is meant by its name, whatever paths
+/// libraries that precede MPI's, and ours. Our MPI is then the one that is meant by its name, whatever paths
 /// the program has built in.
-fn preload(options: &SpawnOptions, library: &Path, users: Option<&OsStr>) -> OsString {
+fn preload(options: &SpawnOptions, libraries: &[PathBuf], users: Option<&OsStr>) -> OsString {
     let mut list = users.unwrap_or_default().to_os_string();
-    for path in options.ahead.iter().map(PathBuf::as_path).chain([library]) {
+    for path in options.ahead.iter().chain(libraries) {
         if !list.is_empty() {
             list.push(":");
         }

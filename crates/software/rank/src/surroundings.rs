@@ -1,6 +1,7 @@
 //! Surroundings of a program's processes: environment, folder, date, destination of their output.
 
 use crate::crowd::Crowd;
+use crate::mpi_library::MpiLibrary;
 use crate::output::Output;
 use crate::sockets::Network;
 use crate::spawn::SpawnOptions;
@@ -25,6 +26,8 @@ pub struct Surroundings {
     pub output: Output,
     /// They serve the other ranks: SIGTERM ends them when all others have ended.
     pub server: bool,
+    /// The MPI library that they have.
+    pub mpi: MpiLibrary,
     /// Error handler before they set one.
     pub errors: mpi::InitialErrors,
     /// The other ranks, the same for all programs of a run.
@@ -41,6 +44,7 @@ pub struct Notes {
     /// Nanoseconds of real time.
     worked: AtomicU64,
     used: AtomicBool,
+    begun_mpi: AtomicBool,
 }
 
 impl Notes {
@@ -54,10 +58,16 @@ impl Notes {
         self.used.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn add(&self, worked: Duration, used: bool) {
+    /// True if any process has begun MPI by Sunstar's library.
+    pub fn begun_mpi(&self) -> bool {
+        self.begun_mpi.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, worked: Duration, used: bool, begun_mpi: bool) {
         let worked = u64::try_from(worked.as_nanos()).unwrap_or(u64::MAX);
         self.worked.fetch_add(worked, Ordering::Relaxed);
         self.used.fetch_or(used, Ordering::Relaxed);
+        self.begun_mpi.fetch_or(begun_mpi, Ordering::Relaxed);
     }
 }
 

@@ -29,7 +29,7 @@ const FIRMWARE: &str = "firmware/registers";
 
 /// Folders of `abi/` with layouts, and the folder of each one's file in another language than Rust.
 const LAYOUTS: [(&str, &[Foreign]); 7] = [
-    ("rank", &[Foreign::C("lib/mpi/generated")]),
+    ("rank", &[Foreign::C("lib/seam/generated")]),
     ("seastar", &[Foreign::C("firmware/seastar/include"), Foreign::Registers(FIRMWARE)]),
     (
         "forth",

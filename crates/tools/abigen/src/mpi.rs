@@ -28,5 +28,6 @@ pub fn outputs(mpi: &Mpi) -> Vec<Output> {
         Output::new("crates/base/abi/src/mpi/args.rs", args::module(mpi)),
         Output::new("lib/mpi/generated/functions.h", stubs::functions(mpi)),
         Output::new("lib/mpi/generated/stubs.c", stubs::stubs(mpi)),
+        Output::new("lib/seam/generated/fingerprint.h", stubs::fingerprint(mpi)),
     ]
 }

@@ -74,7 +74,7 @@ fn seastar_constants_can_be_used_by_the_assembler() {
 
 #[test]
 fn rank_header_compiles() {
-    compile("gcc", &[], "lib/mpi/generated", "abi_rank.h");
+    compile("gcc", &[], "lib/seam/generated", "abi_rank.h");
 }
 
 #[test]

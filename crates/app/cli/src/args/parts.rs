@@ -36,7 +36,7 @@ struct Before {
 impl Part {
     /// The program without what is about its processes.
     pub fn named(self) -> Named {
-        Named { ranks: self.ranks, command: self.command }
+        Named { ranks: self.ranks, command: self.command, mpi: self.processes.mpi }
     }
 
     /// Takes the words between two separators apart.

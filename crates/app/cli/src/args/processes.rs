@@ -5,6 +5,7 @@ use super::RunOptions;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use sunstar::mpi::Choice;
 use sunstar::usage_error::UsageError;
 
 /// Options of the processes of one program.
@@ -15,6 +16,11 @@ pub struct Processes {
     /// Linux guests only those that are given
     #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]")]
     pub env: Vec<OsString>,
+    /// MPI that this program's ranks have: own (Sunstar's), mpich or intel (an installed one with libfabric,
+    /// as a wheel of PyPI has it), or the folder of an installation. Without it a program that was not built
+    /// by `sunstar cc` has the MPI that it was linked to, and source is compiled for Sunstar's
+    #[arg(long, value_name = "own|mpich|intel|FOLDER")]
+    pub mpi: Option<Choice>,
     /// Folder in which this program's ranks begin
     #[arg(long, value_name = "FOLDER")]
     pub wdir: Option<PathBuf>,

@@ -15,7 +15,8 @@ pub fn write(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> 
         date if date == Date::default() => String::new(),
         date => format!(", date {date}"),
     };
-    writeln!(out, "sunstar {version}, machine {name}, {ranks}, {nodes}, seed {seed}{date}")?;
+    let mpi = if facts.mpi.is_empty() { String::new() } else { format!(", {}", facts.mpi) };
+    writeln!(out, "sunstar {version}, machine {name}{mpi}, {ranks}, {nodes}, seed {seed}{date}")?;
     match messages::heaviest(&report.breakdowns) {
         Some(class) => {
             let mean = time_of(class.sum_ps as f64 / 1e3 / class.messages.max(1) as f64);

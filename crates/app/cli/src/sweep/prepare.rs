@@ -140,8 +140,8 @@ impl Prepared {
     fn program(&self, root: &Root, word: &str) -> Result<Program, UsageError> {
         let folder = self.folder.path().join(format!("program-{}", self.programs.len()));
         make_folder(&folder)?;
-        let program =
-            program::program(root, Path::new(word), &[], 1, Surroundings::default(), &folder)?;
+        let named = program::Named { ranks: 1, command: vec![word.into()], mpi: None };
+        let program = program::program(root, &named, Surroundings::default(), &folder)?;
         let [machine::Executable { path, .. }] = program.executables() else {
             unreachable!("a name without the prefix is a file's");
         };

@@ -93,7 +93,7 @@ fn the_counter_is_simulated_before_the_first_constructor() {
     let mut cc = command();
     cc.arg("cc");
     for program in [program("foreign", std::process::Command::new("gcc")), program("linked", cc)] {
-        let runs = [(); 3].map(|()| started(&["-q", "-n", "4"], &program, &[]));
+        let runs = [(); 10].map(|()| started(&["-q", "-n", "4"], &program, &[]));
         // A millisecond, and two readings of 50 ns in each turn.
         for run in &runs {
             let lines: Vec<&str> = run.stdout.lines().collect();

@@ -34,6 +34,7 @@ mod endings;
 mod example;
 mod faults;
 mod firmware;
+mod foreign;
 mod forth;
 mod fortran;
 mod gdb;

@@ -53,7 +53,6 @@ fn a_program_may_use_portals_alone() {
     let program = folder.path().join("adds");
     let mut compiler = command();
     compiler.arg("cc").args(["-Wl,--as-needed", "-o"]).arg(&program);
-    // Named first, so that the clocks are its own.
     ended(compiler.args(["examples/portals_getadd.c", "-lportals"])).went_well();
     let needed = Command::new("readelf").arg("-d").arg(&program).output().unwrap();
     let needed = String::from_utf8(needed.stdout).unwrap();
@@ -86,8 +85,7 @@ fn operations_that_fail_for_the_memory_of_one_side_end_at_both() {
     }
 }
 
-/// Programs that do not use Portals do not load its library, not even for the clocks, which both libraries
-/// have.
+/// Programs that do not use Portals do not load its library.
 #[test]
 fn programs_that_do_not_use_portals_do_not_load_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -460,7 +460,7 @@ fn what_cannot_be_started_is_said() {
     let text = "cannot execute /nowhere/at/all: No such file or directory (os error 2)";
     assert_eq!(error.to_string(), text);
     options.library_dir = "/nowhere".into();
-    let text = "/nowhere/libmpi_abi.so.1 is missing: run `make`";
+    let text = "/nowhere/libsunstar_seam.so is missing: run `make`";
     assert_eq!(Process::spawn(&options).unwrap_err().to_string(), text);
 }
 

@@ -62,7 +62,7 @@ impl Program {
             .arg(crate_dir().join("../../../include"))
             .arg("-L")
             .arg(library_dir())
-            .args(["-Wl,--no-as-needed", "-lmpi_abi"])
+            .args(["-Wl,--no-as-needed", "-lmpi_abi", "-l:libsunstar_seam.so"])
             .output()
             .unwrap();
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));

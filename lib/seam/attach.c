@@ -5,6 +5,7 @@
  * The channel is offered by a descriptor and a variable of the environment that names it. Both are passed
  * on until there is a rank; what a rank starts gets neither. */
 #define _GNU_SOURCE
+#include "generated/fingerprint.h"
 #include "random.h"
 #include "rank.h"
 
@@ -186,10 +187,18 @@ static int inherit(int number)
     return -1;
 }
 
+/* A library by which a program gets at the network. */
 static bool names_us(const char *library)
 {
-    return strcmp(library, "libmpi_abi.so.1") == 0 || strcmp(library, "libportals.so") == 0 ||
-           strcmp(library, "libmpi_fortran.so.1") == 0 || strcmp(library, "libibverbs.so.1") == 0;
+    /* The last two are other implementations' own: MPICH's and those that follow it, and Open MPI's. */
+    static const char *const names[] = {
+        "libmpi_abi.so.1", "libmpi_fortran.so.1", "libportals.so",
+        "libibverbs.so.1", "libmpi.so.12",        "libmpi.so.40",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(library, names[i]) == 0)
+            return true;
+    return false;
 }
 
 /* Is this object one that needs MPI? What is preloaded does not make a program one of MPI's. */
@@ -230,7 +239,8 @@ static void attach(void)
     channel = memory;
     if (channel->fingerprint != RANK_FINGERPRINT) {
         part = RANK;
-        rank_fail("libmpi_abi.so.1 belongs to another version of the simulator; build both again");
+        rank_fail("libsunstar_seam.so belongs to another version of the simulator; build both "
+                  "again");
     }
     pthread_atfork(NULL, NULL, after_fork_in_child);
     uint32_t first = 0;

@@ -1,5 +1,6 @@
-/* The seam to the simulator, as both thin libraries use it. The MPI library holds it; the functions that
- * libportals.so uses are exported under names that no program has. */
+/* The seam to the simulator, as the thin libraries of MPI, Portals and verbs use it. It is a library of its
+ * own, libsunstar_seam.so, which each process of a run has; its functions are exported under names that no
+ * program has, and it has none of MPI's or verbs' (docs/decisions/0159). */
 #ifndef SUNSTAR_SEAM_H
 #define SUNSTAR_SEAM_H
 
@@ -18,8 +19,29 @@
 /* The channel of the rank, or of the process that the simulator has started and that may become it; NULL
  * outside of a run and in what these have started. */
 struct rank_channel *rank_attach(void) RANK_SHARED(rank_attach);
+/* The channel of this process, which is or becomes the rank; ends it if it cannot be. The name is that of the
+ * function that was called. */
+struct rank_channel *rank_require(const char *name) RANK_SHARED(rank_require);
 /* Adds bits of rank_state. */
 void rank_state_add(uint32_t bits) RANK_SHARED(rank_state_add);
+/* True if rank_state has all these bits. */
+bool rank_state_has(uint32_t bits) RANK_SHARED(rank_state_has);
+
+/* A call of MPI's. */
+struct rank_call {
+    const char *name;
+    unsigned function, count;
+    const uint64_t *arguments;
+    const void *read; /* bytes that the simulator is about to read */
+    size_t bytes;
+    int *flag;               /* of a call that only looks: where it says whether something has come */
+    const uint64_t *request; /* the request that it looks at, if it is one */
+};
+/* Posts a call and waits for its answer: an error code, 0 for none. */
+int rank_call_mpi(const struct rank_call *call) RANK_SHARED(rank_call_mpi);
+/* Posts a call and does not wait. What it reads travels with it, and its first argument becomes the address of
+ * that; there is room for it behind the arguments. */
+void rank_post_mpi(const struct rank_call *call) RANK_SHARED(rank_post_mpi);
 /* Posts a Portals call and waits for its answer: a return code. Ends the process outside of the simulator. */
 int rank_call_portals(unsigned function, const char *name, unsigned count,
                       const uint64_t *arguments) RANK_SHARED(rank_call_portals);
@@ -50,6 +72,11 @@ void rank_pass(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(r
 void rank_sleep(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_sleep);
 /* Lets the process compute for so long, without waiting for that. The channel must be there. */
 void rank_compute(struct rank_channel *channel, uint64_t picoseconds) RANK_SHARED(rank_compute);
+/* From now on the time-stamp counter tells simulated time; to be called again when others may have taken over
+ * SIGSEGV meanwhile. */
+void rank_counter_begin(void) RANK_SHARED(rank_counter_begin);
+/* Writes out what the program has printed. */
+void rank_flush(void) RANK_SHARED(rank_flush);
 /* Ends the process for a reason that the simulator, or where there is none the library itself, tells. */
 void rank_fail(const char *format, ...) RANK_SHARED(rank_fail)
     __attribute__((noreturn, format(printf, 1, 2)));

@@ -15,13 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The ABI keeps handles below 4096 for itself. */
-#define FIRST_REQUEST 0x10000u
-
 /* Where the frame of this function is. */
 #define HERE ((uintptr_t)__builtin_frame_address(0))
-
-static uint64_t next_request = FIRST_REQUEST;
 
 /* Where this thread is. It says so before it waits for the lock and after it has given it back: for a signal
    handler in between the lock is neither free nor this thread's. A callback may enter again. */
@@ -38,7 +33,6 @@ static struct {
     uint64_t arguments[5];
     unsigned function; /* 0: there is none */
 } in_vain;
-static bool errors_return; /* the program has set an error handler: it may look at a result */
 static bool looks_at_clock; /* the record put last does nothing else */
 static uint64_t told; /* by the library itself, last, since the process went on */
 static uint64_t time_before; /* picoseconds that have passed here without a rank */
@@ -54,11 +48,6 @@ void rank_state_add(uint32_t bits)
 {
     struct rank_channel *channel = rank_attach();
     __atomic_store_n(&channel->state, channel->state | bits, __ATOMIC_RELEASE);
-}
-
-uint64_t rank_new_request(void)
-{
-    return __atomic_fetch_add(&next_request, 1, __ATOMIC_RELAXED);
 }
 
 /* --- ring and hand-over; the lock is held --- */
@@ -290,101 +279,56 @@ static void begin(struct rank_channel *c, const char *name, uintptr_t here)
         rank_fail("%s was called by a signal handler that interrupted another call", name);
 }
 
-static struct rank_channel *enter(enum rank_function function, bool any_time, uintptr_t here)
-{
-    const char *name = rank_facts[function].name;
-    struct rank_channel *c = rank_require(name);
-    if (!any_time && !(c->state & RANK_STATE_INITIALIZED))
-        rank_fail("%s was called before MPI_Init", name);
-    if (!any_time && c->state & RANK_STATE_FINALIZED)
-        rank_fail("%s was called after MPI_Finalize", name);
-    begin(c, name, here);
-    return c;
-}
-
-int rank_call_any_time(enum rank_function function, unsigned count, const uint64_t *arguments)
-{
-    struct rank_channel *c = enter(function, true, HERE);
-    put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
-    const int code = await_answer(c);
-    leave(c);
-    return code;
-}
-
-/* Where a call says whether something has come; NULL for calls that do not just look. */
-static int *flag_of(enum rank_function function, const uint64_t *arguments)
-{
-    const int at = function == FN_MPI_Test ? 1 : function == FN_MPI_Iprobe ? 3 : -1;
-    return at < 0 ? NULL : (int *)(uintptr_t)arguments[at];
-}
-
 /* The call that was in vain is made again, and is in vain again. */
-static bool repeat(enum rank_function function, unsigned count, const uint64_t *arguments)
+static bool repeat(const struct rank_call *call)
 {
     struct rank_channel *c = rank_attach();
-    if (function != in_vain.function || !rank_is_rank() || c->repeat_cost == 0)
+    if (call->function != in_vain.function || !rank_is_rank() || c->repeat_cost == 0)
         return false;
-    if (memcmp(in_vain.arguments, arguments, count * sizeof *arguments) != 0)
+    if (memcmp(in_vain.arguments, call->arguments, call->count * sizeof *call->arguments) != 0)
         return false;
-    if (function == FN_MPI_Test && *(const uint64_t *)(uintptr_t)arguments[0] != c->request)
+    if (call->request && *call->request != c->request)
         return false;
     return do_alone(c, REPEAT, c->repeat_cost);
 }
 
-int rank_call(enum rank_function function, unsigned count, const uint64_t *arguments)
+int rank_call_mpi(const struct rank_call *call)
 {
-    return rank_call_with(function, count, arguments, NULL, 0);
-}
-
-int rank_call_with(enum rank_function function, unsigned count, const uint64_t *arguments,
-                   const void *read, size_t bytes)
-{
-    int *const flag = flag_of(function, arguments);
-    if (flag && repeat(function, count, arguments)) {
-        *flag = 0;
-        return MPI_SUCCESS;
+    if (call->flag && repeat(call)) {
+        *call->flag = 0;
+        return 0;
     }
-    struct rank_channel *c = enter(function, rank_facts[function].any_time, HERE);
-    if (function == FN_MPI_Comm_set_errhandler)
-        errors_return = true;
-    const uint64_t request = flag && read && bytes == sizeof request ? *(const uint64_t *)read : 0;
-    put(c, RANK_RECORD_KIND_CALL, function, count, arguments);
-    rank_memory_carry(c, read, bytes);
+    struct rank_channel *c = rank_require(call->name);
+    begin(c, call->name, HERE);
+    const uint64_t request = call->flag && call->request ? *call->request : 0;
+    put(c, RANK_RECORD_KIND_CALL, call->function, call->count, call->arguments);
+    rank_memory_carry(c, call->read, call->bytes);
     const int code = await_answer(c);
-    if (flag && code == MPI_SUCCESS && !*flag) {
-        in_vain.function = function;
+    if (call->flag && code == 0 && !*call->flag) {
+        in_vain.function = call->function;
         c->request = request;
-        memcpy(in_vain.arguments, arguments, count * sizeof *arguments);
+        memcpy(in_vain.arguments, call->arguments, call->count * sizeof *call->arguments);
     }
     leave(c);
     return code;
 }
 
-int rank_post(enum rank_function function, unsigned count, const uint64_t *arguments)
+void rank_post_mpi(const struct rank_call *call)
 {
-    struct rank_channel *c = enter(function, false, HERE);
-    put(c, RANK_RECORD_KIND_POSTED, function, count, arguments);
+    struct rank_channel *c = rank_require(call->name);
+    begin(c, call->name, HERE);
+    /* The simulator has done with a record's payload before it takes the next record, and the process
+     * runs on only when all are taken. */
+    uint64_t passed[sizeof((struct rank_record){0}.arguments) / sizeof(uint64_t)];
+    const struct rank_record *record = next_record(c);
+    memcpy(passed, call->arguments, call->count * sizeof *call->arguments);
+    if (call->bytes > 0)
+        memcpy(&passed[call->count], call->read, call->bytes);
+    if (call->read)
+        passed[0] = POINTER(&record->arguments[call->count]);
+    const unsigned words = call->count + (unsigned)((call->bytes + 7) / 8);
+    put(c, RANK_RECORD_KIND_POSTED, call->function, words, passed);
     leave(c);
-    return MPI_SUCCESS;
-}
-
-bool rank_post_carrying(enum rank_function function, unsigned count, const uint64_t *arguments,
-                        size_t bytes)
-{
-    struct rank_channel *c = enter(function, false, HERE);
-    const bool posted = !errors_return && !(c->state & RANK_STATE_ERRORS_RETURN);
-    if (posted) {
-        /* The simulator has done with a record's payload before it takes the next record, and the
-         * process runs on only when all are taken. */
-        uint64_t passed[sizeof((struct rank_record){0}.arguments) / sizeof(uint64_t)];
-        struct rank_record *record = next_record(c);
-        memcpy(passed, arguments, count * sizeof *arguments);
-        memcpy(&passed[count], (const void *)(uintptr_t)arguments[0], bytes);
-        passed[0] = POINTER(&record->arguments[count]);
-        put(c, RANK_RECORD_KIND_POSTED, function, count + (unsigned)((bytes + 7) / 8), passed);
-    }
-    leave(c);
-    return posted;
 }
 
 bool rank_may_call(void)

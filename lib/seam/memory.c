@@ -28,6 +28,9 @@ struct range {
 _Static_assert(sizeof(struct range[RANGES]) == sizeof((struct rank_channel){0}.plain), "layout");
 
 extern void *__libc_stack_end; /* where the main thread's stack began */
+/* Where the heap ends, as sbrk(0) says. That must not be called while the process hands over: a library that
+ * watches memory (UCX) patches it in running programs, and looks at a clock meanwhile. */
+extern void *__curbrk;
 
 static struct range data;
 static uint64_t heap_begin;
@@ -87,7 +90,7 @@ void rank_memory_leave(struct rank_channel *channel)
     struct range ranges[RANGES] = {0};
     if (trusted) {
         ranges[DATA] = data;
-        ranges[HEAP] = (struct range){heap_begin, POINTER(sbrk(0))};
+        ranges[HEAP] = (struct range){heap_begin, POINTER(__curbrk)};
         ranges[STACK] = stack();
     }
     memcpy(channel->plain, ranges, sizeof ranges);
@@ -117,23 +120,11 @@ void rank_memory_carry(struct rank_channel *channel, const void *at, size_t byte
     if (bytes == 0 || bytes > sizeof channel->carried || !trusted)
         return;
     if (!holds(data, from, bytes) && !holds(stack(), from, bytes) &&
-        !holds((struct range){heap_begin, POINTER(sbrk(0))}, from, bytes))
+        !holds((struct range){heap_begin, POINTER(__curbrk)}, from, bytes))
         return;
     memcpy(channel->carried, at, bytes);
     channel->carried_at = from;
     channel->carried_bytes = (uint32_t)bytes;
-}
-
-size_t rank_handles(uint64_t count)
-{
-    const size_t most = sizeof((struct rank_channel){0}.carried) / sizeof(MPI_Request);
-    return count <= most ? count * sizeof(MPI_Request) : 0;
-}
-
-size_t rank_items(uint64_t count, uint64_t datatype)
-{
-    const size_t size = rank_size_of(datatype), most = sizeof((struct rank_channel){0}.carried);
-    return size > 0 && count <= most / size ? count * size : 0;
 }
 
 static bool overlap(struct range range, uint64_t at, size_t bytes)
@@ -145,7 +136,7 @@ static bool overlap(struct range range, uint64_t at, size_t bytes)
 static void change(const void *start, size_t bytes, int protection)
 {
     const uint64_t at = POINTER(start), end = POINTER(__libc_stack_end);
-    const struct range heap = {heap_begin, POINTER(sbrk(0))}, whole_stack = {end - STACK_MAX, end};
+    const struct range heap = {heap_begin, POINTER(__curbrk)}, whole_stack = {end - STACK_MAX, end};
     const int all = PROT_READ | PROT_WRITE;
     if ((protection & all) != all &&
         (overlap(data, at, bytes) || overlap(heap, at, bytes) || overlap(whole_stack, at, bytes)))
