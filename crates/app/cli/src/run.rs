@@ -206,8 +206,8 @@ fn surroundings(
         let (date, seed, notes) = (options.all.date.0, options.seed, notes.clone());
         let (server, crowd, output) = (part.processes.server, crowd.clone(), output.clone());
         let (network, errors) = (network.clone(), part.processes.initial_errhandler.into());
-        // The program tells its MPI.
-        let mpi = rank::MpiLibrary::default();
+        // The program tells both.
+        let (mpi, launcher) = Default::default();
         Ok(Surroundings {
             env,
             folder,
@@ -219,6 +219,7 @@ fn surroundings(
             errors,
             crowd,
             network,
+            launcher,
             notes,
         })
     };

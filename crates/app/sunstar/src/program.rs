@@ -11,7 +11,7 @@ use machine::models::Model;
 use machine::programs::guests::{Guests, Input};
 use machine::{Executable, Program};
 use models::MODELS;
-use rank::{MpiLibrary, ProgramKind, Surroundings};
+use rank::{Launcher, MpiLibrary, ProgramKind, Surroundings};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +44,9 @@ pub fn program(
                 Some(choice) => mpi::library(choice)?,
                 None => MpiLibrary::of(&path, &args, &root.library())?,
             };
+            if matches!(surroundings.mpi, MpiLibrary::Foreign(_)) {
+                surroundings.launcher = Launcher::Pmi1;
+            }
             let surroundings = Arc::new(surroundings);
             Ok(Program::Executables(vec![Executable { ranks, path, args, surroundings }]))
         }

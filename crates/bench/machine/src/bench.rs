@@ -295,6 +295,12 @@ impl<'a> Bench<'a> {
             let network = &executable.surroundings.network;
             network.begin(agent.sockets, notice, placement.ranks, placement.per_node);
         }
+        // Programs of a run share their network.
+        let executables = self.options.program.executables().iter();
+        let mut launched = executables.map(|executable| &executable.surroundings);
+        if let Some(around) = launched.find(|around| around.launcher == rank::Launcher::Pmi1) {
+            around.network.launch(&self.options.program.launched());
+        }
         if let Program::Guests(guests) = &self.options.program {
             for executable in &guests.executables {
                 executable.surroundings.crowd.set_notice(notice);

@@ -11,6 +11,7 @@ use observers::{Observer, Observers};
 use portals::{Kernel, ProcessId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -86,6 +87,18 @@ impl Program {
             Program::Builtin(_) | Program::Native(_) | Program::Guests(_) => &[],
         }
     }
+
+    /// Ranks of each executable that a launcher serves: of those that are no servers themselves.
+    pub(crate) fn launched(&self) -> Vec<Range<u32>> {
+        let mut ranks = 0;
+        let of = |executable: &Executable| {
+            let own = ranks..ranks + executable.ranks;
+            ranks = own.end;
+            (!executable.surroundings.server).then_some(own)
+        };
+        self.executables().iter().filter_map(of).collect()
+    }
+
     /// Number of the executable that a rank runs; 0 if it runs none.
     fn part_of(&self, rank: u32) -> usize {
         let mut ranks = 0;

@@ -4,6 +4,7 @@ use crate::bridge::{self, Bridge};
 use crate::demand::Demand;
 use crate::ending::Ending;
 use crate::endless::rest;
+use crate::launch::Launcher;
 use crate::lease::{request_of, Deeds, Lease, Looks};
 use crate::process::Process;
 use crate::sockets::{self, SocketCall, Sockets};
@@ -200,6 +201,9 @@ impl Runner {
         {
             return Step::Ended(Ending::Exited(status));
         }
+        if let Some(ending) = self.quit(&demand) {
+            return Step::Ended(ending);
+        }
         match demand {
             Demand::Call { function, args, posted } => {
                 if function == Function::Finalize {
@@ -270,6 +274,30 @@ impl Runner {
             }
         }
         Step::Done
+    }
+
+    /// End of a rank that has asked its launcher to abort the run: by the launcher, or by itself before that.
+    fn quit(&self, demand: &Demand) -> Option<Ending> {
+        let mut process = self.process.borrow_mut();
+        let (surroundings, rank, now) = (process.surroundings(), process.rank(), self.cpu.now());
+        if surroundings.launcher == Launcher::Own {
+            return None;
+        }
+        let network = surroundings.network.at(now);
+        let code = match demand {
+            Demand::Did(_) => return None,
+            Demand::Exited(_) => return network.last_wish(rank).map(Ending::AbortAsked),
+            Demand::Call { posted, .. } => network.abort_of(rank, now).map(|code| (code, *posted)),
+            Demand::Computed(_) => network.abort_of(rank, now).map(|code| (code, true)),
+            _ => network.abort_of(rank, now).map(|code| (code, false)),
+        };
+        drop(network);
+        let (code, posted) = code?;
+        match posted {
+            true => process.flush_and_kill(),
+            false => process.flush_in_call_and_kill(),
+        }
+        Some(Ending::AbortAsked(code))
     }
 
     fn surroundings(&self) -> Surroundings {

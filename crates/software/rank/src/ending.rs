@@ -13,6 +13,8 @@ pub enum Ending {
     Exited(ExitStatus),
     /// It called `MPI_Abort` with this code.
     Aborted(i32),
+    /// It has asked its launcher to abort the run with this code.
+    AbortAsked(i32),
     /// It did something wrong and did not handle errors; the sentence begins with its rank.
     Fatal(String),
     /// It called a function that does not exist yet.
@@ -39,7 +41,7 @@ impl Ending {
         match self {
             Ending::Exited(ExitStatus { signal: Some(signal), .. }) => 128 + signal,
             Ending::Exited(status) => status.code.unwrap_or(1),
-            Ending::Aborted(code) => abort_status(*code),
+            Ending::Aborted(code) | Ending::AbortAsked(code) => abort_status(*code),
             Ending::Fatal(_) | Ending::Unimplemented(_) => 1,
         }
     }
@@ -68,6 +70,9 @@ impl Ending {
                 _ => format!("rank {rank} {status} before MPI_Init"),
             },
             Ending::Aborted(code) => format!("rank {rank} called MPI_Abort with code {code}"),
+            Ending::AbortAsked(code) => {
+                format!("rank {rank} asked its launcher to abort the run with code {code}")
+            }
             Ending::Fatal(sentence) => sentence.clone(),
             Ending::Unimplemented(function) => {
                 let name = function.name();
@@ -78,7 +83,7 @@ impl Ending {
             }
         };
         // To exit without MPI_Finalize is a failure whatever the program returns.
-        let abort = matches!(self, Ending::Aborted(_));
+        let abort = matches!(self, Ending::Aborted(_) | Ending::AbortAsked(_));
         Some((if code == 0 && !abort { 1 } else { code }, sentence))
     }
 }
@@ -127,6 +132,9 @@ mod tests {
         for (code, status) in [(0, 0), (44, 44), (300, 44), (-1, 255), (256, 1), (-512, 1)] {
             assert_eq!(Ending::Aborted(code).failure(1).map(|f| f.0), Some(status), "{code}");
         }
+        let failure = Ending::AbortAsked(0).failure(1);
+        let sentence = "rank 1 asked its launcher to abort the run with code 0";
+        assert_eq!(failure, Some((0, sentence.into())));
         let failure = Ending::Unimplemented(Function::WinCreate).failure(0);
         let sentence = "rank 0 called MPI_Win_create, which is not implemented; MPICH has it: \
                         `sunstar run --mpi mpich` (docs/foreign-mpi.md)";

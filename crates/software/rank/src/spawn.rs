@@ -192,7 +192,9 @@ pub(crate) fn start(options: &SpawnOptions, memory: &OwnedFd) -> Result<Child, S
 
 /// The simulator's environment, with what makes the program load our libraries and find its channel.
 fn environment(options: &SpawnOptions, libraries: &[PathBuf]) -> Vec<OsString> {
-    let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let launcher = options.surroundings.launcher;
+    let own = std::env::vars_os().filter(|(name, _)| surroundings::is_passed_on(name, launcher));
+    let mut variables: Vec<(OsString, OsString)> = own.collect();
     let set = |variables: &mut Vec<(OsString, OsString)>, name: &OsStr, value: OsString| {
         variables.retain(|(other, _)| other != name);
         variables.push((name.into(), value));

@@ -1,11 +1,13 @@
 //! Surroundings of a program's processes: environment, folder, date, destination of their output.
 
 use crate::crowd::Crowd;
+use crate::launch::{self, Launcher};
 use crate::mpi_library::MpiLibrary;
 use crate::output::Output;
 use crate::sockets::Network;
 use crate::spawn::SpawnOptions;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -34,6 +36,9 @@ pub struct Surroundings {
     pub crowd: Arc<Crowd>,
     /// Network of their sockets, the same for all programs of a run.
     pub network: Arc<Network>,
+    /// Way in which they learn who they are. With [`Launcher::Pmi1`] the network has the launcher
+    /// ([`Network::launch`]).
+    pub launcher: Launcher,
     /// Notes on them, in one place for all programs of a run.
     pub notes: Arc<Notes>,
 }
@@ -78,6 +83,9 @@ const NODE: &str = "SUNSTAR_NODE";
 /// (MPICH, Intel MPI), PMIx, Open MPI, MVAPICH and Slurm give them.
 pub(crate) fn variables(options: &SpawnOptions) -> Vec<(&'static str, String)> {
     let SpawnOptions { rank, size, place, surroundings, .. } = options;
+    if surroundings.launcher == Launcher::Pmi1 {
+        return of_pmi1(*rank, place.node, surroundings);
+    }
     let (node, nodes, local, locals) = (place.node, place.nodes, place.local, place.locals);
     let numbers = [
         (NODE, node),
@@ -112,6 +120,38 @@ pub(crate) fn variables(options: &SpawnOptions) -> Vec<(&'static str, String)> {
     let all = numbers.chain([("SLURMD_NODENAME", format!("nid{node:05}"))]);
     // Variables that the user has set stay.
     all.filter(|(name, _)| !surroundings.env.iter().any(|(own, _)| own == name)).collect()
+}
+
+/// Variables by which a rank finds the PMI-1 server. One that serves the others has no number there.
+fn of_pmi1(rank: u32, node: u32, surroundings: &Surroundings) -> Vec<(&'static str, String)> {
+    let number = surroundings.network.lock().number_of(rank).filter(|_| !surroundings.server);
+    let own = number
+        .map(|number| [("PMI_PORT", launch::ADDRESS.to_owned()), ("PMI_ID", number.to_string())]);
+    let all = [(NODE, node.to_string())].into_iter().chain(own.into_iter().flatten());
+    all.filter(|(name, _)| !surroundings.env.iter().any(|(own, _)| own == name)).collect()
+}
+
+/// Names of variables by which launchers tell a process who it is. Settings of the MPI libraries, which begin
+/// with the same words, are others.
+const LAUNCHERS: [&str; 11] = [
+    "PMI_",
+    "PMI2_",
+    "PMIX_",
+    "OMPI_COMM_WORLD_",
+    "OMPI_UNIVERSE_SIZE",
+    "MV2_COMM_WORLD_",
+    "MVP_COMM_WORLD_",
+    "SLURM_",
+    "SLURMD_",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+];
+
+/// True if a variable of the simulator's own environment reaches its ranks: one that another launcher has set
+/// does not where they have one.
+pub(crate) fn is_passed_on(name: &OsStr, launcher: Launcher) -> bool {
+    let is_launchers = |name: &[u8]| LAUNCHERS.iter().any(|own| name.starts_with(own.as_bytes()));
+    launcher == Launcher::Own || !is_launchers(name.as_bytes())
 }
 
 /// Place of a rank among the others.

@@ -112,6 +112,7 @@ parameters! {
         rate: rate("1 KB/s", "1000 GB/s"),
         buffer: bytes("1 B", "1 GiB"),
         segment: bytes("1 B", "1 MiB"),
+        launcher: time("0 ns", "1000 ms"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A connection: a flow of bytes each way.
 
-use super::network::Name;
+use super::records::Name;
 use des::Time;
 use std::collections::VecDeque;
 
@@ -102,10 +102,15 @@ impl Flow {
         data
     }
 
-    /// No more is sent: that is seen then, or behind what was sent.
-    pub fn finish(&mut self, seen: Time) {
+    /// No more is sent: that is seen then, or behind what was sent. The time.
+    pub fn finish(&mut self, seen: Time) -> Time {
         let last = self.pieces.back().map_or(seen, |piece| piece.arrives.max(seen));
-        self.end.get_or_insert(last);
+        *self.end.get_or_insert(last)
+    }
+
+    /// Bytes that are on their way or were not received.
+    pub fn rest(&self) -> Vec<u8> {
+        self.pieces.iter().flat_map(|piece| &piece.data[piece.taken..]).copied().collect()
     }
 }
 
@@ -122,11 +127,11 @@ impl Link {
         Link { names, flows: Default::default() }
     }
 
-    /// This end is closed, as the other one sees then.
-    pub fn close(&mut self, side: usize, seen: Time) {
-        self.flows[side].finish(seen);
+    /// This end is closed, as the other one sees then. The time at which it has seen all that was sent.
+    pub fn close(&mut self, side: usize, seen: Time) -> Time {
         let from = &mut self.flows[1 - side];
         from.stopped.get_or_insert(seen);
+        self.flows[side].finish(seen)
     }
 
     /// Events of poll(2) that an end has.

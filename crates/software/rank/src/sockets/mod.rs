@@ -4,8 +4,12 @@
 //! What waits looks again from time to time: as everything is known before it can be seen, it goes on
 //! just when that happens.
 
+mod desk;
+#[cfg(test)]
+mod interleaved;
 mod link;
 mod network;
+mod records;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -14,11 +18,13 @@ pub use network::{Costs, Network};
 pub use system::{Connection, ConnectionError, NodeRank};
 
 use crate::channel::RECORD_ARGUMENTS;
+use crate::launch::Barrier;
 use crate::memory::ProcessMemory;
 use abi::rank::{poll, socket_call as call, Poll};
 use des::{Duration, Time};
 use host::{AddressSpace, Cpu};
-use network::{Answer, Name, State};
+use network::{Answer, State};
+use records::Name;
 
 /// Arguments of a call.
 pub(crate) const ARGUMENTS: usize = 6;
@@ -67,6 +73,13 @@ pub(crate) enum SocketError {
          which a run ends, and admin.latency is {latency}"
     )]
     Latency { rank: u32, notice: Duration, latency: Duration },
+    /// Not all ranks come.
+    #[error(
+        "rank {rank} has waited in the launcher's barrier (PMI) for a day of simulated time: \
+         {came} of {size} ranks came, and rank {missing} {}",
+        if *left { "left without finalize" } else { "did not" }
+    )]
+    Barrier { rank: u32, came: u32, size: u32, missing: u32, left: bool },
     /// Nothing comes.
     #[error(
         "rank {rank} has waited at a socket for a day of simulated time, and nothing came: the \
@@ -128,16 +141,28 @@ impl Sockets<'_> {
                 break;
             }
             if waited >= WAIT_MAX {
-                return Err(SocketError::Deadlock { rank: self.rank });
+                return Err(self.deadlock());
             }
             self.cpu.spend(until.since(now));
             waited += self.cpu.now().since(now);
-            if call.shares {
+            // The launcher ends it when it asks again.
+            let now = self.cpu.now();
+            if call.shares || self.network.at(now).abort_of(self.rank, now).is_some() {
                 break;
             }
         }
         told.words[ARGUMENTS - 1] = waited.0;
         Ok(told)
+    }
+
+    fn deadlock(&self) -> SocketError {
+        let rank = self.rank;
+        match self.network.lock().barrier_of(rank) {
+            Some(Barrier { came, size, missing, left }) => {
+                SocketError::Barrier { rank, came, size, missing, left }
+            }
+            None => SocketError::Deadlock { rank },
+        }
     }
 
     /// Tries it now.
@@ -149,7 +174,7 @@ impl Sockets<'_> {
         words: &mut [u64; ARGUMENTS],
     ) -> Answer {
         let [socket, second, third, fourth, ..] = call.arguments;
-        let mut state = self.network.lock();
+        let mut state = self.network.at(now);
         if call.call == call::OPEN {
             return Answer::Done(state.open(self.rank, self.node));
         }

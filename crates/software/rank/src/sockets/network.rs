@@ -5,9 +5,13 @@
 //! simulated further ahead of another than the notice of a failure takes, which is less: so whatever a
 //! node can see at its time is there by then, on any number of threads.
 
+use super::desk::Desk;
 use super::link::Link;
+use super::records::{Listener, Name, Node, Request, Role, Socket};
+use crate::launch;
 use des::{Duration, Time};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Properties of the network, from a machine file's `[admin.*]`.
@@ -23,6 +27,8 @@ pub struct Costs {
     pub buffer: u64,
     /// Bytes of a segment.
     pub segment: u64,
+    /// A command that the launcher serves.
+    pub launcher: Duration,
 }
 
 /// Result of a call.
@@ -37,77 +43,21 @@ pub(crate) enum Answer {
 }
 use Answer::{Done, Failed, Later};
 
-/// An end of a connection, as addresses tell it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Name {
-    pub node: u32,
-    pub port: u16,
-}
-
 /// First of the ports that the system chooses.
 const PORTS: u16 = 32768;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// Not connected, and never was.
-    Fresh,
-    Listening(usize),
-    /// No listener has been found yet.
-    Seeking(Name),
-    /// It hears of the connection then.
-    Connecting(usize, Time),
-    Connected(usize, usize),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Socket {
-    rank: u32,
-    node: u32,
-    port: Option<u16>,
-    role: Role,
-    /// Error of a connect that failed while nobody waited.
-    error: i32,
-}
-
-/// A socket that accepts connections.
-#[derive(Debug)]
-struct Listener {
-    name: Name,
-    since: Time,
-    until: Option<Time>,
-    requests: Vec<Request>,
-}
-
-/// Request for a connection. In the order in which they are accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Request {
-    arrives: Time,
-    node: u32,
-    number: u64,
-    link: usize,
-}
-
-#[derive(Debug, Default)]
-struct Node {
-    ports: u16,
-    requests: u64,
-    /// All that it has sent has left it then.
-    sends_until: Time,
-    /// Ranks that have ended, and when the last one did.
-    ended: u32,
-    ended_at: Time,
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
     costs: Costs,
     notice: Duration,
     ranks: u32,
-    per_node: u32,
+    pub(super) per_node: u32,
     sockets: Vec<Option<Socket>>,
     listeners: Vec<Listener>,
-    links: Vec<Link>,
-    nodes: BTreeMap<u32, Node>,
+    pub(super) links: Vec<Link>,
+    pub(super) nodes: BTreeMap<u32, Node>,
+    /// The launcher, if it is one of the network.
+    pub(super) desk: Option<Desk>,
 }
 
 /// The network of a run.
@@ -120,6 +70,19 @@ impl Network {
     pub fn begin(&self, costs: Costs, notice: Duration, ranks: u32, per_node: u32) {
         *self.lock() =
             State { costs, notice, ranks, per_node: per_node.max(1), ..State::default() };
+    }
+
+    /// Opens the launcher, which serves the ranks of these programs. To be called behind `begin`.
+    pub fn launch(&self, programs: &[Range<u32>]) {
+        let mut state = self.lock();
+        state.desk = Some(Desk::new(programs, state.per_node));
+    }
+
+    /// The network as a node sees it at `now`.
+    pub(crate) fn at(&self, now: Time) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        state.serve(now);
+        state
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -234,6 +197,12 @@ impl State {
         let Some(socket) = self.copy(number) else { return Failed(libc::EBADF) };
         match socket.role {
             Role::Fresh if socket.error != 0 => return Failed(self.take_error(number)),
+            Role::Fresh if to.node == launch::NODE && self.desk.is_some() => {
+                if to.port != launch::PORT {
+                    return Failed(libc::ECONNREFUSED);
+                }
+                self.join(number, to, now);
+            }
             Role::Fresh if to.node >= self.ranks.div_ceil(self.per_node) => {
                 return Failed(libc::EHOSTUNREACH)
             }
@@ -264,7 +233,7 @@ impl State {
     fn progress(&mut self, number: u64, now: Time) -> Option<Time> {
         let socket = self.copy(number)?;
         match socket.role {
-            Role::Seeking(to) => self.seek(number, socket, to, now),
+            Role::Seeking(to) => self.seek(number, to, now),
             Role::Connecting(link, at) if at <= now => {
                 self.socket(number)?.role = Role::Connected(link, 0);
                 None
@@ -274,7 +243,7 @@ impl State {
         }
     }
 
-    fn seek(&mut self, number: u64, socket: Socket, to: Name, now: Time) -> Option<Time> {
+    fn seek(&mut self, number: u64, to: Name, now: Time) -> Option<Time> {
         let latency = self.costs.latency;
         let there = |listener: &&mut Listener| {
             let ended = listener.until.is_some_and(|until| until + latency <= now);
@@ -289,14 +258,8 @@ impl State {
             }
             return since;
         }
-        let port = socket.port.or_else(|| self.free_port(socket.node))?;
-        let link = self.links.len();
-        let own = Name { node: socket.node, port };
-        self.links.push(Link::new([own, to]));
-        let node = self.nodes.entry(socket.node).or_default();
-        node.requests += 1;
-        let arrives = now + latency;
-        let request = Request { arrives, node: socket.node, number: node.requests, link };
+        let request = self.join(number, to, now)?;
+        let Request { arrives, link, .. } = request;
         let at = arrives + latency;
         let listener = self.listeners.iter_mut().find(there).expect("just found");
         // It has gone when the request arrives.
@@ -305,9 +268,26 @@ impl State {
         } else {
             listener.requests.push(request);
         }
-        let own = self.socket(number)?;
-        (own.port, own.role) = (Some(port), Role::Connecting(link, at));
         Some(at)
+    }
+
+    /// Makes the connection of a socket with whom it has found; the request that is on its way.
+    fn join(&mut self, number: u64, to: Name, now: Time) -> Option<Request> {
+        let socket = self.copy(number)?;
+        let port = socket.port.or_else(|| self.free_port(socket.node))?;
+        let link = self.links.len();
+        self.links.push(Link::new([Name { node: socket.node, port }, to]));
+        let arrives = now + self.costs.latency;
+        let node = self.nodes.entry(socket.node).or_default();
+        node.requests += 1;
+        let request = Request { arrives, node: socket.node, number: node.requests, link };
+        if let Some(desk) = self.desk.as_mut().filter(|_| to.node == launch::NODE) {
+            desk.come(link, socket.rank);
+        }
+        let told = arrives + self.costs.latency;
+        let own = self.socket(number)?;
+        (own.port, own.role) = (Some(port), Role::Connecting(link, told));
+        Some(request)
     }
 
     /// True if all ranks of a node are known to have ended.
@@ -346,8 +326,7 @@ impl State {
             Ok(end) => end,
             Err(answer) => return answer,
         };
-        let Costs { latency, buffer, segment, rate, .. } = self.costs;
-        let node = self.nodes.entry(self.links[link].names[side].node).or_default();
+        let buffer = self.costs.buffer;
         let flow = &mut self.links[link].flows[side];
         if flow.end.is_some() || flow.is_stopped(now) {
             return Failed(libc::EPIPE);
@@ -358,13 +337,27 @@ impl State {
             return Later(self.next(news, now));
         }
         let taken = data.len().min(room as usize);
+        self.transmit(link, side, &data[..taken], now);
+        Done(taken as u64)
+    }
+
+    /// Bytes leave a node.
+    pub(super) fn transmit(&mut self, link: usize, side: usize, data: &[u8], now: Time) {
+        let Costs { latency, segment, rate, .. } = self.costs;
+        let Link { names, flows } = &mut self.links[link];
+        let node = self.nodes.entry(names[side].node).or_default();
+        let mut arrivals = Vec::new();
         let mut leaves = node.sends_until.max(now);
-        for piece in data[..taken].chunks(segment.max(1) as usize) {
+        for piece in data.chunks(segment.max(1) as usize) {
             leaves += time_of(piece.len() as u64, rate);
-            flow.put(leaves + latency, piece);
+            flows[side].put(leaves + latency, piece);
+            arrivals.push(leaves + latency);
         }
         node.sends_until = leaves;
-        Done(taken as u64)
+        // The launcher's own bytes are no news for it.
+        for at in arrivals.into_iter().filter(|_| side == 0) {
+            self.rouse(link, at);
+        }
     }
 
     /// Bytes that can be received, into `into`.
@@ -390,6 +383,7 @@ impl State {
             let news = flow.news();
             return Err(Later(self.next(news, now)));
         }
+        self.rouse(link, seen);
         Ok(data)
     }
 
@@ -413,7 +407,8 @@ impl State {
         }
         if how != 0 {
             let last = now + self.costs.latency;
-            self.links[link].flows[side].finish(last);
+            let end = self.links[link].flows[side].finish(last);
+            self.rouse(link, end);
         }
         Done(0)
     }
@@ -430,12 +425,19 @@ impl State {
                     self.links[request.link].flows[1].reset = Some(at);
                 }
             }
-            Role::Connecting(link, _) => self.links[link].close(0, seen),
-            Role::Connected(link, side) => self.links[link].close(side, seen),
+            Role::Connecting(link, _) => self.leave(link, 0, seen),
+            Role::Connected(link, side) => self.leave(link, side, seen),
             Role::Fresh | Role::Seeking(_) => {}
         }
         self.sockets[number as usize] = None;
         Done(0)
+    }
+
+    /// An end of a connection is closed, as the other one sees then.
+    fn leave(&mut self, link: usize, side: usize, seen: Time) {
+        let end = self.links[link].close(side, seen);
+        self.rouse(link, seen);
+        self.rouse(link, end);
     }
 
     /// A rank has ended: what it has left open is closed.

@@ -1,6 +1,7 @@
 //! A connection over the administration network between the kernels of two nodes.
 
-use super::network::{Answer, Name, Network, State};
+use super::network::{Answer, Network, State};
+use super::records::Name;
 use des::{Duration, Time};
 use host::Cpu;
 use std::io;

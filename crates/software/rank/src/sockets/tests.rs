@@ -1,4 +1,5 @@
 use super::network::{Answer::*, *};
+use super::records::Name;
 use super::SocketError;
 use des::{Duration, Time};
 
@@ -9,6 +10,7 @@ const COSTS: Costs = Costs {
     rate: 1_000_000_000_000, // a byte a picosecond
     buffer: 10,
     segment: 4,
+    launcher: Duration(7),
 };
 const THERE: Name = Name { node: 1, port: 80 };
 
@@ -95,6 +97,16 @@ fn each_error_of_a_call_is_a_sentence() {
             },
             "rank 3: sockets need a network on which a message takes more than the 200.000 ns in \
              which a run ends, and admin.latency is 100.000 ns",
+        ),
+        (
+            SocketError::Barrier { rank: 3, came: 2, size: 4, missing: 1, left: false },
+            "rank 3 has waited in the launcher's barrier (PMI) for a day of simulated time: 2 of 4 \
+             ranks came, and rank 1 did not",
+        ),
+        (
+            SocketError::Barrier { rank: 3, came: 2, size: 4, missing: 1, left: true },
+            "rank 3 has waited in the launcher's barrier (PMI) for a day of simulated time: 2 of 4 \
+             ranks came, and rank 1 left without finalize",
         ),
         (
             SocketError::Deadlock { rank: 3 },
