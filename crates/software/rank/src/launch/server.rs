@@ -1,7 +1,8 @@
-//! The PMI-1 server: what it keeps for its clients, and its answer to each line. It knows no time.
+//! The PMI-1 server: what it keeps for its clients, and its answer to each line.
 
 use super::group::Group;
 use super::wire::{abort_code, Answer, Command, Line};
+use des::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bounds that clients are told, with the byte that ends a text in C.
@@ -54,6 +55,22 @@ pub(crate) struct Barrier {
     pub left: bool,
 }
 
+/// A client's stay at the barrier.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    client: usize,
+    rank: u32,
+    since: Time,
+    until: Option<Time>,
+}
+
+/// A rank that has closed its connection without finalize.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    rank: u32,
+    at: Time,
+}
+
 /// The server of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
@@ -63,10 +80,11 @@ pub(crate) struct Server {
     joined: BTreeSet<u32>,
     pairs: BTreeMap<String, String>,
     services: BTreeMap<String, String>,
-    /// Clients at the barrier, in the order in which they came.
-    waiting: Vec<usize>,
-    /// Ranks that have closed their connection without finalize.
-    lost: Vec<u32>,
+    /// Visits of the barrier in the order in which they began, with those that the last barrier has ended.
+    visits: Vec<Visit>,
+    /// Visits that have not ended.
+    waiting: u32,
+    lost: Vec<Lost>,
 }
 
 impl Server {
@@ -85,10 +103,14 @@ impl Server {
     }
 
     /// A connection is closed.
-    pub fn leave(&mut self, client: usize) {
+    pub fn leave(&mut self, client: usize, now: Time) {
         let Some(Client { rank, phase, waits, .. }) = self.clients.remove(&client) else { return };
         if waits {
-            self.waiting.retain(|other| *other != client);
+            let own = |visit: &&mut Visit| visit.client == client && visit.until.is_none();
+            if let Some(visit) = self.visits.iter_mut().find(own) {
+                visit.until = Some(now);
+                self.waiting -= 1;
+            }
         }
         match phase {
             Phase::Unknown => {}
@@ -97,28 +119,27 @@ impl Server {
             }
             Phase::Joined(number) => {
                 self.joined.remove(&number);
-                self.lost.push(rank);
+                self.lost.push(Lost { rank, at: now });
             }
         }
     }
 
-    /// The barrier, if the rank is at it.
-    pub fn barrier_of(&self, rank: u32) -> Option<Barrier> {
-        let ranks: Vec<_> = self
-            .waiting
-            .iter()
-            .filter_map(|client| self.clients.get(client))
-            .map(|c| c.rank)
-            .collect();
+    /// The barrier as it was just before `known`, if the rank was at it.
+    pub fn barrier_of(&self, rank: u32, known: Time) -> Option<Barrier> {
+        let there =
+            |visit: &&Visit| visit.since < known && visit.until.is_none_or(|until| until >= known);
+        let came: BTreeSet<u32> =
+            self.visits.iter().filter(there).map(|visit| visit.rank).collect();
         let size = self.group.size();
         let mut all = (0..size).filter_map(|number| self.group.rank_of(number));
-        let missing = all.find(|other| !ranks.contains(other))?;
-        let (came, left) = (self.waiting.len() as u32, self.lost.contains(&missing));
-        ranks.contains(&rank).then_some(Barrier { came, size, missing, left })
+        let missing = all.find(|other| !came.contains(other))?;
+        let left = self.lost.iter().any(|lost| lost.rank == missing && lost.at < known);
+        let barrier = Barrier { came: u32::try_from(came.len()).ok()?, size, missing, left };
+        came.contains(&rank).then_some(barrier)
     }
 
     /// Does what a line says. Consequences in their order.
-    pub fn take(&mut self, client: usize, line: &Line) -> Vec<Event> {
+    pub fn take(&mut self, client: usize, line: &Line, now: Time) -> Vec<Event> {
         let Some(own) = self.clients.get_mut(&client) else { return Vec::new() };
         if let Some(code) = abort_code(line) {
             return vec![Event::Abort { rank: own.rank, code }];
@@ -138,7 +159,7 @@ impl Server {
                 return Vec::new();
             }
             Line::Text(text) => match Command::parse(text) {
-                Some(command) if command.name == "barrier_in" => return self.barrier(client),
+                Some(command) if command.name == "barrier_in" => return self.barrier(client, now),
                 Some(command) => self.answers(client, &command),
                 None => vec![Answer::refused("error", "the_line_is_no_command")],
             },
@@ -210,31 +231,39 @@ impl Server {
         ]
     }
 
-    fn barrier(&mut self, client: usize) -> Vec<Event> {
+    fn barrier(&mut self, client: usize, now: Time) -> Vec<Event> {
         let refuse = |why: &str| {
             let line = Answer::refused("barrier_out", why).line();
             vec![Event::Answer { client, line }]
         };
-        match self.clients.get_mut(&client) {
+        let rank = match self.clients.get_mut(&client) {
             Some(Client { waits: true, .. }) => {
                 return refuse("this_rank_is_at_the_barrier_already");
             }
-            Some(own) if matches!(own.phase, Phase::Joined(_)) => own.waits = true,
+            Some(own) if matches!(own.phase, Phase::Joined(_)) => {
+                own.waits = true;
+                own.rank
+            }
             _ => return refuse("only_ranks_that_have_joined_meet"),
-        }
-        self.waiting.push(client);
-        if self.waiting.len() < self.group.size() as usize {
+        };
+        self.visits.push(Visit { client, rank, since: now, until: None });
+        self.waiting += 1;
+        if self.waiting < self.group.size() {
             return Vec::new();
         }
+        // Who asks for the barrier of the past means the last one: the next takes longer than nodes are apart.
+        self.visits.retain(|visit| visit.until.is_none());
+        self.waiting = 0;
         let line = Answer::done("barrier_out").line();
-        let go = |client| Event::Answer { client, line: line.clone() };
-        let all = std::mem::take(&mut self.waiting);
-        for client in &all {
-            if let Some(own) = self.clients.get_mut(client) {
+        let mut events = Vec::new();
+        for visit in &mut self.visits {
+            visit.until = Some(now);
+            if let Some(own) = self.clients.get_mut(&visit.client) {
                 own.waits = false;
             }
+            events.push(Event::Answer { client: visit.client, line: line.clone() });
         }
-        all.into_iter().map(go).collect()
+        events
     }
 
     fn put(&mut self, command: &Command) -> Answer {

@@ -1,8 +1,11 @@
 //! The wire, the places of ranks, and the server's answers.
 
+#![allow(clippy::single_range_in_vec_init)] // Runs of one program.
+
 use super::group::Group;
 use super::server::{Barrier, Event, Server};
 use super::wire::{abort_code, Command, Inbox, Line, LINE_MAX};
+use des::Time;
 
 #[test]
 fn lines_come_in_any_pieces() {
@@ -59,14 +62,18 @@ fn the_mapping_is_that_of_the_placement() {
 }
 
 /// Clients of a server: number i is rank i.
-struct Clients(Server);
+struct Clients {
+    server: Server,
+    now: Time,
+}
 
 impl Clients {
     /// So many, which have all joined.
     fn joined(ranks: u32) -> Clients {
-        let mut clients = Clients(Server::new(Group::new(&[0..ranks], 1)));
+        let server = Server::new(Group::new(&[0..ranks], 1));
+        let mut clients = Clients { server, now: Time(0) };
         for rank in 0..ranks {
-            clients.0.come(rank as usize, rank);
+            clients.server.come(rank as usize, rank);
             let all = format!(
                 "cmd=initack rc=0|cmd=set size={ranks}|cmd=set rank={rank}|cmd=set debug=0|"
             );
@@ -76,7 +83,13 @@ impl Clients {
     }
 
     fn events(&mut self, client: usize, line: &str) -> Vec<Event> {
-        self.0.take(client, &Line::Text(line.into()))
+        self.now.0 += 10;
+        self.server.take(client, &Line::Text(line.into()), self.now)
+    }
+
+    /// The barrier behind all lines, if the rank is at it.
+    fn at_barrier(&self, rank: u32) -> Option<Barrier> {
+        self.server.barrier_of(rank, Time(self.now.0 + 1))
     }
 
     /// The answers to a line, which go to nobody else.
@@ -160,15 +173,16 @@ fn every_command_has_its_answer() {
     }
     let long =
         Event::Answer { client: 0, line: b"cmd=error rc=-1 msg=the_line_is_too_long\n".into() };
-    assert_eq!(clients.0.take(0, &Line::Long), [long]);
+    assert_eq!(clients.server.take(0, &Line::Long, Time(0)), [long]);
     let abort = Event::Abort { rank: 1, code: 3 };
     assert_eq!(clients.events(1, "cmd=abort exitcode=3"), [abort]);
 }
 
 #[test]
 fn who_is_nobody_gets_nothing() {
-    let mut clients = Clients(Server::new(Group::new(&[0..2], 1)));
-    clients.0.come(0, 0);
+    let server = Server::new(Group::new(&[0..2], 1));
+    let mut clients = Clients { server, now: Time(0) };
+    clients.server.come(0, 0);
     let first = "cmd=get_result rc=-1 msg=initack_comes_first|";
     assert_eq!(clients.ask(0, "cmd=get kvsname=kvs_0 key=a"), first);
     let other = "cmd=initack rc=-1 msg=pmiid_is_another_rank|";
@@ -185,19 +199,22 @@ fn a_barrier_waits_for_all() {
         assert_eq!(clients.ask(2, "cmd=barrier_in"), again);
         assert_eq!(clients.ask(0, "cmd=barrier_in"), "");
         let barrier = Barrier { came: 2, size: 3, missing: 1, left: false };
-        assert_eq!((clients.0.barrier_of(2), clients.0.barrier_of(1)), (Some(barrier), None));
+        assert_eq!((clients.at_barrier(2), clients.at_barrier(1)), (Some(barrier), None));
         let order = |event| match event {
             Event::Answer { client, line } if line == b"cmd=barrier_out rc=0\n" => client,
             other => panic!("{other:?}"),
         };
         let gone: Vec<_> = clients.events(1, "cmd=barrier_in").into_iter().map(order).collect();
         assert_eq!(gone, [2, 0, 1]);
-        assert_eq!(clients.0.barrier_of(2), None);
+        assert_eq!(clients.at_barrier(2), None);
+        assert!(clients.server.barrier_of(2, clients.now).is_some(), "it was just before");
     }
     clients.ask(0, "cmd=barrier_in");
     clients.ask(2, "cmd=barrier_in");
-    clients.0.leave(2);
-    clients.0.leave(1);
+    clients.server.leave(2, Time(500));
+    clients.server.leave(1, Time(500));
     let barrier = Barrier { came: 1, size: 3, missing: 1, left: true };
-    assert_eq!(clients.0.barrier_of(0), Some(barrier));
+    assert_eq!(clients.server.barrier_of(0, Time(501)), Some(barrier));
+    let before = Barrier { came: 2, size: 3, missing: 1, left: false };
+    assert_eq!(clients.server.barrier_of(0, Time(500)), Some(before));
 }

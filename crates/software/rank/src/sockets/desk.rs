@@ -84,7 +84,7 @@ impl Desk {
         for line in lines.unwrap_or_default() {
             self.busy_until = self.busy_until.max(now) + service;
             let ready = self.busy_until;
-            for event in self.server.take(link, &line) {
+            for event in self.server.take(link, &line, now) {
                 match event {
                     Event::Answer { client, line } => {
                         let outgoing = self.clients.get_mut(&client).map(|to| &mut to.outgoing);
@@ -139,7 +139,7 @@ impl State {
         let ended = flow.has_ended(now);
         desk.take(link, &data, now, service, latency);
         if ended {
-            desk.server.leave(link);
+            desk.server.leave(link, now);
             desk.clients.remove(&link);
             self.links[link].close(1, now + latency);
         }
@@ -192,9 +192,9 @@ impl State {
         codes.min()
     }
 
-    /// The launcher's barrier, if the rank is at it.
-    pub fn barrier_of(&self, rank: u32) -> Option<Barrier> {
-        self.desk.as_ref()?.server.barrier_of(rank)
+    /// The launcher's barrier, if a rank that looks at `now` is at it.
+    pub fn barrier_of(&self, rank: u32, now: Time) -> Option<Barrier> {
+        self.desk.as_ref()?.server.barrier_of(rank, now + self.outlook()?)
     }
 
     /// Number of a rank among those that the launcher serves.

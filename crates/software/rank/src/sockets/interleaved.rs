@@ -1,5 +1,7 @@
 //! The launcher's answers do not depend on which node looks first.
 
+#![allow(clippy::single_range_in_vec_init)] // Runs of one program.
+
 use super::network::{Answer, Costs, Network};
 use super::records::Name;
 use crate::launch;

@@ -157,7 +157,7 @@ impl Sockets<'_> {
 
     fn deadlock(&self) -> SocketError {
         let rank = self.rank;
-        match self.network.lock().barrier_of(rank) {
+        match self.network.lock().barrier_of(rank, self.cpu.now()) {
             Some(Barrier { came, size, missing, left }) => {
                 SocketError::Barrier { rank, came, size, missing, left }
             }

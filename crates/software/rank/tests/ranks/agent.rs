@@ -140,7 +140,7 @@ fn standard_input_reaches_only_who_shall_read_it() {
     assert_eq!(run(&program, |_| Outcome::Ok(0)).0.code(), 0);
 }
 
-fn costs() -> host::Costs {
+pub fn costs() -> host::Costs {
     host::Costs {
         kernel_entry: Duration::from_ns(100),
         kernel_exit: Duration::from_ns(100),

@@ -7,6 +7,7 @@ mod channel;
 mod endless;
 mod hand_over;
 mod harness;
+mod launch;
 mod library;
 mod memory;
 mod moved;
