@@ -166,3 +166,60 @@ pub struct RankPosition {
     /// Ranks of its node.
     pub locals: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(rank: u32, server: bool, env: &[(&str, &str)]) -> SpawnOptions {
+        let network = Arc::new(Network::default());
+        // Ranks 1 to 4, on nodes of two: rank 0 serves them.
+        network.begin(crate::SocketCosts::default(), des::Duration::ZERO, 5, 2);
+        network.launch(std::slice::from_ref(&(1..5)));
+        let env = env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let launcher = Launcher::Pmi1;
+        let around = Surroundings { network, launcher, server, env, ..Surroundings::default() };
+        let place = RankPosition { node: rank / 2, ..RankPosition::default() };
+        SpawnOptions { rank, place, surroundings: Arc::new(around), ..SpawnOptions::default() }
+    }
+
+    #[test]
+    fn a_rank_of_pmi_knows_where_to_ask_and_nothing_else() {
+        let told = |options: SpawnOptions| {
+            let all =
+                variables(&options).into_iter().map(|(name, value)| format!("{name}={value}"));
+            all.collect::<Vec<_>>().join(" ")
+        };
+        let address = "PMI_PORT=10.255.255.254:7000";
+        assert_eq!(told(options(3, false, &[])), format!("SUNSTAR_NODE=1 {address} PMI_ID=2"));
+        assert_eq!(told(options(0, true, &[])), "SUNSTAR_NODE=0");
+        let users = options(3, false, &[("PMI_ID", "7")]);
+        assert_eq!(told(users), format!("SUNSTAR_NODE=1 {address}"), "what the user has set stays");
+        let own = SpawnOptions::default();
+        assert!(told(own).contains("PMI_RANK=0 PMI_SIZE=0 "), "other launchers' as ever");
+    }
+
+    #[test]
+    fn another_launcher_is_not_heard() {
+        let passed = |name: &str| is_passed_on(OsStr::new(name), Launcher::Pmi1);
+        for name in ["PMI_FD", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", "PMI_ID"] {
+            assert!(!passed(name) && is_passed_on(OsStr::new(name), Launcher::Own), "{name}");
+        }
+        for name in ["PATH", "MPIR_CVAR_DEBUG", "MV2_SMP_USE_CMA", "I_MPI_DEBUG", "FI_PROVIDER"] {
+            assert!(passed(name), "{name}");
+        }
+        // All that Sunstar itself sets is of those names.
+        for (name, _) in variables(&SpawnOptions::default()) {
+            assert!(name == NODE || !passed(name), "{name}");
+        }
+    }
+
+    /// The address as a number is the one that the network knows.
+    #[test]
+    fn the_address_is_the_launchers() {
+        let (host, port) = launch::ADDRESS.split_once(':').unwrap();
+        let host: std::net::Ipv4Addr = host.parse().unwrap();
+        let first = u32::from(std::net::Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!((u32::from(host) - first, port.parse()), (launch::NODE, Ok(launch::PORT)));
+    }
+}
