@@ -30,13 +30,15 @@ __attribute__((destructor)) static void leave(void)
 
 /* --- event queues: the simulator tells whether a function of the program shall see the event --- */
 
-/* Its last argument is where the simulator puts the address of that function (abi/portals/words.toml). */
+/* Behind its arguments is where the simulator puts the address of that function, and for a look, which does
+ * not wait for an event, whether it may let time pass all the same (abi/portals/words.toml). */
 static int take(enum portals_function function, const char *name, unsigned count, uint64_t *args,
-                ptl_event_t *event)
+                ptl_event_t *event, rank_note *look)
 {
     uint64_t handler = 0;
-    args[count] = POINTER(&handler);
-    const int code = rank_call_portals(function, name, count + 1, args);
+    args[count++] = POINTER(&handler);
+    args[count++] = look && portals_look_waits();
+    const int code = rank_call_noting(function, name, count, args, look);
     if (handler != 0)
         ((ptl_eq_handler_t)(uintptr_t)handler)(event);
     return code;
@@ -51,28 +53,30 @@ PORTALS_EXPORT int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count,
 
 PORTALS_EXPORT int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event)
 {
-    uint64_t args[3] = {eq_handle, POINTER(event)};
-    return take(FN_PtlEQGet, "PtlEQGet", 2, args, event);
+    uint64_t args[4] = {eq_handle, POINTER(event)};
+    if (portals_look_alone(eq_handle, event))
+        return PTL_EQ_EMPTY;
+    return take(FN_PtlEQGet, "PtlEQGet", 2, args, event, portals_note_look_at_one);
 }
 
 PORTALS_EXPORT int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event)
 {
-    uint64_t args[3] = {eq_handle, POINTER(event)};
-    return take(FN_PtlEQWait, "PtlEQWait", 2, args, event);
+    uint64_t args[4] = {eq_handle, POINTER(event)};
+    return take(FN_PtlEQWait, "PtlEQWait", 2, args, event, NULL);
 }
 
 PORTALS_EXPORT int PtlEQWait_timeout(ptl_handle_eq_t eq_handle, ptl_event_t *event_out)
 {
-    uint64_t args[3] = {eq_handle, POINTER(event_out)};
-    return take(FN_PtlEQWait_timeout, "PtlEQWait_timeout", 2, args, event_out);
+    uint64_t args[4] = {eq_handle, POINTER(event_out)};
+    return take(FN_PtlEQWait_timeout, "PtlEQWait_timeout", 2, args, event_out, NULL);
 }
 
 PORTALS_EXPORT int PtlEQPoll(ptl_handle_eq_t *eq_handles, int size, ptl_time_t timeout,
                              ptl_event_t *event, int *which_eq)
 {
-    uint64_t args[6] = {POINTER(eq_handles), INTEGER(size), timeout, POINTER(event),
+    uint64_t args[7] = {POINTER(eq_handles), INTEGER(size), timeout, POINTER(event),
                         POINTER(which_eq)};
-    return take(FN_PtlEQPoll, "PtlEQPoll", 5, args, event);
+    return take(FN_PtlEQPoll, "PtlEQPoll", 5, args, event, timeout == 0 ? portals_note_look : NULL);
 }
 
 /* The simulator tells of one queue after the other: handle, slots, events that wait. */

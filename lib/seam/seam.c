@@ -26,14 +26,13 @@ static __thread volatile enum { OUTSIDE, INSIDE, CALLED_BACK } place;
 #define LEVELS_MAX 80
 static __thread uintptr_t levels[LEVELS_MAX];
 static __thread unsigned depth;
-/* What the library does by itself. */
-enum deed { TELL, REPEAT };
 /* A call that was answered last, and in vain: what it asks for has not come. */
 static struct {
     uint64_t arguments[5];
     unsigned function; /* 0: there is none */
 } in_vain;
 static bool looks_at_clock; /* the record put last does nothing else */
+uint32_t rank_vain_looks;
 static uint64_t told; /* by the library itself, last, since the process went on */
 static uint64_t time_before; /* picoseconds that have passed here without a rank */
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
@@ -93,6 +92,8 @@ static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsign
     looks_at_clock = kind == RANK_RECORD_KIND_CLOCK;
     if (!looks_at_clock)
         in_vain.function = 0;
+    if (!looks_at_clock && kind != RANK_RECORD_KIND_COMPUTED)
+        rank_vain_looks = 0;
     record->function = (uint16_t)function;
     record->kind = kind;
     if (count > 0)
@@ -188,30 +189,26 @@ int rank_forked(struct rank_channel *c, int64_t child)
 
 /* --- what is done without the simulator, as long as nothing else happens on the node --- */
 
-/* Says that a clock was read, or a call repeated, which takes so long. False if the simulator must be asked:
- * something else may come before; a call that was posted takes its time first; a signal handler has
- * interrupted the library. */
-static bool do_alone(struct rank_channel *c, enum deed deed, uint64_t cost)
+bool rank_do_alone(struct rank_channel *c, uint32_t deed, uint64_t cost)
 {
     const uint64_t now = rank_told(c);
-    if (place != OUTSIDE || now + cost >= c->lease)
+    if (place != OUTSIDE || !rank_is_rank() || now + cost >= c->lease)
         return false;
     place = INSIDE;
     rank_lock();
     uint32_t rows = c->deed_rows;
-    /* Rows tell of clocks and calls in turn. */
-    if (rows % 2 == (uint32_t)deed && rows < RANK_DEED_ROWS)
-        c->deeds[rows++] = 0;
-    if (rows == 0 && deed == REPEAT) {
-        c->deeds[0] = c->deeds[1] = 0;
-        rows = 2;
-    }
+    const uint32_t next = rows > 0 ? c->deeds[rows - 1] + 1 : 0;
+    const bool same = rows > 0 && next >> RANK_DEED_SHIFT == deed;
     const bool alone = rank_told(c) == now && now + cost < c->lease && c->head == c->tail &&
-                       rows % 2 != (uint32_t)deed;
+                       (same || rows < RANK_DEED_ROWS);
     if (alone) {
-        c->deeds[rows - 1]++;
+        if (!same)
+            rows++;
+        c->deeds[rows - 1] = same ? next : (deed << RANK_DEED_SHIFT) + 1;
         c->deed_rows = rows;
         told = now + cost;
+        if (deed != RANK_DEED_TELL)
+            rank_vain_looks = deed == RANK_DEED_REPEAT ? 0 : rank_vain_looks + 1;
     }
     rank_unlock();
     place = OUTSIDE;
@@ -289,7 +286,7 @@ static bool repeat(const struct rank_call *call)
         return false;
     if (call->request && *call->request != c->request)
         return false;
-    return do_alone(c, REPEAT, c->repeat_cost);
+    return rank_do_alone(c, RANK_DEED_REPEAT, c->repeat_cost);
 }
 
 int rank_call_mpi(const struct rank_call *call)
@@ -343,13 +340,16 @@ bool rank_may_call(void)
     return may;
 }
 
-int rank_call_portals(unsigned function, const char *name, unsigned count,
-                      const uint64_t *arguments)
+int rank_call_noting(unsigned function, const char *name, unsigned count, const uint64_t *arguments,
+                     rank_note *note)
 {
     struct rank_channel *c = rank_require(name);
     begin(c, name, HERE);
+    const uint32_t looks = rank_vain_looks;
     put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
     const int code = await_answer(c);
+    if (note)
+        rank_vain_looks = note(c, arguments, code) ? looks + 1 : 0;
     leave(c);
     return code;
 }
@@ -389,7 +389,7 @@ uint64_t rank_clock(struct rank_channel *c)
 {
     if (!rank_is_rank())
         return c->time + __atomic_add_fetch(&time_before, c->clock_cost, __ATOMIC_RELAXED);
-    if (c->clock_cost > 0 && do_alone(c, TELL, c->clock_cost))
+    if (c->clock_cost > 0 && rank_do_alone(c, RANK_DEED_TELL, c->clock_cost))
         return told;
     /* A signal handler interrupted a call: the last known time is the time. */
     if (!take(c, HERE))
@@ -428,6 +428,7 @@ void rank_compute(struct rank_channel *c, uint64_t picoseconds)
 {
     if (!rank_is_rank() || !take(c, HERE))
         return;
+    rank_vain_looks = 0;
     if (picoseconds > 0)
         put(c, RANK_RECORD_KIND_COMPUTED, 0, 1, &picoseconds);
     leave(c);

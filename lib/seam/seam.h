@@ -42,10 +42,26 @@ int rank_call_mpi(const struct rank_call *call) RANK_SHARED(rank_call_mpi);
 /* Posts a call and does not wait. What it reads travels with it, and its first argument becomes the address of
  * that; there is room for it behind the arguments. */
 void rank_post_mpi(const struct rank_call *call) RANK_SHARED(rank_post_mpi);
-/* Posts a Portals call and waits for its answer: a return code. Ends the process outside of the simulator. */
-int rank_call_portals(unsigned function, const char *name, unsigned count,
-                      const uint64_t *arguments) RANK_SHARED(rank_call_portals);
-/* The same for libibverbs: what the answer says, and what it tells beside. */
+/* Notes the answer to a call, before others make calls: true if that was a look that has found nothing. */
+typedef bool rank_note(const struct rank_channel *channel, const uint64_t *arguments, int code);
+/* Posts a Portals call and waits for its answer: a return code. Ends the process outside of the simulator.
+ * `note` may be NULL. */
+int rank_call_noting(unsigned function, const char *name, unsigned count, const uint64_t *arguments,
+                     rank_note *note) RANK_SHARED(rank_call_noting);
+/* The same for a call that is no look. */
+static inline int rank_call_portals(unsigned function, const char *name, unsigned count,
+                                    const uint64_t *arguments)
+{
+    return rank_call_noting(function, name, count, arguments, NULL);
+}
+/* Looks at event queues that have found nothing, one after the other: looks at a clock may come between. */
+extern uint32_t rank_vain_looks RANK_SHARED(rank_vain_looks);
+/* Says what the library has done by itself (rank_deed), which takes so long. False if the simulator must be
+ * asked: something else may come before; a call that was posted takes its time first; a signal handler has
+ * interrupted the library. */
+bool rank_do_alone(struct rank_channel *channel, uint32_t deed, uint64_t cost)
+    RANK_SHARED(rank_do_alone);
+/* A call of libibverbs: what the answer says, and what it tells beside. */
 int rank_call_verbs(unsigned call, const char *name, unsigned count, const uint64_t *arguments,
                     uint64_t *words) RANK_SHARED(rank_call_verbs);
 /* A card may write to this memory of the program's while the program looks: its looks are seen. */

@@ -40,6 +40,12 @@
 /* Rows of deeds that there is room for. Source: own design. */
 #define RANK_DEED_ROWS RANK_U(48)
 
+/* Bits of a row of deeds that say how often; the kind is above them. Source: own design. */
+#define RANK_DEED_SHIFT RANK_U(28)
+
+/* Event queues that are known to be empty; no more than kinds of deeds are left for them. Source: own design. */
+#define RANK_QUEUES_MAX RANK_U(8)
+
 /* Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others. Source: own design. */
 #define RANK_SLEEP_MARK RANK_U(0x53554E53)
 
@@ -69,6 +75,11 @@
 #define RANK_RECORD_KIND_FORKED RANK_U(8) /* A template has forked a rank, whose process id (or negative error number) is arguments[0]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file. */
 #define RANK_RECORD_KIND_LEFT RANK_U(9) /* The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
+
+/* Kinds of what the library does by itself. Source: own design. */
+#define RANK_DEED_TELL RANK_U(0) /* It tells the time. */
+#define RANK_DEED_REPEAT RANK_U(1) /* The MPI call that was answered last is repeated in vain. */
+#define RANK_DEED_LOOK RANK_U(2) /* PtlEQGet finds the first of the empty queues empty again; the following numbers are of the others. */
 
 /* Calls of sockets. Numbers of sockets are the simulator's. The last two arguments of each: picoseconds that it has waited already, and that it may wait in all (0: none). A call that would block waits for a while of simulated time, and then answers EAGAIN: the library asks again. Source: own design. */
 #define RANK_SOCKET_CALL_OPEN RANK_U(1) /* A new socket: its number. */
@@ -154,12 +165,13 @@ struct rank_channel {
     uint32_t log_bytes; /* Bytes of log that the library is to store into the program's memory before anything else (simulator writes). */
     uint32_t way; /* Not 0: the process is to do nothing but move runs, as way says, and hand over again (simulator writes). */
     uint32_t runs; /* Number of those runs (simulator writes). */
-    uint8_t unused_284[4];
+    uint32_t looks_max; /* Looks at event queues that have found nothing, one after the other, after which a look may wait. 0: none waits (simulator writes). */
     uint64_t lease; /* Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes). */
-    uint64_t repeat_cost; /* Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes). */
-    uint32_t deeds[48]; /* Deeds of the library by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes). */
+    uint64_t repeat_cost; /* Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain; if there are empties, that a look at one of them takes. 0: that is not known (simulator writes). */
+    uint32_t deeds[48]; /* Deeds of the library by itself since the process went on, in their order: kind (deed) above DEED_SHIFT bits that say how often (library writes). */
     uint64_t seed; /* Seed of the random numbers that the system gives the rank. */
-    uint8_t unused_504[8];
+    uint32_t empties; /* Event queues, in the order in which PtlEQGet has found them empty, that are still empty if nothing happens: the one that was looked at last is among them unless there are QUEUES_MAX. 0: another call was answered last, or something has happened (simulator writes). */
+    uint8_t unused_508[4];
     uint8_t fault[512]; /* Description of a fault if state says FAULTED: words that end with a zero (library writes). */
     uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
@@ -200,10 +212,12 @@ _Static_assert(offsetof(struct rank_channel, arguments) == 224, "channel.argumen
 _Static_assert(offsetof(struct rank_channel, log_bytes) == 272, "channel.log_bytes");
 _Static_assert(offsetof(struct rank_channel, way) == 276, "channel.way");
 _Static_assert(offsetof(struct rank_channel, runs) == 280, "channel.runs");
+_Static_assert(offsetof(struct rank_channel, looks_max) == 284, "channel.looks_max");
 _Static_assert(offsetof(struct rank_channel, lease) == 288, "channel.lease");
 _Static_assert(offsetof(struct rank_channel, repeat_cost) == 296, "channel.repeat_cost");
 _Static_assert(offsetof(struct rank_channel, deeds) == 304, "channel.deeds");
 _Static_assert(offsetof(struct rank_channel, seed) == 496, "channel.seed");
+_Static_assert(offsetof(struct rank_channel, empties) == 504, "channel.empties");
 _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 _Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carried_at");
 _Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");

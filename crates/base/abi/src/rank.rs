@@ -47,6 +47,16 @@ pub const RECORD_COUNT: u32 = 256;
 /// Source: own design.
 pub const DEED_ROWS: u32 = 48;
 
+/// Bits of a row of deeds that say how often; the kind is above them.
+///
+/// Source: own design.
+pub const DEED_SHIFT: u32 = 28;
+
+/// Event queues that are known to be empty; no more than kinds of deeds are left for them.
+///
+/// Source: own design.
+pub const QUEUES_MAX: u32 = 8;
+
 /// Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others.
 ///
 /// Source: own design.
@@ -110,6 +120,18 @@ pub mod record_kind {
     pub const LEFT: u16 = 9;
     /// The callback has returned arguments\[0\]; then its arguments as it left them.
     pub const RETURNED: u16 = 5;
+}
+
+/// Kinds of what the library does by itself.
+///
+/// Source: own design.
+pub mod deed {
+    /// It tells the time.
+    pub const TELL: u32 = 0;
+    /// The MPI call that was answered last is repeated in vain.
+    pub const REPEAT: u32 = 1;
+    /// PtlEQGet finds the first of the empty queues empty again; the following numbers are of the others.
+    pub const LOOK: u32 = 2;
 }
 
 /// Calls of sockets. Numbers of sockets are the simulator's. The last two arguments of each: picoseconds that it has waited already, and that it may wait in all (0: none). A call that would block waits for a while of simulated time, and then answers EAGAIN: the library asks again.
@@ -276,16 +298,20 @@ pub mod channel {
     pub const WAY: usize = 276;
     /// Number of those runs (simulator writes).
     pub const RUNS: usize = 280;
+    /// Looks at event queues that have found nothing, one after the other, after which a look may wait. 0: none waits (simulator writes).
+    pub const LOOKS_MAX: usize = 284;
     /// Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes).
     pub const LEASE: usize = 288;
-    /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes).
+    /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain; if there are empties, that a look at one of them takes. 0: that is not known (simulator writes).
     pub const REPEAT_COST: usize = 296;
-    /// Deeds of the library by itself since the process went on: how often it told the time, then how often the last call was repeated in vain, and so on in turn (library writes).
+    /// Deeds of the library by itself since the process went on, in their order: kind (deed) above DEED_SHIFT bits that say how often (library writes).
     pub const DEEDS: usize = 304;
     /// Bytes of `deeds`.
     pub const DEEDS_SIZE: usize = 192;
     /// Seed of the random numbers that the system gives the rank.
     pub const SEED: usize = 496;
+    /// Event queues, in the order in which PtlEQGet has found them empty, that are still empty if nothing happens: the one that was looked at last is among them unless there are QUEUES_MAX. 0: another call was answered last, or something has happened (simulator writes).
+    pub const EMPTIES: usize = 504;
     /// Description of a fault if state says FAULTED: words that end with a zero (library writes).
     pub const FAULT: usize = 512;
     /// Bytes of `fault`.
@@ -373,12 +399,16 @@ pub struct Channel {
     pub way: u32,
     /// Number of those runs (simulator writes).
     pub runs: u32,
+    /// Looks at event queues that have found nothing, one after the other, after which a look may wait. 0: none waits (simulator writes).
+    pub looks_max: u32,
     /// Simulated time before which nothing else happens on the node, in picoseconds: until then, and until its next record, the library tells the time by itself. 0: it does not (simulator writes).
     pub lease: u64,
-    /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain. 0: that is not known (simulator writes).
+    /// Simulated time in picoseconds that the call which was answered last takes if it is made again before lease and was in vain; if there are empties, that a look at one of them takes. 0: that is not known (simulator writes).
     pub repeat_cost: u64,
     /// Seed of the random numbers that the system gives the rank.
     pub seed: u64,
+    /// Event queues, in the order in which PtlEQGet has found them empty, that are still empty if nothing happens: the one that was looked at last is among them unless there are QUEUES_MAX. 0: another call was answered last, or something has happened (simulator writes).
+    pub empties: u32,
     /// Address in the process of what stands in carried (library writes).
     pub carried_at: u64,
     /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
@@ -420,9 +450,11 @@ impl Default for Channel {
             log_bytes: 0,
             way: 0,
             runs: 0,
+            looks_max: 0,
             lease: 0,
             repeat_cost: 0,
             seed: 0,
+            empties: 0,
             carried_at: 0,
             carried_bytes: 0,
             payload: [0; 64],
@@ -463,9 +495,11 @@ impl Channel {
         ("log_bytes", 272, 4),
         ("way", 276, 4),
         ("runs", 280, 4),
+        ("looks_max", 284, 4),
         ("lease", 288, 8),
         ("repeat_cost", 296, 8),
         ("seed", 496, 8),
+        ("empties", 504, 4),
         ("carried_at", 1024, 8),
         ("carried_bytes", 1032, 4),
     ];
@@ -504,9 +538,11 @@ impl Channel {
             log_bytes: u32::from_le_bytes([bytes[272], bytes[273], bytes[274], bytes[275]]),
             way: u32::from_le_bytes([bytes[276], bytes[277], bytes[278], bytes[279]]),
             runs: u32::from_le_bytes([bytes[280], bytes[281], bytes[282], bytes[283]]),
+            looks_max: u32::from_le_bytes([bytes[284], bytes[285], bytes[286], bytes[287]]),
             lease: u64::from_le_bytes([bytes[288], bytes[289], bytes[290], bytes[291], bytes[292], bytes[293], bytes[294], bytes[295]]),
             repeat_cost: u64::from_le_bytes([bytes[296], bytes[297], bytes[298], bytes[299], bytes[300], bytes[301], bytes[302], bytes[303]]),
             seed: u64::from_le_bytes([bytes[496], bytes[497], bytes[498], bytes[499], bytes[500], bytes[501], bytes[502], bytes[503]]),
+            empties: u32::from_le_bytes([bytes[504], bytes[505], bytes[506], bytes[507]]),
             carried_at: u64::from_le_bytes([bytes[1024], bytes[1025], bytes[1026], bytes[1027], bytes[1028], bytes[1029], bytes[1030], bytes[1031]]),
             carried_bytes: u32::from_le_bytes([bytes[1032], bytes[1033], bytes[1034], bytes[1035]]),
             payload: std::array::from_fn(|i| bytes[4032..4096][i]),
@@ -559,9 +595,11 @@ impl Channel {
         bytes[272..276].copy_from_slice(&self.log_bytes.to_le_bytes());
         bytes[276..280].copy_from_slice(&self.way.to_le_bytes());
         bytes[280..284].copy_from_slice(&self.runs.to_le_bytes());
+        bytes[284..288].copy_from_slice(&self.looks_max.to_le_bytes());
         bytes[288..296].copy_from_slice(&self.lease.to_le_bytes());
         bytes[296..304].copy_from_slice(&self.repeat_cost.to_le_bytes());
         bytes[496..504].copy_from_slice(&self.seed.to_le_bytes());
+        bytes[504..508].copy_from_slice(&self.empties.to_le_bytes());
         bytes[1024..1032].copy_from_slice(&self.carried_at.to_le_bytes());
         bytes[1032..1036].copy_from_slice(&self.carried_bytes.to_le_bytes());
         bytes[4032..4096].copy_from_slice(&self.payload);

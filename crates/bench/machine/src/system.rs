@@ -65,6 +65,7 @@ impl Systems {
             copy_start: host.copy_start,
             copy_rate: host.copy_rate,
             poll_period: host.poll_period,
+            poll_most: host.poll_most,
             lock_take: host.lock_take,
             lock_pass: host.lock_pass,
         };

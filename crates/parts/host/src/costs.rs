@@ -21,6 +21,8 @@ pub struct Costs {
     pub copy_rate: u64,
     /// Period of a loop that polls a word in memory until it changes.
     pub poll_period: Duration,
+    /// Most that a program's look for events lets pass, after many that have found nothing; zero: nothing.
+    pub poll_most: Duration,
     /// Time to take a lock that this core had last. Only hosts of several cores have costs of locks.
     pub lock_take: Duration,
     /// Time from another core's release of a lock until a spinning core has it; also the time to take a free
@@ -39,6 +41,7 @@ impl Costs {
         copy_start: Duration::ZERO,
         copy_rate: Costs::AT_ONCE,
         poll_period: Duration::ZERO,
+        poll_most: Duration::ZERO,
         lock_take: Duration::ZERO,
         lock_pass: Duration::ZERO,
     };

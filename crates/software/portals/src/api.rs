@@ -4,16 +4,16 @@
 mod collective;
 mod moves;
 mod on_nic;
+mod queues;
 mod way;
 
-use crate::kernel::{Bridge, Kernel, ObjectCall, Returned, Slot, Told, TracePoint};
+use crate::kernel::{Bridge, Kernel, ObjectCall, Returned, Slot, Told};
 use crate::library::{
     option, AccessEntry, Buffer, Criteria, EntryPair, EqHandle, Error, Event, Identity, Interface,
-    IoVec, Limits, Md, MdHandle, MeHandle, Next, OnPortal, Position, ProcessId, StatusRegister,
-    Unlink,
+    IoVec, Limits, Md, MdHandle, MeHandle, OnPortal, Position, ProcessId, StatusRegister, Unlink,
 };
 use crate::seastar::Accelerated;
-use des::{Duration, Time};
+use des::Time;
 use host::{Cpu, SpaceId};
 use std::rc::Rc;
 use way::Way;
@@ -416,70 +416,5 @@ impl Ni {
     /// PtlEQFree.
     pub fn eq_free(&self, eq: EqHandle) -> Result<(), Error> {
         self.object(ObjectCall::EqFree { eq }, |interface| interface.eq_free(eq))
-    }
-
-    /// PtlEQGet: the next event; `EqEmpty` if there is none. Does not enter the kernel.
-    pub fn eq_get(&self, eq: EqHandle) -> Result<Next, Error> {
-        self.cpu.spend(self.kernel.config.costs.event_get);
-        self.kernel.look(&self.cpu, self.slot);
-        self.peek(eq)
-    }
-
-    fn peek(&self, eq: EqHandle) -> Result<Next, Error> {
-        let result = self.with(|interface| interface.eq_get(eq));
-        // A look that finds an event half written is no look.
-        if result.is_ok() || !self.with(|interface| interface.is_writing(eq)) {
-            self.kernel.tell(&self.cpu, || Told::Looked { slot: self.slot.0, eq, result: &result });
-        }
-        let next = result?;
-        self.returned(&next.event);
-        if self.kernel.has_refused(self.slot) && self.with(|interface| interface.is_roomy()) {
-            self.enter(|| self.kernel.make_room(&self.cpu));
-        }
-        Ok(next)
-    }
-
-    /// PtlEQWait: the next event, when there is one.
-    pub fn eq_wait(&self, eq: EqHandle) -> Result<Next, Error> {
-        let polled = self.eq_poll(&[eq], None)?;
-        Ok(Next { event: polled.event, dropped: polled.dropped })
-    }
-
-    /// PtlEQPoll: the next event of the first queue that has one; waits for up to `timeout` (None: for ever)
-    /// and then returns `EqEmpty`.
-    pub fn eq_poll(&self, eqs: &[EqHandle], timeout: Option<Duration>) -> Result<Polled, Error> {
-        let poll = self.cpu.costs().poll_period;
-        let deadline = timeout.map_or(Time::NEVER, |timeout| self.cpu.now() + timeout);
-        if eqs.is_empty() {
-            return Err(Error::EqInvalid);
-        }
-        loop {
-            if self.on_nic.is_some() {
-                self.cpu.spend(self.kernel.config.costs.event_get * eqs.len() as u64);
-                self.kernel.look(&self.cpu, self.slot);
-                if self.has_refused() || self.has_collected() {
-                    return Err(Error::MdNoUpdate);
-                }
-            }
-            for (which, eq) in eqs.iter().enumerate() {
-                let got = if self.on_nic.is_some() { self.peek(*eq) } else { self.eq_get(*eq) };
-                match got {
-                    Ok(Next { event, dropped }) => return Ok(Polled { event, dropped, which }),
-                    Err(Error::EqEmpty) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            if self.cpu.now() >= deadline {
-                return Err(Error::EqEmpty);
-            }
-            if self.on_nic.as_ref().is_some_and(|user| user.idle(&self.cpu)) {
-                continue;
-            }
-            self.cpu.wait_until(poll, deadline);
-        }
-    }
-
-    fn returned(&self, event: &Event) {
-        self.kernel.mark(&self.cpu, event.message, TracePoint::EventReturned(event.kind));
     }
 }

@@ -1,11 +1,13 @@
 //! The agent of a rank: a fibre that does what the rank's process demands, on the host's simulated timeline.
 
+mod again;
+
 use crate::bridge::{self, Bridge};
 use crate::demand::Demand;
 use crate::ending::Ending;
 use crate::endless::rest;
 use crate::launch::Launcher;
-use crate::lease::{request_of, Deeds, Lease, Looks};
+use crate::lease::{Lease, Looks};
 use crate::process::Process;
 use crate::sockets::{self, SocketCall, Sockets};
 use crate::verbs::{self, Verbs};
@@ -33,8 +35,9 @@ const SPIN_MAX: Duration = Duration(10_000_000);
 /// Longest lease: what the library has done by itself is done again before anything else.
 const LEASE_MAX: Duration = Duration(1_000_000_000);
 
-/// Place of the request of a call that has none.
-const NO_REQUEST: u64 = 1;
+/// Looks at event queues in vain, one after the other, after which the next one lets time pass, up to
+/// `host.poll_most`. A program that looks, and does something else if there is nothing, is left alone.
+const VAIN_LOOKS: u32 = 16;
 
 /// Costs that the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,6 +154,8 @@ impl Runner {
         verbs: Option<Rc<dyn Verbs>>,
     ) -> Rc<Runner> {
         let measures = process.measures();
+        let waits = bridge.is_some() && cpu.costs().poll_most > Duration::ZERO;
+        process.set_looks_max(if waits { VAIN_LOOKS } else { 0 });
         let (process, ended_early) = (RefCell::new(process), RefCell::default());
         Rc::new(Runner {
             cpu,
@@ -179,10 +184,12 @@ impl Runner {
     fn process(&self) -> RefMut<'_, Process> {
         let mut process = self.process.borrow_mut();
         let until = self.cpu.undisturbed_until().min(self.cpu.now() + LEASE_MAX);
-        let repeat_cost = self.looks.get().repeat_cost();
+        let looks = self.looks.get();
+        let (repeat_cost, empties) = (looks.repeat_cost(), looks.empties().len() as u32);
         // The library is not told the cost of a look at a clock if that grows.
         let alone = !self.measures && self.verbs.is_none();
-        process.lease(if !alone { Lease::default() } else { Lease { until, repeat_cost } });
+        let lease = Lease { until, repeat_cost, empties };
+        process.lease(if alone { lease } else { Lease::default() });
         process
     }
 
@@ -213,15 +220,14 @@ impl Runner {
                 return self.answer(function, posted, outcome);
             }
             Demand::Portals { function, args } => {
-                self.looks.set(Looks::default());
                 let Some(bridge) = &self.bridge else {
                     self.process.borrow_mut().flush_in_call_and_kill();
                     let rank = self.process.borrow().rank();
                     return Step::Ended(Ending::Fatal(bridge::missing(rank, function)));
                 };
-                observer.portals_entered(self.cpu.now(), function);
-                let code = bridge.call(function, &args);
-                observer.portals_returned(self.cpu.now(), function);
+                let queue = bridge::queue_of(function, &args);
+                let call = || bridge.call(function, &args);
+                let (code, _) = self.carry_out_portals(function, queue, call, observer);
                 self.process().reply(code, self.cpu.now());
             }
             Demand::Verbs { call, args } => {
@@ -342,44 +348,6 @@ impl Runner {
         let alone = self.is_undisturbed_since(before);
         self.looks.set(self.looks.get().after(function, &(function, *words), took, alone));
         (outcome, took)
-    }
-
-    /// Does what the library has done by itself, each at its time.
-    fn do_again(
-        &self,
-        deeds: &Deeds,
-        call: &mut dyn FnMut(Function, &[u64]) -> Outcome,
-        observer: &dyn Observer,
-    ) -> Step {
-        let (cost, end) = (self.looks.get().repeat_cost(), self.cpu.undisturbed_until());
-        let time = deeds.time(self.costs.clock_read, cost);
-        let mut right = time.is_some_and(|time| self.cpu.now() + time < end);
-        let repeated = self.looks.get().call();
-        if let (true, Some(time)) = (right, time) {
-            self.cpu.computes_until(self.cpu.now() + time);
-        }
-        let request = repeated.map(|call| request_of(&call).unwrap_or(NO_REQUEST));
-        self.process.borrow().repeat(request);
-        for (calls, count) in deeds.rows() {
-            for _ in 0..if right { count } else { 0 } {
-                match repeated.filter(|_| calls) {
-                    Some((function, args)) => {
-                        let (outcome, took) = self.carry_out(function, &args, call, observer);
-                        right &= matches!(outcome, Outcome::Ok(abi::mpi::SUCCESS)) && took == cost;
-                    }
-                    None => self.cpu.spend(self.costs.clock_read),
-                }
-            }
-        }
-        self.process.borrow().repeat(None);
-        if !right {
-            let mut process = self.process.borrow_mut();
-            let Demand::Exited(status) = process.end_corrupt() else {
-                unreachable!("it has ended")
-            };
-            return Step::Ended(Ending::of(status, process.fault()));
-        }
-        Step::Done
     }
 
     /// A call of a socket.

@@ -8,7 +8,8 @@ mod memory;
 mod moves;
 mod words;
 
-use abi::portals::{code, Function};
+use abi::arguments::Arguments;
+use abi::portals::{args, code, Function};
 use host::{Cpu, SpaceId};
 use mpi::{Wait, Waiting};
 use portals::{Error, Kernel, Ni, ProcessId};
@@ -68,6 +69,12 @@ pub(crate) fn missing(rank: u32, function: Function) -> String {
     )
 }
 
+/// The queue that a call looks at, if it does nothing else and does not wait.
+pub(crate) fn queue_of(function: Function, args: &[u64]) -> Option<u32> {
+    let look = (function == Function::EqGet).then(|| args::EqGet::read(args));
+    look.filter(|look| look.waits == 0).map(|look| look.eq_handle)
+}
+
 /// A return code: the value of `Err` is any but `PTL_OK`.
 type Answer = Result<(), i32>;
 
@@ -88,6 +95,12 @@ impl Bridge {
     /// Does `function` with its raw C arguments; its return code.
     pub fn call(&self, function: Function, args: &[u64]) -> i32 {
         self.dispatch(function, args).err().unwrap_or(code::OK)
+    }
+
+    /// Looks at a queue again that was empty, without the program's memory; the return code.
+    pub fn look(&self, queue: u32) -> i32 {
+        let looked = self.open(code::EQ_INVALID).and_then(|ni| calls::look(&ni, queue));
+        looked.err().unwrap_or(code::OK)
     }
 
     /// Closes the interface, when the operations under way have ended. Later messages are dropped.

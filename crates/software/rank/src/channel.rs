@@ -251,6 +251,12 @@ impl Channel {
     pub fn set_lease(&self, lease: Lease) {
         self.long(at::LEASE).store(lease.until.0, Ordering::Relaxed);
         self.long(at::REPEAT_COST).store(lease.repeat_cost.0, Ordering::Relaxed);
+        self.word(at::EMPTIES).store(lease.empties, Ordering::Relaxed);
+    }
+
+    /// Looks at event queues in vain after which one waits; 0: none does.
+    pub fn set_looks_max(&self, looks: u32) {
+        self.word(at::LOOKS_MAX).store(looks, Ordering::Relaxed);
     }
 
     /// The request that the call which is repeated looks at.

@@ -280,6 +280,11 @@ impl Process {
         self.lease = lease;
     }
 
+    /// After so many looks at event queues in vain the next one waits; 0: none does.
+    pub(crate) fn set_looks_max(&self, looks: u32) {
+        self.channel.set_looks_max(looks);
+    }
+
     /// Counts what it has worked since it got the turn.
     fn note(&mut self) {
         let Some(took) = self.went_on.take().map(|began| began.elapsed()) else { return };

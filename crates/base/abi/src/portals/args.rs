@@ -358,15 +358,32 @@ pub struct EqGet {
     pub event: u64,
     /// `ptl_eq_handler_t *`: Gets the function that shall see the event, if any.
     pub handler: u64,
+    /// `unsigned`: 1 if many looks have found nothing: this one may let time pass.
+    pub waits: u32,
 }
 impl Arguments for EqGet {
     fn read(words: &[u64]) -> EqGet {
-        let [eq_handle, event, handler] = *first(words);
-        EqGet { eq_handle: eq_handle as u32, event, handler }
+        let [eq_handle, event, handler, waits] = *first(words);
+        EqGet { eq_handle: eq_handle as u32, event, handler, waits: waits as u32 }
     }
 }
+
 /// Arguments of `PtlEQWait`.
-pub type EqWait = EqGet;
+#[derive(Clone, Copy, Debug)]
+pub struct EqWait {
+    /// `ptl_handle_eq_t`: The queue.
+    pub eq_handle: u32,
+    /// `ptl_event_t *`: Gets the event.
+    pub event: u64,
+    /// `ptl_eq_handler_t *`: Gets the function that shall see the event, if any.
+    pub handler: u64,
+}
+impl Arguments for EqWait {
+    fn read(words: &[u64]) -> EqWait {
+        let [eq_handle, event, handler] = *first(words);
+        EqWait { eq_handle: eq_handle as u32, event, handler }
+    }
+}
 
 /// Arguments of `PtlEQPoll`.
 #[derive(Clone, Copy, Debug)]
@@ -383,11 +400,13 @@ pub struct EqPoll {
     pub which_eq: u64,
     /// `ptl_eq_handler_t *`: Gets the function that shall see the event, if any.
     pub handler: u64,
+    /// `unsigned`: 1 if it has no time-out, and many looks have found nothing: it may let time pass.
+    pub waits: u32,
 }
 impl Arguments for EqPoll {
     fn read(words: &[u64]) -> EqPoll {
-        let [eq_handles, size, timeout, event, which_eq, handler] = *first(words);
-        EqPoll { eq_handles, size: size as i32, timeout: timeout as u32, event, which_eq, handler }
+        let [eq_handles, size, timeout, event, which_eq, handler, waits] = *first(words);
+        EqPoll { eq_handles, size: size as i32, timeout: timeout as u32, event, which_eq, handler, waits: waits as u32 }
     }
 }
 

@@ -34,6 +34,7 @@ parameters! {
         copy_start: time("0 ns", "1 ms"),
         copy_rate: rate("1 MB/s", "1000 GB/s"),
         poll_period: time("1 ps", "1 ms"),
+        poll_most: time("0 ns", "1 ms"),
         clock: frequency("1 MHz", "1000 GHz"),
         cores: count("1", "16") as u32,
         ranks_per_node: count("1", "16") as u32,

@@ -8,7 +8,9 @@ use abi::arguments::Arguments;
 use abi::portals::args;
 use abi::portals::{any, code, handle, interface, register, Function};
 use des::Duration;
-use portals::{AccessEntry, Criteria, EqHandle, Next, Ni, Polled, ProcessId, StatusRegister};
+use portals::{
+    AccessEntry, Criteria, EqHandle, Error, Next, Ni, Polled, ProcessId, StatusRegister,
+};
 use std::rc::Rc;
 
 /// More queues than any interface has: such a PtlEQPoll is a mistake.
@@ -54,6 +56,11 @@ fn is_charged_here(function: Function) -> bool {
     )
 }
 
+/// Looks at one queue, in which there is nothing.
+pub(super) fn look(ni: &Ni, queue: u32) -> Answer {
+    ni.eq_get(eq(queue)).map(|_| ()).map_err(number)
+}
+
 /// Addresses for what is told of an event that is taken.
 struct Taken {
     event: u64,
@@ -61,6 +68,8 @@ struct Taken {
     which: Option<u64>,
     /// Of the function that shall see it, if there is one.
     handler: u64,
+    /// True if a look that finds nothing may let time pass.
+    waits: bool,
 }
 
 impl Bridge {
@@ -344,17 +353,19 @@ impl Bridge {
     }
 
     fn eq_get(&self, args: &args::EqGet) -> Answer {
-        let taken = Taken { event: args.event, which: None, handler: args.handler };
+        let (waits, handler) = (args.waits != 0, args.handler);
+        let taken = Taken { event: args.event, which: None, handler, waits };
         self.take(&[eq(args.eq_handle)], Some(Duration::ZERO), Function::EqGet, &taken)
     }
 
     fn eq_wait(&self, args: &args::EqWait) -> Answer {
-        let taken = Taken { event: args.event, which: None, handler: args.handler };
+        let taken = Taken { event: args.event, which: None, handler: args.handler, waits: false };
         self.take(&[eq(args.eq_handle)], None, Function::EqWait, &taken)
     }
 
     fn eq_wait_timeout(&self, args: &args::EqWaitTimeout) -> Answer {
-        let taken = Taken { event: args.event_out, which: None, handler: args.handler };
+        let (event, handler) = (args.event_out, args.handler);
+        let taken = Taken { event, which: None, handler, waits: false };
         self.take(&[eq(args.eq_handle)], None, Function::EqWaitTimeout, &taken)
     }
 
@@ -372,7 +383,8 @@ impl Bridge {
             milliseconds => Some(Duration::from_us(u64::from(milliseconds) * 1000)),
         };
         let queues: Vec<_> = queues.collect();
-        let taken = Taken { event: args.event, which: Some(args.which_eq), handler: args.handler };
+        let (which, waits) = (Some(args.which_eq), args.waits != 0);
+        let taken = Taken { event: args.event, which, handler: args.handler, waits };
         self.take(&queues, limit, Function::EqPoll, &taken)
     }
 
@@ -389,12 +401,15 @@ impl Bridge {
         if let Some(which) = into.which {
             self.writable(&[which])?;
         }
-        let taken = match (limit, queues) {
+        let mut taken = match (limit, queues) {
             (Some(Duration::ZERO), [queue]) => {
                 ni.eq_get(*queue).map(|Next { event, dropped }| Polled { event, dropped, which: 0 })
             }
             _ => self.while_waiting(function.name(), || ni.eq_poll(queues, limit)),
         };
+        if taken == Err(Error::EqEmpty) && limit == Some(Duration::ZERO) && into.waits {
+            taken = self.while_waiting(function.name(), || ni.eq_watch(queues));
+        }
         let taken = taken.map_err(number)?;
         self.write_event(into.event, &taken.event)?;
         if let Some(which) = into.which {

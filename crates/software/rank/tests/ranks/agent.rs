@@ -150,6 +150,7 @@ pub fn costs() -> host::Costs {
         copy_start: Duration::from_ns(10),
         copy_rate: 1_000_000_000,
         poll_period: Duration::from_ns(10),
+        poll_most: Duration::ZERO,
         lock_take: Duration::from_ns(10),
         lock_pass: Duration::from_ns(60),
     }

@@ -24,6 +24,7 @@ const COSTS: Costs = Costs {
     copy_start: Duration::ZERO,
     copy_rate: 1 << 30,
     poll_period: Duration(1),
+    poll_most: Duration::ZERO,
     lock_take: Duration::ZERO,
     lock_pass: Duration::ZERO,
 };

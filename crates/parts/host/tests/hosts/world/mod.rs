@@ -16,6 +16,7 @@ pub const COSTS: Costs = Costs {
     copy_start: Duration(5),
     copy_rate: 1_000_000_000,
     poll_period: Duration(3),
+    poll_most: Duration::ZERO,
     lock_take: Duration(1),
     lock_pass: Duration(2),
 };

@@ -248,6 +248,7 @@ fn host_costs() -> Costs {
         copy_start: ns(30),
         copy_rate: 1_500_000_000,
         poll_period: ns(10),
+        poll_most: Duration::ZERO,
         lock_take: ns(10),
         lock_pass: ns(60),
     }

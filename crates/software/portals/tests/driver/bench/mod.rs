@@ -302,6 +302,7 @@ pub const HOST_COSTS: host::Costs = host::Costs {
     copy_start: Duration::from_ns(30),
     copy_rate: 1_500_000_000,
     poll_period: Duration::from_ns(10),
+    poll_most: Duration::ZERO,
     lock_take: Duration::from_ns(10),
     lock_pass: Duration::from_ns(60),
 };

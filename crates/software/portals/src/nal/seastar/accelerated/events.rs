@@ -5,9 +5,19 @@ use super::*;
 impl Accelerated {
     /// Takes all events that are in the ring. It is empty when this returns, in the same instant.
     pub(crate) fn drain(&self, kernel: &Kernel, cpu: &Cpu) {
+        cpu.spend(self.slot_read());
+        self.drain_now(kernel, cpu);
+    }
+
+    /// Time of a look at the next slot.
+    pub(crate) fn slot_read(&self) -> des::Duration {
+        self.driver.config.costs.slot_read
+    }
+
+    /// The same as [`Accelerated::drain`] when the first slot has been read.
+    pub(crate) fn drain_now(&self, kernel: &Kernel, cpu: &Cpu) {
         let costs = &self.driver.config.costs;
         loop {
-            cpu.spend(costs.slot_read);
             if let Some(op) = self.ended.get() {
                 cpu.fault(format_args!(
                     "node {}: the firmware cannot obey command {op} of the process, and ended it",
@@ -20,6 +30,7 @@ impl Accelerated {
             cpu.spend(costs.dispatch);
             kernel.count(|counters| counters.ring_events += 1);
             self.event(kernel, cpu, (word >> 16) as u16, word as u16);
+            cpu.spend(costs.slot_read);
         }
     }
 
