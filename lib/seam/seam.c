@@ -389,7 +389,7 @@ uint64_t rank_clock(struct rank_channel *c)
 {
     if (!rank_is_rank())
         return c->time + __atomic_add_fetch(&time_before, c->clock_cost, __ATOMIC_RELAXED);
-    if (c->clock_cost > 0 && rank_do_alone(c, RANK_DEED_TELL, c->clock_cost))
+    if (c->clock_cost > 0 && !c->asks_clock && rank_do_alone(c, RANK_DEED_TELL, c->clock_cost))
         return told;
     /* A signal handler interrupted a call: the last known time is the time. */
     if (!take(c, HERE))

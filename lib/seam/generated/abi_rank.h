@@ -141,7 +141,7 @@ struct rank_channel {
     uint32_t variables; /* A rank that is forked from a template: bytes of its own environment variables, which stand in PACKED, each ended by a zero byte. */
     uint64_t frequency; /* Hertz of the host's processor: its time-stamp counter counts its cycles since the start of the machine. */
     uint32_t cores; /* Cores of the node. */
-    uint8_t unused_60[4];
+    uint32_t asks_clock; /* Not 0: the library asks for each look at a clock, and tells no time by itself: to look again and again takes ever longer. */
     uint32_t state; /* rank_state bits (library writes). */
     uint32_t head; /* Records ever put into the ring (library writes). */
     uint64_t base; /* Address of this memory in the process; 0 until a library has mapped it (library writes). */
@@ -192,6 +192,7 @@ _Static_assert(offsetof(struct rank_channel, node) == 40, "channel.node");
 _Static_assert(offsetof(struct rank_channel, variables) == 44, "channel.variables");
 _Static_assert(offsetof(struct rank_channel, frequency) == 48, "channel.frequency");
 _Static_assert(offsetof(struct rank_channel, cores) == 56, "channel.cores");
+_Static_assert(offsetof(struct rank_channel, asks_clock) == 60, "channel.asks_clock");
 _Static_assert(offsetof(struct rank_channel, state) == 64, "channel.state");
 _Static_assert(offsetof(struct rank_channel, head) == 68, "channel.head");
 _Static_assert(offsetof(struct rank_channel, base) == 72, "channel.base");

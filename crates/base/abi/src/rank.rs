@@ -258,6 +258,8 @@ pub mod channel {
     pub const FREQUENCY: usize = 48;
     /// Cores of the node.
     pub const CORES: usize = 56;
+    /// Not 0: the library asks for each look at a clock, and tells no time by itself: to look again and again takes ever longer.
+    pub const ASKS_CLOCK: usize = 60;
     /// rank_state bits (library writes).
     pub const STATE: usize = 64;
     /// Records ever put into the ring (library writes).
@@ -359,6 +361,8 @@ pub struct Channel {
     pub frequency: u64,
     /// Cores of the node.
     pub cores: u32,
+    /// Not 0: the library asks for each look at a clock, and tells no time by itself: to look again and again takes ever longer.
+    pub asks_clock: u32,
     /// rank_state bits (library writes).
     pub state: u32,
     /// Records ever put into the ring (library writes).
@@ -430,6 +434,7 @@ impl Default for Channel {
             variables: 0,
             frequency: 0,
             cores: 0,
+            asks_clock: 0,
             state: 0,
             head: 0,
             base: 0,
@@ -477,6 +482,7 @@ impl Channel {
         ("variables", 44, 4),
         ("frequency", 48, 8),
         ("cores", 56, 4),
+        ("asks_clock", 60, 4),
         ("state", 64, 4),
         ("head", 68, 4),
         ("base", 72, 8),
@@ -518,6 +524,7 @@ impl Channel {
             variables: u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]),
             frequency: u64::from_le_bytes([bytes[48], bytes[49], bytes[50], bytes[51], bytes[52], bytes[53], bytes[54], bytes[55]]),
             cores: u32::from_le_bytes([bytes[56], bytes[57], bytes[58], bytes[59]]),
+            asks_clock: u32::from_le_bytes([bytes[60], bytes[61], bytes[62], bytes[63]]),
             state: u32::from_le_bytes([bytes[64], bytes[65], bytes[66], bytes[67]]),
             head: u32::from_le_bytes([bytes[68], bytes[69], bytes[70], bytes[71]]),
             base: u64::from_le_bytes([bytes[72], bytes[73], bytes[74], bytes[75], bytes[76], bytes[77], bytes[78], bytes[79]]),
@@ -565,6 +572,7 @@ impl Channel {
         bytes[44..48].copy_from_slice(&self.variables.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.frequency.to_le_bytes());
         bytes[56..60].copy_from_slice(&self.cores.to_le_bytes());
+        bytes[60..64].copy_from_slice(&self.asks_clock.to_le_bytes());
         bytes[64..68].copy_from_slice(&self.state.to_le_bytes());
         bytes[68..72].copy_from_slice(&self.head.to_le_bytes());
         bytes[72..80].copy_from_slice(&self.base.to_le_bytes());

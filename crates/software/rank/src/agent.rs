@@ -25,9 +25,10 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 const DAYS_MAX: u64 = 213;
 const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
 
-/// A program that may use verbs and does nothing but look at a clock: after so many looks each lets as much
-/// time pass as a part of all of them have taken, so that a wait of 200 ms is not millions of calls. At most
-/// so much. Assumed: no program's result is a look at a clock.
+/// A program that may use verbs, or that has another implementation's MPI, and does nothing but look at a
+/// clock: after so many looks each lets as much time pass as a part of all of them have taken, so that a wait
+/// of 200 ms (perftest), or a calibration of 40 ms (UCX), is not millions of calls. At most so much. Assumed:
+/// no program's result is a look at a clock.
 const SPIN_LOOKS: u32 = 64;
 const SPIN_PART: u64 = 16;
 const SPIN_MAX: Duration = Duration(10_000_000);
@@ -95,6 +96,8 @@ pub struct Runner {
     /// True if the program's computation takes simulated time: the simulator must then see each look at the
     /// clock.
     measures: bool,
+    /// True if looks at a clock take ever longer.
+    spins: bool,
     /// End of the rank, if it ended in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
@@ -154,6 +157,7 @@ impl Runner {
         verbs: Option<Rc<dyn Verbs>>,
     ) -> Rc<Runner> {
         let measures = process.measures();
+        let spins = verbs.is_some() || process.surroundings().mpi.is_foreign();
         let waits = bridge.is_some() && cpu.costs().poll_most > Duration::ZERO;
         process.set_looks_max(if waits { VAIN_LOOKS } else { 0 });
         let (process, ended_early) = (RefCell::new(process), RefCell::default());
@@ -166,6 +170,7 @@ impl Runner {
             spin: Cell::default(),
             looks: Cell::default(),
             measures,
+            spins,
             ended_early,
         })
     }
@@ -326,7 +331,7 @@ impl Runner {
             spin => spin,
         };
         self.spin.set((since, looks.saturating_add(1)));
-        if self.verbs.is_none() || looks < SPIN_LOOKS {
+        if !self.spins || looks < SPIN_LOOKS {
             return cost;
         }
         cost.max(Duration(now.since(since).0 / SPIN_PART).min(SPIN_MAX))

@@ -167,6 +167,11 @@ impl MpiLibrary {
         }
     }
 
+    /// True of another implementation's.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self, MpiLibrary::Foreign(_))
+    }
+
     /// Folder in which a program's libraries are looked for first; Sunstar's are in `own`.
     pub(crate) fn folder<'a>(&'a self, own: &'a Path) -> &'a Path {
         match self {
