@@ -47,8 +47,8 @@ impl Group {
         Some(self.members.get(number as usize)?.program)
     }
 
-    /// Nodes of the members, as PMI writes it: blocks of first node, nodes, and ranks on each. Nodes without a
-    /// member do not count.
+    /// Nodes of the members, as PMI writes it: blocks of first node, nodes, and ranks on each. Nodes without
+    /// a member do not count.
     pub fn mapping(&self) -> &str {
         &self.mapping
     }

@@ -1,5 +1,5 @@
-//! The launcher of a run's ranks: with [`Launcher::Pmi1`] it serves them as that of a real cluster does, at an
-//! address of the administration network, in the protocol PMI-1.
+//! The launcher of a run's ranks: with [`Launcher::Pmi1`] it serves them as that of a real cluster does, at
+//! an address of the administration network, in the protocol PMI-1.
 //!
 //! Here stands what it knows and answers; `sockets::desk` says when.
 

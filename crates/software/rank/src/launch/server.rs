@@ -251,7 +251,7 @@ impl Server {
         if self.waiting < self.group.size() {
             return Vec::new();
         }
-        // Who asks for the barrier of the past means the last one: the next takes longer than nodes are apart.
+        // Who asks for a past barrier means the last one: the next takes longer than nodes are apart.
         self.visits.retain(|visit| visit.until.is_none());
         self.waiting = 0;
         let line = Answer::done("barrier_out").line();

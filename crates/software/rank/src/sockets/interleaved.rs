@@ -100,7 +100,7 @@ impl Rank {
     }
 }
 
-/// What a rank does: its commands are drawn by lot, and meet at the same barriers.
+/// Acts of a rank: its commands are drawn by lot, and meet at the same barriers.
 fn acts(rank: u32, lots: &mut Random) -> Vec<Act> {
     let mut acts = vec![Act::Send(format!("cmd=initack pmiid={rank}\n")), Act::Await(4)];
     for round in 0..3 {
