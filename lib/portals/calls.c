@@ -54,7 +54,7 @@ PORTALS_EXPORT int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count,
 PORTALS_EXPORT int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event)
 {
     uint64_t args[4] = {eq_handle, POINTER(event)};
-    if (portals_look_alone(eq_handle, event))
+    if (portals_look_alone(args))
         return PTL_EQ_EMPTY;
     return take(FN_PtlEQGet, "PtlEQGet", 2, args, event, portals_note_look_at_one);
 }

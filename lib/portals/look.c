@@ -17,15 +17,20 @@ bool portals_look_waits(void)
     return c && c->looks_max > 0 && rank_vain_looks >= c->looks_max && __libc_single_threaded;
 }
 
-bool portals_look_alone(ptl_handle_eq_t queue, const ptl_event_t *event)
+static uint32_t find(const struct rank_channel *c, const uint64_t *arguments)
+{
+    for (unsigned i = 0; i < empties && i < c->empties && c->repeat_cost > 0; i++)
+        if (empty[i].queue == arguments[0] && empty[i].event == arguments[1])
+            return RANK_DEED_LOOK + i;
+    return RANK_DEED_TELL;
+}
+
+bool portals_look_alone(const uint64_t *arguments)
 {
     struct rank_channel *c = rank_attach();
-    if (!c || c->repeat_cost == 0 || portals_look_waits())
+    if (!c || c->empties == 0 || portals_look_waits())
         return false;
-    for (unsigned i = 0; i < empties && i < c->empties; i++)
-        if (empty[i].queue == queue && empty[i].event == POINTER(event))
-            return rank_do_alone(c, RANK_DEED_LOOK + i, c->repeat_cost);
-    return false;
+    return rank_do_alone(c, RANK_DEED_TELL, c->repeat_cost, find, arguments);
 }
 
 /* Any look. */

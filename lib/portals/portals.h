@@ -14,8 +14,8 @@
 /* True if a look at event queues shall let time pass: many have found nothing. Not beside other threads: one
  * of them may do what this one waits for, and calls wait for each other. */
 bool portals_look_waits(void);
-/* True if PtlEQGet finds nothing, and the simulator need not be asked. */
-bool portals_look_alone(ptl_handle_eq_t queue, const ptl_event_t *event);
+/* True if PtlEQGet of these arguments finds nothing, and the simulator need not be asked. */
+bool portals_look_alone(const uint64_t *arguments);
 /* Notes of a look, and of a look at one queue. */
 rank_note portals_note_look, portals_note_look_at_one;
 

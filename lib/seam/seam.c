@@ -189,18 +189,21 @@ int rank_forked(struct rank_channel *c, int64_t child)
 
 /* --- what is done without the simulator, as long as nothing else happens on the node --- */
 
-bool rank_do_alone(struct rank_channel *c, uint32_t deed, uint64_t cost)
+bool rank_do_alone(struct rank_channel *c, uint32_t deed, uint64_t cost, rank_find *find,
+                   const uint64_t *arguments)
 {
     const uint64_t now = rank_told(c);
     if (place != OUTSIDE || !rank_is_rank() || now + cost >= c->lease)
         return false;
     place = INSIDE;
     rank_lock();
+    deed = find ? find(c, arguments) : deed;
+    cost = find ? c->repeat_cost : cost;
     uint32_t rows = c->deed_rows;
     const uint32_t next = rows > 0 ? c->deeds[rows - 1] + 1 : 0;
     const bool same = rows > 0 && next >> RANK_DEED_SHIFT == deed;
     const bool alone = rank_told(c) == now && now + cost < c->lease && c->head == c->tail &&
-                       (same || rows < RANK_DEED_ROWS);
+                       (same || rows < RANK_DEED_ROWS) && (!find || deed != RANK_DEED_TELL);
     if (alone) {
         if (!same)
             rows++;
@@ -286,7 +289,7 @@ static bool repeat(const struct rank_call *call)
         return false;
     if (call->request && *call->request != c->request)
         return false;
-    return rank_do_alone(c, RANK_DEED_REPEAT, c->repeat_cost);
+    return rank_do_alone(c, RANK_DEED_REPEAT, c->repeat_cost, NULL, NULL);
 }
 
 int rank_call_mpi(const struct rank_call *call)
@@ -389,7 +392,8 @@ uint64_t rank_clock(struct rank_channel *c)
 {
     if (!rank_is_rank())
         return c->time + __atomic_add_fetch(&time_before, c->clock_cost, __ATOMIC_RELAXED);
-    if (c->clock_cost > 0 && !c->asks_clock && rank_do_alone(c, RANK_DEED_TELL, c->clock_cost))
+    if (c->clock_cost > 0 && !c->asks_clock &&
+        rank_do_alone(c, RANK_DEED_TELL, c->clock_cost, NULL, NULL))
         return told;
     /* A signal handler interrupted a call: the last known time is the time. */
     if (!take(c, HERE))

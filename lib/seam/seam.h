@@ -56,11 +56,14 @@ static inline int rank_call_portals(unsigned function, const char *name, unsigne
 }
 /* Looks at event queues that have found nothing, one after the other: looks at a clock may come between. */
 extern uint32_t rank_vain_looks RANK_SHARED(rank_vain_looks);
-/* Says what the library has done by itself (rank_deed), which takes so long. False if the simulator must be
+/* Tells what is done again (rank_deed), while no other thread makes a call; TELL: nothing. */
+typedef uint32_t rank_find(const struct rank_channel *channel, const uint64_t *arguments);
+/* Says what the library has done by itself, which takes so long; with `find` that tells what, and it takes as
+ * long as the channel says. False if the simulator must be
  * asked: something else may come before; a call that was posted takes its time first; a signal handler has
  * interrupted the library. */
-bool rank_do_alone(struct rank_channel *channel, uint32_t deed, uint64_t cost)
-    RANK_SHARED(rank_do_alone);
+bool rank_do_alone(struct rank_channel *channel, uint32_t deed, uint64_t cost, rank_find *find,
+                   const uint64_t *arguments) RANK_SHARED(rank_do_alone);
 /* A call of libibverbs: what the answer says, and what it tells beside. */
 int rank_call_verbs(unsigned call, const char *name, unsigned count, const uint64_t *arguments,
                     uint64_t *words) RANK_SHARED(rank_call_verbs);

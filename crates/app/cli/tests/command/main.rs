@@ -63,6 +63,7 @@ mod own_mpi;
 mod parts;
 mod pcap;
 mod pico;
+mod polls;
 mod portals;
 mod profile;
 mod programs;
