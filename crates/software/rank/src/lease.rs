@@ -30,7 +30,7 @@ pub enum Deed {
     Look(usize),
 }
 
-/// What the library has done by itself, in its order: each row is a kind and how often.
+/// Deeds of the library, in their order: each row is a kind and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deeds(pub [u32; DEED_ROWS as usize]);
 

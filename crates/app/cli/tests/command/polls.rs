@@ -65,13 +65,14 @@ fn a_run_is_the_same_when_every_look_is_simulated() {
 #[test]
 fn messages_take_as_long_when_looks_wait() {
     for (machine, look) in [("redstorm", 20.0), ("redstorm-accelerated", 50.0)] {
+        // The second and third look for messages that were sent, too, which are 18 looks more.
         for (how, most) in [("one", 0.0), ("poll", 2.0 * look), ("two", 2.0 * look)] {
             let times = 20.0;
             let (spins, many) = took(&["-m", machine, "--set", NEVER], how, "20");
             let (waits, few) = took(&["-m", machine], how, "20");
             let differs = (spins - waits).abs() / (2.0 * times);
             assert!(differs <= most, "{machine}, {how}: {spins} ns, {waits} ns");
-            assert!(few < many / 2.0 && few <= 24.0 * times, "{machine}, {how}: {few} of {many}");
+            assert!(few < many / 2.0 && few <= 42.0 * times, "{machine}, {how}: {few} of {many}");
         }
     }
 }
