@@ -38,7 +38,7 @@ static int take(enum portals_function function, const char *name, unsigned count
     uint64_t handler = 0;
     args[count++] = POINTER(&handler);
     args[count++] = look && portals_look_waits();
-    const int code = rank_call_noting(function, name, count, args, look);
+    const int code = rank_call_noting(function, name, count, args, event, look);
     if (handler != 0)
         ((ptl_eq_handler_t)(uintptr_t)handler)(event);
     return code;

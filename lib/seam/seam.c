@@ -35,6 +35,12 @@ static bool looks_at_clock; /* the record put last does nothing else */
 uint32_t rank_vain_looks;
 static uint64_t told; /* by the library itself, last, since the process went on */
 static uint64_t time_before; /* picoseconds that have passed here without a rank */
+/* Looks at a clock meanwhile, and when they began. From the first number on each takes a part of the time that
+ * all have taken, and at most so many picoseconds. */
+static uint64_t spins, spins_since;
+#define SPIN_LOOKS 64u
+#define SPIN_PART 16u
+#define SPIN_MAX 10000000u
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
 
 bool rank_state_has(uint32_t bits)
@@ -344,12 +350,13 @@ bool rank_may_call(void)
 }
 
 int rank_call_noting(unsigned function, const char *name, unsigned count, const uint64_t *arguments,
-                     rank_note *note)
+                     const void *event, rank_note *note)
 {
     struct rank_channel *c = rank_require(name);
     begin(c, name, HERE);
     const uint32_t looks = rank_vain_looks;
     put(c, RANK_RECORD_KIND_PORTALS, function, count, arguments);
+    rank_memory_carry(c, event, event ? 1 : 0);
     const int code = await_answer(c);
     if (note)
         rank_vain_looks = note(c, arguments, code) ? looks + 1 : 0;
@@ -388,10 +395,23 @@ uint64_t rank_told(const struct rank_channel *c)
     return (told > c->time ? told : c->time) + before;
 }
 
+/* What a look at a clock takes before there is a rank, where it takes ever longer: as the simulator's agent has
+ * it for ranks, but that only sleeps begin anew. */
+static uint64_t spin_cost(const struct rank_channel *c)
+{
+    const uint64_t part = __atomic_load_n(&time_before, __ATOMIC_RELAXED) - spins_since;
+    const uint64_t most = part / SPIN_PART < SPIN_MAX ? part / SPIN_PART : SPIN_MAX;
+    if (__atomic_fetch_add(&spins, 1, __ATOMIC_RELAXED) < SPIN_LOOKS || most < c->clock_cost)
+        return c->clock_cost;
+    return most;
+}
+
 uint64_t rank_clock(struct rank_channel *c)
 {
-    if (!rank_is_rank())
-        return c->time + __atomic_add_fetch(&time_before, c->clock_cost, __ATOMIC_RELAXED);
+    if (!rank_is_rank()) {
+        const uint64_t cost = c->asks_clock ? spin_cost(c) : c->clock_cost;
+        return c->time + __atomic_add_fetch(&time_before, cost, __ATOMIC_RELAXED);
+    }
     if (c->clock_cost > 0 && !c->asks_clock &&
         rank_do_alone(c, RANK_DEED_TELL, c->clock_cost, NULL, NULL))
         return told;
@@ -408,7 +428,8 @@ uint64_t rank_clock(struct rank_channel *c)
 void rank_pass(struct rank_channel *c, uint64_t picoseconds)
 {
     if (!rank_is_rank()) {
-        __atomic_add_fetch(&time_before, picoseconds, __ATOMIC_RELAXED);
+        spins_since = __atomic_add_fetch(&time_before, picoseconds, __ATOMIC_RELAXED);
+        spins = 0;
         return;
     }
     if (!take(c, HERE))

@@ -45,14 +45,14 @@ void rank_post_mpi(const struct rank_call *call) RANK_SHARED(rank_post_mpi);
 /* Notes the answer to a call, before others make calls: true if that was a look that has found nothing. */
 typedef bool rank_note(const struct rank_channel *channel, const uint64_t *arguments, int code);
 /* Posts a Portals call and waits for its answer: a return code. Ends the process outside of the simulator.
- * `note` may be NULL. */
+ * `event` is where an event goes, which the simulator looks at first; both it and `note` may be NULL. */
 int rank_call_noting(unsigned function, const char *name, unsigned count, const uint64_t *arguments,
-                     rank_note *note) RANK_SHARED(rank_call_noting);
+                     const void *event, rank_note *note) RANK_SHARED(rank_call_noting);
 /* The same for a call that is no look. */
 static inline int rank_call_portals(unsigned function, const char *name, unsigned count,
                                     const uint64_t *arguments)
 {
-    return rank_call_noting(function, name, count, arguments, NULL);
+    return rank_call_noting(function, name, count, arguments, NULL, NULL);
 }
 /* Looks at event queues that have found nothing, one after the other: looks at a clock may come between. */
 extern uint32_t rank_vain_looks RANK_SHARED(rank_vain_looks);

@@ -38,7 +38,7 @@ const LEASE_MAX: Duration = Duration(1_000_000_000);
 
 /// Looks at event queues in vain, one after the other, after which the next one lets time pass, up to
 /// `host.poll_most`. A program that looks, and does something else if there is nothing, is left alone.
-const VAIN_LOOKS: u32 = 16;
+const VAIN_LOOKS: u32 = 4;
 
 /// Costs that the agent itself charges, from a machine file's `[rank.*]`; MPI charges its own calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
