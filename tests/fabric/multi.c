@@ -1,0 +1,133 @@
+/* Buffers for several messages: small ones, messages that do not fit any more, long ones, consumed in any order, before
+ * and after they are posted. */
+#include "harness.h"
+
+#define BUFFERS 4
+#define BYTES 4096
+#define LARGE (1 << 20)
+#define LEAST 256
+
+static char buffers[BUFFERS][BYTES], large[LARGE];
+static int posted, freed;
+
+static void post(char *buffer, size_t bytes)
+{
+    const struct iovec list = {buffer, bytes};
+    const struct fi_msg msg = {&list, NULL, 1, FI_ADDR_UNSPEC, buffer, 0};
+    OK(fi_recvmsg(own.ep, &msg, FI_MULTI_RECV));
+    posted++;
+}
+
+/* The next message; buffers that come back are posted again. */
+static struct fi_cq_tagged_entry message(void)
+{
+    for (;;) {
+        const struct fi_cq_tagged_entry entry = next();
+        if (entry.flags & FI_MULTI_RECV) {
+            freed++;
+            if (entry.op_context != large)
+                post(entry.op_context, BYTES);
+        }
+        if (entry.flags & FI_RECV) {
+            const char *begin = entry.op_context;
+            const size_t bytes = begin == large ? LARGE : BYTES;
+            CHECK((char *)entry.buf >= begin && (char *)entry.buf + entry.len <= begin + bytes,
+                  "a message is not in its buffer");
+            return entry;
+        }
+    }
+}
+
+static size_t length_of(unsigned i)
+{
+    return (i * 97) % 900;
+}
+
+static void send_all(unsigned count)
+{
+    static char out[900];
+    for (unsigned i = 0; i < count; i++) {
+        int mark;
+        fill(out, length_of(i), i);
+        DO(fi_senddata(own.ep, out, length_of(i), NULL, i, own.peers[1], &mark));
+        wait_for(&mark);
+    }
+}
+
+static void take_all(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct fi_cq_tagged_entry entry = message();
+        CHECK(entry.data == i, "message %lu comes instead of %u", (unsigned long)entry.data, i);
+        CHECK(entry.len == length_of(i) && is_filled(entry.buf, entry.len, i), "message %u", i);
+    }
+}
+
+int main(void)
+{
+    begin(FI_MSG | FI_MULTI_RECV, 0);
+    const size_t least = LEAST;
+    size_t told, bytes = sizeof told;
+    OK(fi_setopt(&own.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least));
+    OK(fi_getopt(&own.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &told, &bytes));
+    CHECK(told == LEAST && bytes == sizeof told);
+
+    if (rank == 1)
+        for (int i = 0; i < BUFFERS; i++)
+            post(buffers[i], BYTES);
+    barrier();
+    if (rank == 0)
+        send_all(500);
+    else
+        take_all(500);
+    CHECK(rank == 0 || freed > 50, "%d buffers came back", freed);
+    barrier();
+
+    /* All is there before the receiver looks. */
+    if (rank == 0) {
+        send_all(200);
+        barrier();
+    } else {
+        barrier();
+        usleep(3000);
+        take_all(200);
+    }
+    barrier();
+
+    /* Long messages need a place of their own between the short ones. */
+    enum { LONG = 60000 };
+    if (rank == 1) {
+        post(large, LARGE);
+        for (int i = 0; i < BUFFERS; i++) /* the small ones stand before it: they go */
+            OK(fi_cancel(&own.ep->fid, buffers[i]));
+        for (int cancelled = 0; cancelled < BUFFERS; cancelled++) {
+            const struct fi_cq_err_entry error = next_error();
+            CHECK(error.err == FI_ECANCELED, "error %d", error.err);
+        }
+    }
+    barrier();
+    if (rank == 0) {
+        static char out[12][LONG];
+        static int marks[12];
+        for (unsigned i = 0; i < 12; i++) {
+            const size_t length = i % 2 ? LONG : 100 + i;
+            fill(out[i], length, i);
+            DO(fi_senddata(own.ep, out[i], length, NULL, i, own.peers[1], &marks[i]));
+        }
+        for (unsigned i = 0; i < 12; i++)
+            wait_for(&marks[i]);
+    } else {
+        unsigned got = 0;
+        for (unsigned i = 0; i < 12; i++) {
+            const struct fi_cq_tagged_entry entry = message();
+            const unsigned number = (unsigned)entry.data;
+            CHECK(number < 12 && !(got & 1u << number));
+            got |= 1u << number;
+            CHECK(entry.len == (number % 2 ? LONG : 100 + number) &&
+                      is_filled(entry.buf, entry.len, number),
+                  "message %u", number);
+        }
+    }
+    end();
+    return 0;
+}
