@@ -191,6 +191,7 @@ struct arrival {
     uint64_t bits, head;
     size_t length, stored; /* of the message; of what is here */
     char *data;
+    ptl_seq_t number;    /* of the event that told of it, until it is complete */
     struct block *block; /* that the data are in, or null: they are freed with the arrival */
     void *claimed;       /* context of who has claimed it */
     bool is_claimed;
@@ -216,6 +217,7 @@ struct inbox {
     struct op *first, *last;
     unsigned waiting; /* receives for which the list had no room */
     struct arrival *arrivals, **end;
+    struct arrival *coming; /* not complete, or behind one that is not */
     struct block blocks[BLOCKS];
     struct block *order[BLOCKS]; /* as they stand in the match list */
     struct handler beyond;

@@ -69,18 +69,8 @@ struct arrival *inbox_find(struct inbox *box, const struct op *op)
 
 /* A message has come that no receive in the match list has taken: the first one beside it does that matches, and was
  * not found room for in the list. */
-static void arrive(struct inbox *box, const ptl_event_t *event, struct block *block)
+static void arrive(struct inbox *box, struct arrival *arrival)
 {
-    struct arrival *arrival = need(1, sizeof *arrival);
-    *arrival = (struct arrival){
-        .from = event->initiator,
-        .bits = event->match_bits,
-        .head = event->hdr_data,
-        .length = arrival_length(event->hdr_data, event->rlength),
-        .stored = event->ni_fail_type == PTL_NI_OK ? event->mlength : 0,
-        .data = block ? block->memory + event->offset : NULL,
-        .block = block,
-    };
     struct op *op = box->waiting > 0 ? box->first : NULL;
     for (; op; op = op->next) {
         if ((!op->queued && !op->settling) || !op_matches(op, arrival->from, arrival->bits))
@@ -102,6 +92,50 @@ static void arrive(struct inbox *box, const ptl_event_t *event, struct block *bl
     append(box, arrival);
 }
 
+/* Short messages end before long ones that were matched before them. So they are noted when they are matched, and have
+ * come when all before them have. */
+static void begin(struct inbox *box, const ptl_event_t *event, struct block *block)
+{
+    struct arrival *arrival = need(1, sizeof *arrival);
+    *arrival = (struct arrival){
+        .from = event->initiator,
+        .bits = event->match_bits,
+        .head = event->hdr_data,
+        .length = arrival_length(event->hdr_data, event->rlength),
+        .stored = event->mlength,
+        .data = block ? block->memory + event->offset : NULL,
+        .block = block,
+        .number = event->sequence,
+    };
+    struct arrival **last = &box->coming;
+    while (*last)
+        last = &(*last)->next;
+    *last = arrival;
+}
+
+static void complete(struct inbox *box, const ptl_event_t *event)
+{
+    struct arrival *arrival = box->coming;
+    while (arrival->number != event->link)
+        arrival = arrival->next;
+    arrival->number = 0;
+    if (event->ni_fail_type != PTL_NI_OK)
+        arrival->stored = 0;
+    while (box->coming && box->coming->number == 0) {
+        arrival = box->coming;
+        box->coming = arrival->next;
+        arrive(box, arrival);
+    }
+}
+
+static void take(struct inbox *box, const ptl_event_t *event, struct block *block)
+{
+    if (event->type == PTL_EVENT_PUT_START)
+        begin(box, event, block);
+    else if (event->type == PTL_EVENT_PUT_END)
+        complete(box, event);
+}
+
 /* --- memory for it --- */
 
 static int attach(struct block *block)
@@ -114,6 +148,7 @@ static int attach(struct block *block)
     ptl_md_t md = descriptor(block->memory, block_bytes(), PTL_MD_THRESH_INF,
                              PTL_MD_OP_PUT | PTL_MD_MAX_SIZE, &block->handler);
     md.max_size = EAGER_MAX;
+    md.options &= ~(unsigned)PTL_MD_EVENT_START_DISABLE;
     md.eq_handle = interface_arrivals;
     code = PtlMDAttach(block->me, md, PTL_UNLINK, &block->md);
     if (code != PTL_OK)
@@ -122,12 +157,10 @@ static int attach(struct block *block)
     return 0;
 }
 
-/* The block is full. What is in it and still waits is kept elsewhere, and it is used anew, behind the others. */
-static void renew(struct block *block)
+/* Copies those that are in the block. */
+static void keep(struct arrival *arrival, const struct block *block)
 {
-    struct inbox *box = block->box;
-    block->there = false;
-    for (struct arrival *arrival = box->arrivals; arrival; arrival = arrival->next) {
+    for (; arrival; arrival = arrival->next) {
         if (arrival->block != block)
             continue;
         char *data = need(1, arrival->stored + 1);
@@ -135,6 +168,15 @@ static void renew(struct block *block)
         arrival->data = data;
         arrival->block = NULL;
     }
+}
+
+/* The block is full. What is in it and still waits is kept elsewhere, and it is used anew, behind the others. */
+static void renew(struct block *block)
+{
+    struct inbox *box = block->box;
+    block->there = false;
+    keep(box->arrivals, block);
+    keep(box->coming, block);
     unsigned at = 0;
     while (box->order[at] != block)
         at++;
@@ -149,9 +191,8 @@ static void renew(struct block *block)
 static void block_event(struct handler *handler, const ptl_event_t *event)
 {
     struct block *block = (struct block *)handler;
-    if (event->type == PTL_EVENT_PUT_END)
-        arrive(block->box, event, block);
-    else if (event->type == PTL_EVENT_UNLINK)
+    take(block->box, event, block);
+    if (event->type == PTL_EVENT_UNLINK)
         renew(block);
 }
 
@@ -159,8 +200,7 @@ static void block_event(struct handler *handler, const ptl_event_t *event)
 static void beyond_event(struct handler *handler, const ptl_event_t *event)
 {
     struct inbox *box = (struct inbox *)((char *)handler - offsetof(struct inbox, beyond));
-    if (event->type == PTL_EVENT_PUT_END)
-        arrive(box, event, NULL);
+    take(box, event, NULL);
 }
 
 ptl_handle_me_t inbox_base(struct inbox *box)
@@ -181,6 +221,7 @@ int inbox_open(struct inbox *box, struct endpoint *ep, bool tagged, ptl_pt_index
     ptl_handle_md_t md;
     ptl_md_t header = descriptor(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_TRUNCATE,
                                  &box->beyond);
+    header.options &= ~(unsigned)PTL_MD_EVENT_START_DISABLE;
     header.eq_handle = interface_arrivals;
     int code = PtlMEAttach(interface_ni, portal, anybody, 0, ~UINT64_C(0), PTL_RETAIN,
                            PTL_INS_AFTER, &box->beyond_me);

@@ -61,6 +61,30 @@ static void order(void)
     barrier();
 }
 
+/* A short message is there before the longer one that was sent before it. Both come unexpectedly, and the first receive
+ * takes the first. */
+static void overtaken(void)
+{
+    static char large[16000];
+    int sent;
+    if (rank == 0) {
+        for (unsigned i = 0; i < 20; i++) {
+            fill(large, sizeof large, i);
+            DO(fi_tsend(own.ep, large, i % 2 ? 8 : sizeof large, NULL, own.peers[1], 3, &sent));
+            if (i % 2 == 0)
+                DO(fi_tinject(own.ep, large, 8, own.peers[1], 3));
+            wait_for(&sent);
+        }
+    } else {
+        for (unsigned i = 0; i < 30; i++) {
+            DO(fi_trecv(own.ep, large, sizeof large, NULL, FI_ADDR_UNSPEC, 3, 0, &marks[0]));
+            const size_t length = wait_for(&marks[0]).len;
+            CHECK(length == (i % 3 == 0 ? sizeof large : 8), "message %u has %zu bytes", i, length);
+        }
+    }
+    barrier();
+}
+
 /* A mask leaves what does not match for others. */
 static void masks(void)
 {
@@ -124,6 +148,7 @@ int main(void)
     exact(true);
     exact(false);
     order();
+    overtaken();
     masks();
     many();
     crossing();
