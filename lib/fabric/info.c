@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "fabric.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,52 +17,77 @@
 #define TX_FLAGS_KNOWN                                                                             \
     (FI_INJECT | FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
 #define RX_FLAGS_KNOWN (FI_COMPLETION | FI_MULTI_RECV)
-#define ORDER FI_ORDER_SAS
+/* Atomic operations of up to 8 bytes are performed in the order of their requests. */
+#define ORDER_BYTES 8
+#define ORDER                                                                                      \
+    (FI_ORDER_SAS | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |              \
+     FI_ORDER_ATOMIC_WAW)
 #define VERSION FI_VERSION(1, 0)
+
+/* Programs try many hints. Whoever wants to know why none of theirs does sets FI_SUNSTAR_EXPLAIN. */
+static bool fit(bool does, const char *why)
+{
+    if (!does && getenv("FI_SUNSTAR_EXPLAIN"))
+        fprintf(stderr, "sunstar: fi_getinfo: %s\n", why);
+    return does;
+}
 
 static bool domain_fits(const struct fi_domain_attr *hints)
 {
     if (!hints)
         return true;
     /* FI_MR_BASIC stands alone; FI_MR_SCALABLE and today's bits do not ask for anything. */
-    return hints->mr_mode != FI_MR_BASIC && hints->control_progress != FI_PROGRESS_AUTO &&
-           hints->data_progress != FI_PROGRESS_AUTO && hints->cq_data_size <= sizeof(uint32_t) &&
-           hints->mr_key_size <= KEY_BYTES && (hints->caps & ~DOMAIN_CAPS) == 0 &&
-           (!hints->name || strcmp(hints->name, "sunstar0") == 0);
+    return fit(hints->mr_mode != FI_MR_BASIC, "memory is not registered by FI_MR_BASIC") &&
+           fit(hints->control_progress != FI_PROGRESS_AUTO &&
+                   hints->data_progress != FI_PROGRESS_AUTO,
+               "progress is made by calls alone (FI_PROGRESS_MANUAL)") &&
+           fit(hints->cq_data_size <= sizeof(uint32_t), "data words have 4 bytes") &&
+           fit(hints->mr_key_size <= KEY_BYTES, "keys have 7 bytes") &&
+           fit((hints->caps & ~DOMAIN_CAPS) == 0, "the domain has not these capabilities") &&
+           fit(!hints->name || strcmp(hints->name, "sunstar0") == 0, "the domain is sunstar0");
 }
 
 static bool tx_fits(const struct fi_tx_attr *hints)
 {
-    return !hints || ((hints->caps & ~(CAPS)) == 0 && (hints->op_flags & ~TX_FLAGS_KNOWN) == 0 &&
-                      (hints->msg_order & ~ORDER) == 0 && hints->comp_order == 0 &&
-                      hints->inject_size <= INJECT_MAX && hints->iov_limit <= 1 &&
-                      hints->rma_iov_limit <= 1 && hints->size <= TX_SIZE);
+    return !hints ||
+           (fit((hints->caps & ~(CAPS)) == 0, "sending has not these capabilities") &&
+            fit((hints->op_flags & ~TX_FLAGS_KNOWN) == 0, "sending has not these flags") &&
+            fit((hints->msg_order & ~(ORDER)) == 0, "the order is that of sends and of atomic operations") &&
+            fit(hints->comp_order == 0, "completions have no order") &&
+            fit(hints->inject_size <= INJECT_MAX, "4096 bytes are injected at most") &&
+            fit(hints->iov_limit <= 1 && hints->rma_iov_limit <= 1, "memory is one stretch") &&
+            fit(hints->size <= TX_SIZE, "1024 operations are under way at most"));
 }
 
 static bool rx_fits(const struct fi_rx_attr *hints)
 {
-    return !hints || ((hints->caps & ~(CAPS)) == 0 && (hints->op_flags & ~RX_FLAGS_KNOWN) == 0 &&
-                      (hints->msg_order & ~ORDER) == 0 && hints->comp_order == 0 &&
-                      hints->iov_limit <= 1);
+    return !hints ||
+           (fit((hints->caps & ~(CAPS)) == 0, "receiving has not these capabilities") &&
+            fit((hints->op_flags & ~RX_FLAGS_KNOWN) == 0, "receiving has not these flags") &&
+            fit((hints->msg_order & ~(ORDER)) == 0, "the order is that of sends and of atomic operations") &&
+            fit(hints->comp_order == 0, "completions have no order") &&
+            fit(hints->iov_limit <= 1, "memory is one stretch"));
 }
 
 static bool ep_fits(const struct fi_ep_attr *hints)
 {
-    if (!hints)
-        return true;
-    return (hints->type == FI_EP_UNSPEC || hints->type == FI_EP_RDM) &&
-           hints->max_msg_size <= MESSAGE_MAX && hints->tx_ctx_cnt <= 1 && hints->rx_ctx_cnt <= 1 &&
-           (hints->mem_tag_format & SLOT_BITS) == 0;
+    return !hints ||
+           (fit(hints->type == FI_EP_UNSPEC || hints->type == FI_EP_RDM,
+                "endpoints are of type FI_EP_RDM") &&
+            fit(hints->max_msg_size <= MESSAGE_MAX, "messages have less than 4 GiB") &&
+            fit(hints->tx_ctx_cnt <= 1 && hints->rx_ctx_cnt <= 1,
+                "endpoints have one context in each direction") &&
+            fit((hints->mem_tag_format & SLOT_BITS) == 0, "tags have 60 bits"));
 }
 
 static bool fits(const struct fi_info *hints)
 {
     if (!hints)
         return true;
-    if (hints->fabric_attr && hints->fabric_attr->name &&
-        strcmp(hints->fabric_attr->name, "sunstar") != 0)
-        return false;
-    return (hints->caps & ~(uint64_t)(CAPS)) == 0 && hints->addr_format == FI_FORMAT_UNSPEC &&
+    const char *name = hints->fabric_attr ? hints->fabric_attr->name : NULL;
+    return fit(!name || strcmp(name, "sunstar") == 0, "the fabric is sunstar") &&
+           fit((hints->caps & ~(uint64_t)(CAPS)) == 0, "it has not all of these capabilities") &&
+           fit(hints->addr_format == FI_FORMAT_UNSPEC, "addresses have a format of their own") &&
            domain_fits(hints->domain_attr) && tx_fits(hints->tx_attr) && rx_fits(hints->rx_attr) &&
            ep_fits(hints->ep_attr);
 }
@@ -69,7 +95,8 @@ static bool fits(const struct fi_info *hints)
 static void describe_domain(struct fi_domain_attr *domain, const struct fi_domain_attr *hints)
 {
     domain->name = strdup("sunstar0");
-    domain->threading = FI_THREAD_SAFE;
+    /* It holds for whoever promises more; some programs want their own promise back. */
+    domain->threading = hints && hints->threading ? hints->threading : FI_THREAD_SAFE;
     domain->control_progress = FI_PROGRESS_MANUAL;
     domain->data_progress = FI_PROGRESS_MANUAL;
     domain->resource_mgmt = FI_RM_ENABLED;
@@ -95,6 +122,7 @@ static void describe_ep(struct fi_ep_attr *ep)
     ep->protocol_version = 1;
     ep->max_msg_size = MESSAGE_MAX;
     ep->mem_tag_format = TAG_FORMAT;
+    ep->max_order_raw_size = ep->max_order_war_size = ep->max_order_waw_size = ORDER_BYTES;
     ep->tx_ctx_cnt = ep->rx_ctx_cnt = 1;
 }
 
