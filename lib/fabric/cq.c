@@ -67,6 +67,7 @@ static ssize_t take(struct cq *cq, void *buffer, size_t count, fi_addr_t *source
         memcpy((char *)buffer + taken * bytes, &next->entry, bytes);
         if (sources)
             sources[taken] = next->source;
+        interface_in_vain = 0;
         taken++;
         cq->first = (cq->first + 1) & (cq->room - 1);
         cq->used--;
@@ -77,7 +78,8 @@ static ssize_t take(struct cq *cq, void *buffer, size_t count, fi_addr_t *source
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buffer, size_t count, fi_addr_t *sources)
 {
     lock();
-    progress();
+    if (CQ(fid)->used == 0)
+        progress();
     const ssize_t taken = take(CQ(fid), buffer, count, sources);
     unlock();
     return taken;

@@ -266,6 +266,8 @@ extern ptl_handle_eq_t interface_eq, interface_arrivals;
 extern ptl_process_id_t interface_id;
 extern ptl_handle_md_t interface_nothing; /* a descriptor of no bytes, without events */
 extern struct endpoint *interface_slots[SLOTS];
+/* Looks one after the other that found nothing. */
+extern unsigned interface_in_vain;
 int interface_open(void);
 void interface_close(void);
 void lock(void);

@@ -175,21 +175,22 @@ static unsigned pump(void)
     return drain(interface_arrivals) + drain(interface_eq);
 }
 
+unsigned interface_in_vain;
+
 void progress(void)
 {
-    static unsigned in_vain;
     const unsigned taken = pump();
     if (in_progress)
         return;
     in_progress = true;
     if (taken > 0) {
-        in_vain = 0;
+        interface_in_vain = 0;
         go_on();
-    } else if (++in_vain >= PATIENCE && atomics_open > 0) {
+    } else if (++interface_in_vain >= PATIENCE && atomics_open > 0) {
         if (!progress_wait(1))
             atomic_probe();
-        in_vain = 0;
-    } else if (poll_after && in_vain > poll_after) {
+        interface_in_vain = 0;
+    } else if (poll_after && interface_in_vain > poll_after) {
         progress_wait(1);
     }
     in_progress = false;
@@ -206,6 +207,7 @@ bool progress_wait(ptl_time_t limit)
                 "lost", EVENTS);
     if (code != PTL_OK)
         return false;
+    interface_in_vain = 0;
     take(&event);
     pump();
     const bool inner = in_progress;

@@ -170,8 +170,10 @@ int receive_list(struct op *op)
 static ssize_t post(struct op *op)
 {
     struct inbox *box = op->box;
-    for (;;) {
-        progress();
+    for (bool looked = false;; looked = true) {
+        /* What has come already is older than what the queues bring. */
+        if (looked || !box->arrivals)
+            progress();
         struct arrival *arrival = inbox_find(box, op);
         if (arrival) {
             arrival_unlink(box, arrival);
@@ -181,6 +183,8 @@ static ssize_t post(struct op *op)
         }
         /* Those that wait for room come first. */
         int code = PTL_NO_SPACE;
+        if (!looked && box->arrivals)
+            continue;
         if (box->waiting == 0)
             code = receive_list(op);
         if (code == PTL_NO_SPACE || code == PTL_ME_LIST_TOO_LONG) {
@@ -294,8 +298,10 @@ ssize_t receive_peek(struct endpoint *ep, const struct wanted *wanted)
     lock();
     int result = check(ep, wanted);
     if (!result) {
-        progress();
-        peek(receive_new(ep, wanted), wanted->flags);
+        struct op *op = receive_new(ep, wanted);
+        if (!inbox_find(op->box, op))
+            progress();
+        peek(op, wanted->flags);
     }
     unlock();
     return result;
