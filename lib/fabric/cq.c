@@ -78,7 +78,7 @@ static ssize_t take(struct cq *cq, void *buffer, size_t count, fi_addr_t *source
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buffer, size_t count, fi_addr_t *sources)
 {
     lock();
-    if (CQ(fid)->used == 0)
+    if (CQ(fid)->used == 0 || count == 0) /* programs read nothing for progress alone */
         progress();
     const ssize_t taken = take(CQ(fid), buffer, count, sources);
     unlock();

@@ -140,6 +140,7 @@ enum why {
 
 struct endpoint;
 struct inbox;
+struct part;
 
 /* An operation under way. Its memory is freed when no event can name it any more. */
 struct op {
@@ -170,14 +171,13 @@ struct op {
     uint64_t head;
     bool queued; /* the match list has no room for it */
     /* buffers for several messages */
-    struct op *parent; /* of a long message that is fetched into one */
+    struct part *part, *longs; /* what is fetched into one; those that have no place yet */
     size_t start;      /* where the descriptor begins in the buffer */
     size_t used, least;
-    unsigned busy;     /* messages that are still fetched */
+    unsigned busy; /* messages that are not told yet */
     bool multi, gone, full, settling;
-    struct arrival *longs;
     /* atomic operations */
-    struct op *probe;
+    struct op *probe, *parent; /* of an operation, and back */
     bool answered; /* the probe */
     ptl_process_id_t peer;
     uint64_t key, offset;
@@ -217,6 +217,7 @@ struct inbox {
     struct op *first, *last;
     unsigned waiting; /* receives for which the list had no room */
     struct arrival *arrivals, **end;
+    struct part *parts; /* messages in buffers for several, in their order */
     struct arrival *coming; /* not complete, or behind one that is not */
     struct block blocks[BLOCKS];
     struct block *order[BLOCKS]; /* as they stand in the match list */
@@ -372,11 +373,10 @@ uint64_t arrival_data(ptl_process_id_t from, uint64_t head);
 size_t arrival_length(uint64_t head, size_t length);
 /* --- multi.c --- */
 ssize_t multi_post(struct endpoint *ep, const struct wanted *wanted);
-/* True if there is room for the message, or there never would be. */
-bool multi_fits(const struct op *op, const struct arrival *arrival);
-void multi_take(struct op *op, struct arrival *arrival);
+/* A message has come that the buffer takes at the next progress. */
+void multi_wake(struct op *op);
 void multi_settle(void);
-void multi_fetched(struct op *op);
+void multi_fetched(struct part *part, const struct op *get);
 void multi_drop(struct op *op);
 bool multi_cancel(struct op *op);
 /* --- rma.c, atomic.c, msg.c --- */

@@ -24,10 +24,9 @@ void fetched(struct handler *handler, const ptl_event_t *event)
         }
         op_end(op, op->ep->rx);
     } else if (event->type == PTL_EVENT_UNLINK) {
-        struct op *parent = op->parent;
+        if (op->part)
+            multi_fetched(op->part, op);
         op_free(op);
-        if (parent)
-            multi_fetched(parent);
     }
 }
 
@@ -46,13 +45,12 @@ static bool start(struct op *op)
     if (error == -FI_EAGAIN)
         return false;
     if (error) {
-        struct op *parent = op->parent;
         op->err = -error;
         op->why = error == -FI_EFAULT ? WHY_MEMORY : WHY_WITHDRAWN;
         op_end(op, op->ep->rx);
+        if (op->part)
+            multi_fetched(op->part, op);
         op_free(op);
-        if (parent)
-            multi_fetched(parent);
     }
     return true;
 }

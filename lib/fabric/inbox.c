@@ -78,11 +78,8 @@ static void arrive(struct inbox *box, struct arrival *arrival)
         if (op->settling)
             break; /* it takes what is in the list before it goes on */
         if (op->multi) {
-            if (multi_fits(op, arrival)) {
-                multi_take(op, arrival);
-                return;
-            }
-            continue;
+            multi_wake(op);
+            break;
         }
         receive_unlink(op);
         op_begin(op);

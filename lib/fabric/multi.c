@@ -1,12 +1,29 @@
 /* Buffers for several messages (FI_MULTI_RECV): the interface puts one message behind the other. A long message,
  * which is fetched, needs a place that the interface does not use: the buffer is taken out of the match list, and goes
- * back with what is left of it. */
+ * back with what is left of it.
+ *
+ * Programs send themselves calls in these messages, and want them in order. Messages end in another order than they
+ * were matched in, so START events tell that, and none is told before those ahead of it. */
 #include "fabric.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Buffers in which long messages have come. */
+/* A message that is in a buffer, or will be. */
+struct part {
+    struct part *next;
+    struct op *op;
+    size_t at, length; /* where in the buffer; bytes of the message */
+    size_t moved;
+    ptl_process_id_t from;
+    uint64_t bits, head;
+    ptl_seq_t number; /* of the event that told of it */
+    unsigned waits;   /* for its end, for what is fetched */
+    int err, why;
+    struct part *later; /* of the long ones of a buffer that have no place yet */
+};
+
+/* Buffers that are taken out of the match list at the next progress. */
 static struct op *settle_first;
 
 static size_t left_in(const struct op *op)
@@ -14,15 +31,22 @@ static size_t left_in(const struct op *op)
     return op->length - op->used;
 }
 
-bool multi_fits(const struct op *op, const struct arrival *arrival)
+/* True if there is room for so many bytes, or there never would be. */
+static bool fits(const struct op *op, size_t length)
 {
-    return !op->full && (arrival->length <= left_in(op) || arrival->length > op->length);
+    return !op->full && (length <= left_in(op) || length > op->length);
+}
+
+static void note_full(struct op *op)
+{
+    if (left_in(op) < op->least || left_in(op) == 0)
+        op->full = true;
 }
 
 /* Tells that the program has the buffer back, if nothing is under way in it. */
 static void release(struct op *op)
 {
-    if (!op->gone || op->busy > 0 || op->settling)
+    if (!op->full || !op->gone || op->busy > 0 || op->settling)
         return;
     receive_unlink(op);
     op_begin(op);
@@ -35,31 +59,63 @@ static void release(struct op *op)
     op_free(op);
 }
 
-/* A message of so many bytes is in the buffer at this place. */
-static void tell(struct op *op, size_t at, size_t moved, const ptl_event_t *event)
+/* --- messages in buffers --- */
+
+static void tell(const struct part *part)
 {
-    const bool failed = event->ni_fail_type != PTL_NI_OK;
+    const struct op *op = part->op;
     const struct completion completion = {
-        .entry = {op->context, arrival_flags(op->box, event->hdr_data), moved, op->buffer + at,
-                  arrival_data(event->initiator, event->hdr_data), 0},
-        .source = av_find(op->ep->av, event->initiator,
-                          (unsigned)(event->match_bits >> SLOT_SHIFT)),
-        .err = failed ? FI_EIO : 0,
-        .why = failed ? WHY_DAMAGED : WHY_NOTHING,
+        .entry = {op->context, arrival_flags(op->box, part->head), part->moved,
+                  op->buffer + part->at, arrival_data(part->from, part->head), 0},
+        .source = av_find(op->ep->av, part->from, (unsigned)(part->bits >> SLOT_SHIFT)),
+        .olen = part->err == FI_ETRUNC ? part->length - part->moved : 0,
+        .err = part->err,
+        .why = part->why,
     };
-    cntr_count(op->cntr, failed);
-    if (op->ep->rx && !op->ended && (op->wants || failed))
+    cntr_count(op->cntr, part->err != 0);
+    if (op->ep->rx && !op->ended && (op->wants || part->err))
         cq_add(op->ep->rx, &completion);
 }
 
-static void settle_later(struct op *op, struct arrival *arrival)
+/* Tells of those that are complete and have nothing ahead of them. */
+static void flush(struct inbox *box)
 {
-    struct arrival **end = &op->longs;
-    while (*end)
-        end = &(*end)->next;
-    arrival->next = NULL;
-    *end = arrival;
+    while (box->parts && box->parts->waits == 0) {
+        struct part *part = box->parts;
+        struct op *op = part->op;
+        box->parts = part->next;
+        tell(part);
+        free(part);
+        op->busy--;
+        release(op);
+    }
+}
+
+static void fail(struct part *part, int err, enum why why)
+{
+    if (!part->err) {
+        part->err = err;
+        part->why = why;
+    }
+}
+
+static struct part *part_new(struct op *op, ptl_process_id_t from, uint64_t bits, uint64_t head)
+{
+    struct part *part = need(1, sizeof *part);
+    part->op = op;
+    part->from = from;
+    part->bits = bits;
+    part->head = head;
+    struct part **last = &op->box->parts;
+    while (*last)
+        last = &(*last)->next;
+    *last = part;
     op->busy++;
+    return part;
+}
+
+static void settle_later(struct op *op)
+{
     if (op->settling)
         return;
     op->settling = true;
@@ -70,96 +126,111 @@ static void settle_later(struct op *op, struct arrival *arrival)
     *last = op;
 }
 
+void multi_wake(struct op *op)
+{
+    settle_later(op);
+}
+
+/* A long message will be in this buffer, as soon as it has a place. */
+static void keep_long(struct op *op, struct part *part)
+{
+    struct part **last = &op->longs;
+    while (*last)
+        last = &(*last)->later;
+    part->later = NULL;
+    *last = part;
+    settle_later(op);
+}
+
 static void multi_event(struct handler *handler, const ptl_event_t *event)
 {
     struct op *op = (struct op *)handler;
-    if (event->type == PTL_EVENT_UNLINK) {
+    struct part *part;
+    switch (event->type) {
+    case PTL_EVENT_PUT_START:
+        part = part_new(op, event->initiator, event->match_bits, event->hdr_data);
+        part->number = event->sequence;
+        part->waits = 1;
+        part->at = op->start + event->offset;
+        part->moved = event->mlength;
+        part->length = arrival_length(event->hdr_data, event->rlength);
+        if (op->used < part->at + part->moved)
+            op->used = part->at + part->moved;
+        if (event->hdr_data & HEAD_LONG) {
+            part->waits++;
+            keep_long(op, part);
+        }
+        break;
+    case PTL_EVENT_PUT_END:
+        for (part = op->box->parts; part->number != event->link; part = part->next)
+            ;
+        part->number = 0;
+        part->waits--;
+        if (event->ni_fail_type != PTL_NI_OK)
+            fail(part, FI_EIO, WHY_DAMAGED);
+        flush(op->box);
+        break;
+    case PTL_EVENT_UNLINK:
         op->gone = op->full = true;
         op->me = PTL_INVALID_HANDLE;
         release(op);
-    } else if (event->type == PTL_EVENT_PUT_END && event->hdr_data & HEAD_LONG) {
-        struct arrival *arrival = need(1, sizeof *arrival);
-        *arrival = (struct arrival){
-            .from = event->initiator,
-            .bits = event->match_bits,
-            .head = event->hdr_data,
-            .length = arrival_length(event->hdr_data, 0),
-        };
-        settle_later(op, arrival);
-    } else if (event->type == PTL_EVENT_PUT_END) {
-        const size_t at = op->start + event->offset;
-        if (op->used < at + event->mlength)
-            op->used = at + event->mlength;
-        tell(op, at, event->mlength, event);
+        break;
+    default:
+        break;
     }
 }
 
 /* Fetches a long message to the next place in the buffer, which is not in the match list now. */
-static void fetch_into(struct op *op, struct arrival *arrival)
+static void fetch_into(struct op *op, struct part *part)
 {
-    struct op *part = op_new(op->ep, fetched);
-    op_begin(part);
-    part->parent = op;
-    part->context = op->context;
-    part->buffer = op->buffer + op->used;
-    part->length = left_in(op);
-    part->wants = op->wants;
-    part->ended = op->ended;
-    part->cntr = op->cntr;
-    part->flags = arrival_flags(op->box, arrival->head);
-    part->data = arrival_data(arrival->from, arrival->head);
-    part->source = av_find(op->ep->av, arrival->from, (unsigned)(arrival->bits >> SLOT_SHIFT));
-    op->used += arrival->length < part->length ? arrival->length : part->length;
-    fetch(part, arrival->from, arrival->head);
+    struct op *get = op_new(op->ep, fetched);
+    op_begin(get);
+    part->at = op->used;
+    get->part = part;
+    get->ended = true; /* the message's part is told */
+    get->buffer = op->buffer + op->used;
+    get->length = left_in(op);
+    op->used += part->length < get->length ? part->length : get->length;
+    note_full(op);
+    fetch(get, part->from, part->head);
 }
 
-void multi_fetched(struct op *op)
+void multi_fetched(struct part *part, const struct op *get)
 {
-    op->busy--;
-    if (op->full)
-        release(op);
+    struct inbox *box = part->op->box;
+    part->moved = get->moved;
+    if (get->err)
+        fail(part, get->err, (enum why)get->why);
+    part->waits--;
+    flush(box);
 }
 
-static void note_full(struct op *op)
+/* A message that has come before goes into the buffer. */
+static void take(struct op *op, struct arrival *arrival)
 {
-    if (left_in(op) < op->least || left_in(op) == 0)
-        op->full = true;
-}
-
-void multi_take(struct op *op, struct arrival *arrival)
-{
+    struct part *part = part_new(op, arrival->from, arrival->bits, arrival->head);
+    part->length = arrival->length;
     if (arrival->head & HEAD_LONG) {
-        op->busy++;
-        fetch_into(op, arrival);
+        part->waits = 1;
+        fetch_into(op, part);
     } else {
-        const size_t moved = arrival->length < left_in(op) ? arrival->length : left_in(op);
-        const bool lost = arrival->stored < moved;
-        struct completion completion = {
-            .entry = {op->context, arrival_flags(op->box, arrival->head), lost ? 0 : moved,
-                      op->buffer + op->used, arrival_data(arrival->from, arrival->head), 0},
-            .source = av_find(op->ep->av, arrival->from, (unsigned)(arrival->bits >> SLOT_SHIFT)),
-        };
-        if (lost) {
-            completion.err = FI_ENOBUFS;
-            completion.why = WHY_LOST;
-        } else if (arrival->length > moved) {
-            completion.err = FI_ETRUNC;
-            completion.why = WHY_TRUNCATED;
-            completion.olen = arrival->length - moved;
+        part->at = op->used;
+        part->moved = arrival->length < left_in(op) ? arrival->length : left_in(op);
+        if (arrival->length > part->moved)
+            fail(part, FI_ETRUNC, WHY_TRUNCATED);
+        if (arrival->stored < part->moved) {
+            part->moved = 0;
+            fail(part, FI_ENOBUFS, WHY_LOST);
         }
-        if (!lost && moved > 0) {
-            memcpy(op->buffer + op->used, arrival->data, moved);
-            op->used += moved;
-        }
-        cntr_count(op->cntr, completion.err != 0);
-        if (op->ep->rx && !op->ended && (op->wants || completion.err))
-            cq_add(op->ep->rx, &completion);
+        if (part->moved > 0)
+            memcpy(op->buffer + op->used, arrival->data, part->moved);
+        op->used += part->moved;
+        note_full(op);
     }
     arrival_free(arrival);
-    note_full(op);
-    if (op->full)
-        release(op);
 }
+
+/* --- the match list --- */
 
 /* Messages that have come go into the buffer, then the rest of it into the match list. The buffer is among the posted
  * receives, and not in the match list. An error only if that refuses it for good. */
@@ -172,9 +243,9 @@ static int go(struct op *op)
         progress();
         struct arrival *arrival;
         while (!op->full && (arrival = inbox_find(box, op))) {
-            if (multi_fits(op, arrival)) {
+            if (fits(op, arrival->length)) {
                 arrival_unlink(box, arrival);
-                multi_take(op, arrival);
+                take(op, arrival);
             } else {
                 op->full = true; /* the message is another buffer's */
             }
@@ -182,6 +253,7 @@ static int go(struct op *op)
         if (op->full) {
             op->settling = false;
             release(op);
+            flush(box);
             return 0;
         }
         code = PTL_NO_SPACE;
@@ -197,6 +269,7 @@ static int go(struct op *op)
     } else {
         return fabric_error(code, "PtlMEMDPost");
     }
+    flush(box);
     return 0;
 }
 
@@ -218,11 +291,11 @@ ssize_t multi_post(struct endpoint *ep, const struct wanted *wanted)
     return error;
 }
 
-/* Takes it out of the match list, if it is there. No event names it when this returns. */
+/* Takes it out of the match list, if it is there. No event names it when this returns, but ends of what is noted. */
 static void take_out(struct op *op)
 {
     while (!op->gone) {
-        if (op->queued || PtlMEUnlink(op->me) == PTL_OK)
+        if (PtlMEUnlink(op->me) == PTL_OK)
             op->gone = true;
         progress();
     }
@@ -232,72 +305,57 @@ static void take_out(struct op *op)
     op->queued = false;
 }
 
-/* The message is the first posted receive's that matches and is not taken otherwise. */
-static bool pass_on(struct inbox *box, struct arrival *arrival)
+/* The long message is the next buffer's that is large enough, or waits for one. */
+static void pass_on(struct op *from, struct part *part)
 {
-    for (struct op *op = box->first; op; op = op->next) {
-        if (!op_matches(op, arrival->from, arrival->bits))
+    struct inbox *box = from->box;
+    for (struct op *op = from->next; op; op = op->next) {
+        if (!op->multi || op->full || !op_matches(op, part->from, part->bits))
             continue;
-        if (op->multi && op->full)
-            continue;
-        if (op->multi) {
-            arrival_unlink(box, arrival);
-            settle_later(op, arrival);
-            return true;
-        }
-        if (!op->queued && PtlMEUnlink(op->me) != PTL_OK)
-            continue;
-        arrival_unlink(box, arrival);
-        receive_unlink(op);
-        op_begin(op);
-        receive_take(op, arrival);
-        return true;
+        part->op = op;
+        from->busy--;
+        op->busy++;
+        keep_long(op, part);
+        return;
     }
-    return false;
+    struct arrival *arrival = need(1, sizeof *arrival);
+    *arrival = (struct arrival){
+        .from = part->from,
+        .bits = part->bits,
+        .head = part->head,
+        .length = part->length,
+    };
+    inbox_front(box, arrival);
+    struct part **at = &box->parts;
+    while (*at != part)
+        at = &(*at)->next;
+    *at = part->next;
+    free(part);
+    from->busy--;
 }
 
 static void settle(struct op *op)
 {
-    struct inbox *box = op->box;
-    struct arrival *others = NULL;
     take_out(op);
-    while (op->longs) {
-        struct arrival *arrival = op->longs;
-        op->longs = arrival->next;
-        if (!others && multi_fits(op, arrival)) {
-            fetch_into(op, arrival);
-            arrival_free(arrival);
-            note_full(op);
-        } else {
-            struct arrival **end = &others;
-            while (*end)
-                end = &(*end)->next;
-            arrival->next = NULL;
-            *end = arrival;
-            op->full = true;
-            op->busy--;
-        }
+    while (op->longs && fits(op, op->longs->length)) {
+        struct part *part = op->longs;
+        op->longs = part->later;
+        fetch_into(op, part);
     }
-    /* They came before all that is kept for this buffer. */
-    unsigned count = 0;
-    for (struct arrival *arrival = others; arrival; arrival = arrival->next)
-        count++;
-    for (unsigned left = count; left > 0; left--) {
-        struct arrival **last = &others;
-        while ((*last)->next)
-            last = &(*last)->next;
-        struct arrival *arrival = *last;
+    if (op->longs)
+        op->full = true;
+    while (op->longs) { /* the last one first, as each goes to the front */
+        struct part **last = &op->longs;
+        while ((*last)->later)
+            last = &(*last)->later;
+        struct part *part = *last;
         *last = NULL;
-        inbox_front(box, arrival);
+        if (part->number)
+            progress(); /* its end is on its way */
+        pass_on(op, part);
     }
     if (go(op))
         give_up("a buffer for several messages cannot go back into the match list");
-    struct arrival *arrival = box->arrivals;
-    for (; count > 0 && arrival; count--) {
-        struct arrival *next = arrival->next;
-        pass_on(box, arrival);
-        arrival = next;
-    }
 }
 
 void multi_settle(void)
@@ -315,9 +373,8 @@ bool multi_cancel(struct op *op)
         return false;
     op->settling = true;
     take_out(op);
-    const bool more = op->longs != NULL;
     op->full = true;
-    if (more) { /* they find another buffer */
+    if (op->longs) { /* they find another buffer */
         op->later = settle_first;
         settle_first = op;
         multi_settle();

@@ -160,7 +160,7 @@ int receive_list(struct op *op)
         md.start = op->buffer + op->start;
         md.length = op->length - op->start;
         md.threshold = PTL_MD_THRESH_INF;
-        md.options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_EVENT_START_DISABLE;
+        md.options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE;
         md.max_size = op->least;
     }
     return PtlMEMDPost(interface_ni, behind(op), op->from, op->bits, op->ignore, PTL_UNLINK,
