@@ -66,7 +66,7 @@ fw: build ## Build the firmware and show its sizes and its SRAM budget
 .PHONY: parts
 parts: tools
 	@mkdir -p build/bin && for name in $(names); do ln -sf ../../$(sunstar) build/bin/$$name; done
-	@for part in lib/seam lib/mpi lib/mpi-fortran lib/portals lib/verbs \
+	@for part in lib/seam lib/mpi lib/mpi-fortran lib/portals lib/verbs lib/fabric \
 	    lib/dp lib/bypass; do $(MAKE) --silent -C $$part BUILD=$(abspath $(parts)) || exit 1; done
 	@$(pico)
 	@$(MAKE) --silent -C lib/pico BUILD=$(abspath $(parts))

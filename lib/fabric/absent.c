@@ -1,4 +1,5 @@
-/* What programs can ask for and do not get. No slot of a table is empty: programs call them unseen. */
+/* What programs can ask for and do not get. No slot of a table is empty: programs call them
+ * unseen. */
 #include "fabric.h"
 
 #define ABSENT(arguments, name, why)                                                               \

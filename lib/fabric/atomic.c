@@ -1,5 +1,5 @@
-/* Atomic operations: those that the machine executes, and no others. Portals adds (PtlGetAdd), swaps (PtlGetPut) and
- * swaps on a condition (PtlCGetPut); each brings what was there before. */
+/* Atomic operations: those that the machine executes, and no others. Portals adds (PtlGetAdd),
+ * swaps (PtlGetPut) and swaps on a condition (PtlCGetPut); each brings what was there before. */
 #include "fabric.h"
 
 #include <stdlib.h>
@@ -37,8 +37,9 @@ static bool is_number(enum fi_datatype type)
     return type == FI_INT32 || type == FI_UINT32 || type == FI_INT64 || type == FI_UINT64;
 }
 
-/* Elements that the operation may have; 0 if it does not exist. Adding and comparing is of one number of 4 or 8 bytes.
- * Any 4 or 8 bytes are read by adding nothing; up to 64 bytes are swapped. */
+/* Elements that the operation may have; 0 if it does not exist. Adding and comparing is of one
+ * number of 4 or 8 bytes. Any 4 or 8 bytes are read by adding nothing; up to 64 bytes are
+ * swapped. */
 static size_t most_of(enum fi_datatype type, enum fi_op op, bool fetches, bool compares)
 {
     const size_t bytes = bytes_of(type);
@@ -89,8 +90,9 @@ static void answered(struct handler *handler, const ptl_event_t *event)
 
 /* --- those that nobody answers --- */
 
-/* Numbers are never truncated, so what stands behind all regions (mr.c) does not take an atomic operation with a wrong
- * key: it is dropped in silence. A get of the same bytes is answered in any case. */
+/* Numbers are never truncated, so what stands behind all regions (mr.c) does not take an atomic
+ * operation with a wrong key: it is dropped in silence. A get of the same bytes is answered in
+ * any case. */
 static void end_refused(struct op *op)
 {
     if (PtlMDUnlink(op->md) != PTL_OK)
@@ -232,7 +234,8 @@ static ssize_t begin(struct fid_ep *fid, const struct fi_msg_atomic *msg,
         return refuse(-FI_EOPNOTSUPP, "the machine does not execute this atomic operation of this "
                                       "type; fi_query_atomic says which it does");
     if (msg->rma_iov_count != 1 || msg->iov_count > 1 || msg->rma_iov->count > most)
-        return refuse(-FI_EINVAL, "an atomic operation has more elements than fi_query_atomic says");
+        return refuse(-FI_EINVAL, "an atomic operation has more elements than fi_query_atomic "
+                                  "says");
     const bool reads = msg->op == FI_ATOMIC_READ;
     const struct atomic atomic = {
         .kind = compare ? COMPARE : msg->op == FI_ATOMIC_WRITE ? SWAP : ADD,

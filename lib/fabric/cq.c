@@ -107,7 +107,8 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uin
         entry->olen = next->olen;
         entry->err = next->err;
         entry->prov_errno = next->why;
-        /* Programs before 1.5 have no size, and others give room of theirs: there is nothing more to tell. */
+        /* Programs before 1.5 have no size, and others give room of theirs: there is nothing
+         * more to tell. */
         if (!entry->err_data_size)
             entry->err_data = NULL;
         else

@@ -193,7 +193,8 @@ static void let_go(struct endpoint *ep)
     ep->domain->users--;
 }
 
-/* Takes the descriptors of what peers have not answered from the interface: it drops answers from then on. */
+/* Takes the descriptors of what peers have not answered from the interface: it drops answers
+ * from then on. */
 static void take_away(struct endpoint *ep)
 {
     struct op *op = ep->under_way;
@@ -207,8 +208,9 @@ static void take_away(struct endpoint *ep)
     }
 }
 
-/* When this returns the interface writes to no memory that the endpoint has named: what peers send is dropped, what
- * they have not fetched is withdrawn, and answers have come or are not waited for any more. */
+/* When this returns the interface writes to no memory that the endpoint has named: what peers
+ * send is dropped, what they have not fetched is withdrawn, and answers have come or are not
+ * waited for any more. */
 static void close_enabled(struct endpoint *ep)
 {
     for (struct op *op = ep->under_way; op; op = op->next)
@@ -253,8 +255,8 @@ static struct fi_ops ep_fid_ops = {
     .ops_set = no_set,
 };
 
-/* A program that ends without closing: its memory must stay while messages use it. Libraries that this one needs end
- * after it. */
+/* A program that ends without closing: its memory must stay while messages use it. Libraries
+ * that this one needs end after it. */
 __attribute__((destructor)) static void end(void)
 {
     if (!lock_now())
@@ -265,7 +267,8 @@ __attribute__((destructor)) static void end(void)
     unlock();
 }
 
-/* Numbers are given in turn, so that what is sent to a closed endpoint does not come to the next one. */
+/* Numbers are given in turn, so that what is sent to a closed endpoint does not come to the next
+ * one. */
 static int take_slot(struct endpoint *ep)
 {
     static unsigned next;

@@ -1,5 +1,6 @@
-/* The libfabric provider "sunstar": what its files share. All of it stands on Portals (include/portals3.h);
- * docs/libfabric.md says what it can do, docs/decisions/0160 why it is made so. */
+/* The libfabric provider "sunstar": what its files share. All of it stands on Portals
+ * (include/portals3.h); docs/libfabric.md says what it can do, docs/decisions/0160 why it is
+ * made so. */
 #ifndef SUNSTAR_FABRIC_H
 #define SUNSTAR_FABRIC_H
 
@@ -24,7 +25,8 @@
 /* --- how much --- */
 
 #define INJECT_MAX 4096u
-/* Messages of up to so many bytes are sent at once, and kept by the receiver if it has not asked for them. */
+/* Messages of up to so many bytes are sent at once, and kept by the receiver if it has not asked
+ * for them. */
 #define EAGER_MAX 16384u
 /* A request on the wire has 32 bits for its length. */
 #define MESSAGE_MAX 0xFFFFFFFFu
@@ -40,7 +42,8 @@
 
 /* --- what stands where --- */
 
-/* Portals of the process from the last one down: a program's own use of Portals begins at the first. */
+/* Portals of the process from the last one down: a program's own use of Portals begins at the
+ * first. */
 enum {
     PORTAL_REGIONS = 63, /* remote memory: match bits are keys */
     PORTAL_LONG = 62,    /* long messages that wait to be fetched */
@@ -64,8 +67,8 @@ enum {
 /* of a short one: the data word of 32 bits; with remote memory also both endpoints; */
 #define HEAD_TO_SHIFT 32
 #define HEAD_FROM_SHIFT 36
-/* of a long one: length, as much of the data word as fits, where it waits, and whether the data word has to be
- * fetched. */
+/* of a long one: length, as much of the data word as fits, where it waits, and whether the data
+ * word has to be fetched. */
 #define HEAD_WORD_SHIFT 32
 #define HEAD_WORD_BITS 19
 #define HEAD_PLACE_SHIFT 51
@@ -209,7 +212,8 @@ struct block {
 
 #define BLOCKS 4u
 
-/* Where messages of a kind come in: a match list of receives, then blocks, then what tells of lost messages. */
+/* Where messages of a kind come in: a match list of receives, then blocks, then what tells of
+ * lost messages. */
 struct inbox {
     struct endpoint *ep;
     bool tagged;

@@ -1,4 +1,5 @@
-/* Messages that nobody has asked for yet: the blocks of memory behind an inbox's receives, and what is in them. */
+/* Messages that nobody has asked for yet: the blocks of memory behind an inbox's receives, and
+ * what is in them. */
 #define _GNU_SOURCE
 #include "fabric.h"
 
@@ -67,8 +68,8 @@ struct arrival *inbox_find(struct inbox *box, const struct op *op)
     return arrival;
 }
 
-/* A message has come that no receive in the match list has taken: the first one beside it does that matches, and was
- * not found room for in the list. */
+/* A message has come that no receive in the match list has taken: the first one beside it does
+ * that matches, and was not found room for in the list. */
 static void arrive(struct inbox *box, struct arrival *arrival)
 {
     struct op *op = box->waiting > 0 ? box->first : NULL;
@@ -89,8 +90,8 @@ static void arrive(struct inbox *box, struct arrival *arrival)
     append(box, arrival);
 }
 
-/* Short messages end before long ones that were matched before them. So they are noted when they are matched, and have
- * come when all before them have. */
+/* Short messages end before long ones that were matched before them. So they are noted when they
+ * are matched, and have come when all before them have. */
 static void begin(struct inbox *box, const ptl_event_t *event, struct block *block)
 {
     struct arrival *arrival = need(1, sizeof *arrival);
@@ -167,7 +168,8 @@ static void keep(struct arrival *arrival, const struct block *block)
     }
 }
 
-/* The block is full. What is in it and still waits is kept elsewhere, and it is used anew, behind the others. */
+/* The block is full. What is in it and still waits is kept elsewhere, and it is used anew,
+ * behind the others. */
 static void renew(struct block *block)
 {
     struct inbox *box = block->box;

@@ -1,4 +1,5 @@
-/* The process's Portals interface: opened with the first endpoint or region; its queues, and what they bring. */
+/* The process's Portals interface: opened with the first endpoint or region; its queues, and
+ * what they bring. */
 #define _GNU_SOURCE
 #include "fabric.h"
 
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Events that a queue holds. A process that does not look for so many events loses messages, and says so. */
+/* Events that a queue holds. A process that does not look for so many events loses messages, and
+ * says so. */
 #define EVENTS 65536u
 /* Looks in vain after which atomic operations without an answer are asked about. */
 #define PATIENCE 12u
@@ -155,8 +157,8 @@ static unsigned drain(ptl_handle_eq_t queue)
     return taken;
 }
 
-/* What waits for room goes on, now that events were taken. Nothing here is done twice at a time: a handler, and
- * what is called here, may call progress() for events alone. */
+/* What waits for room goes on, now that events were taken. Nothing here is done twice at a time:
+ * a handler, and what is called here, may call progress() for events alone. */
 static void go_on(void)
 {
     multi_settle();

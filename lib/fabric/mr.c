@@ -1,6 +1,6 @@
-/* Memory that others may read, write and change. Each region has two match entries: one for what nobody is told of, and
- * one for writes with a data word. Behind all of them stands one that takes nothing, so that whoever uses a wrong key
- * is answered. */
+/* Memory that others may read, write and change. Each region has two match entries: one for what
+ * nobody is told of, and one for writes with a data word. Behind all of them stands one that
+ * takes nothing, so that whoever uses a wrong key is answered. */
 #include "fabric.h"
 
 #include <stdlib.h>

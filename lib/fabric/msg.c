@@ -1,4 +1,5 @@
-/* The calls for messages, with and without tags: each says what it is about, send.c and receive.c do it. */
+/* The calls for messages, with and without tags: each says what it is about, send.c and
+ * receive.c do it. */
 #include "fabric.h"
 
 /* Lists of memory have at most one element (iov_limit). */

@@ -1,9 +1,10 @@
-/* Buffers for several messages (FI_MULTI_RECV): the interface puts one message behind the other. A long message,
- * which is fetched, needs a place that the interface does not use: the buffer is taken out of the match list, and goes
- * back with what is left of it.
+/* Buffers for several messages (FI_MULTI_RECV): the interface puts one message behind the other. A
+ * long message, which is fetched, needs a place that the interface does not use: the buffer is
+ * taken out of the match list, and goes back with what is left of it.
  *
- * Programs send themselves calls in these messages, and want them in order. Messages end in another order than they
- * were matched in, so START events tell that, and none is told before those ahead of it. */
+ * Programs send themselves calls in these messages, and want them in order. Messages end in
+ * another order than they were matched in, so START events tell that, and none is told before
+ * those ahead of it. */
 #include "fabric.h"
 
 #include <stdlib.h>
@@ -232,8 +233,9 @@ static void take(struct op *op, struct arrival *arrival)
 
 /* --- the match list --- */
 
-/* Messages that have come go into the buffer, then the rest of it into the match list. The buffer is among the posted
- * receives, and not in the match list. An error only if that refuses it for good. */
+/* Messages that have come go into the buffer, then the rest of it into the match list. The
+ * buffer is among the posted receives, and not in the match list. An error only if that refuses
+ * it for good. */
 static int go(struct op *op)
 {
     struct inbox *box = op->box;
@@ -291,7 +293,8 @@ ssize_t multi_post(struct endpoint *ep, const struct wanted *wanted)
     return error;
 }
 
-/* Takes it out of the match list, if it is there. No event names it when this returns, but ends of what is noted. */
+/* Takes it out of the match list, if it is there. No event names it when this returns, but ends
+ * of what is noted. */
 static void take_out(struct op *op)
 {
     while (!op->gone) {

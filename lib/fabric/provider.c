@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Programs bring libfabrics of many versions, some of them loaded for themselves alone. So nothing is linked to: what
- * is needed is looked up in the library that loads this one. By that its newest forms are found, as it uses them. */
+/* Programs bring libfabrics of many versions, some of them loaded for themselves alone. So
+ * nothing is linked to: what is needed is looked up in the library that loads this one. By that
+ * its newest forms are found, as it uses them. */
 static struct fi_info *(*duplicate)(const struct fi_info *info);
 static uint32_t version_loaded;
 

@@ -21,8 +21,8 @@ static void fail(struct op *op, int err, enum why why)
     }
 }
 
-/* A write is over when it is acknowledged, a read when it is answered. An answer of fewer bytes comes from where nothing
- * is (mr.c). */
+/* A write is over when it is acknowledged, a read when it is answered. An answer of fewer bytes
+ * comes from where nothing is (mr.c). */
 static void moved(struct handler *handler, const ptl_event_t *event)
 {
     struct op *op = (struct op *)handler;

@@ -1,10 +1,12 @@
-/* Messages that leave. Short ones are put at once; long ones wait until their receiver fetches them. */
+/* Messages that leave. Short ones are put at once; long ones wait until their receiver fetches
+ * them. */
 #include "fabric.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Long messages that nobody has fetched yet, and the data words of those whose header has no room for theirs. */
+/* Long messages that nobody has fetched yet, and the data words of those whose header has no
+ * room for theirs. */
 static struct op *exposed[EXPOSED];
 static uint32_t words[EXPOSED];
 static ptl_handle_me_t words_me, nothing_me;
@@ -18,7 +20,8 @@ int long_open(void)
     ptl_handle_md_t md;
     ptl_md_t all = descriptor(words, sizeof words, PTL_MD_THRESH_INF,
                               PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE, NULL);
-    ptl_md_t nothing = descriptor(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_TRUNCATE, NULL);
+    ptl_md_t nothing = descriptor(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_TRUNCATE,
+                                  NULL);
     int code = PtlEQAlloc(interface_ni, 8, PTL_EQ_HANDLER_NONE, &words_eq);
     if (code == PTL_OK)
         code = PtlMEAttach(interface_ni, PORTAL_LONG, anybody, LONG_WORDS, 0, PTL_RETAIN,

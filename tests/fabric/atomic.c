@@ -1,4 +1,5 @@
-/* Atomic operations: each that fi_query_atomic names, from all ranks on the same words; and none that it does not. */
+/* Atomic operations: each that fi_query_atomic names, from all ranks on the same words; and none
+ * that it does not. */
 #include "harness.h"
 
 #define KEY 9

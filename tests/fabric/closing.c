@@ -1,5 +1,6 @@
-/* Endpoints that are closed with operations under way: posted receives, messages that nobody has asked for, long ones
- * that nobody has fetched, reads and writes without their answers. Nothing is written to memory that is free. */
+/* Endpoints that are closed with operations under way: posted receives, messages that nobody has
+ * asked for, long ones that nobody has fetched, reads and writes without their answers. Nothing
+ * is written to memory that is free. */
 #include "harness.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-/* Counters of sends, receives, writes, reads and of what others do to a region; completions only where they are asked
- * for. */
+/* Counters of sends, receives, writes, reads and of what others do to a region; completions only
+ * where they are asked for. */
 #include "harness.h"
 
 static struct fid_cntr *open_counter(uint64_t flags)

@@ -1,5 +1,5 @@
-/* Several endpoints in a process: each gets its own messages, knows its senders, and is told apart by receives that are
- * directed to it. Some come and go. */
+/* Several endpoints in a process: each gets its own messages, knows its senders, and is told
+ * apart by receives that are directed to it. Some come and go. */
 #include "harness.h"
 
 #define PARTIES 3
@@ -26,11 +26,13 @@ int main(void)
         for (int of = 0; of < PARTIES; of++)
             for (int r = 0; r < size; r++) {
                 fi_addr_t at;
-                CHECK(fi_av_insert(parties[e].av, names[of] + r * NAME_BYTES, 1, &at, 0, NULL) == 1);
+                const char *name = names[of] + r * NAME_BYTES;
+                CHECK(fi_av_insert(parties[e].av, name, 1, &at, 0, NULL) == 1);
                 CHECK(at == (fi_addr_t)(of * size + r), "address %lu", (unsigned long)at);
             }
     barrier();
-    /* Endpoint a of rank 0 to b of rank 1, all with the same tag. Each receiver wants them in the opposite order. */
+    /* Endpoint a of rank 0 to b of rank 1, all with the same tag. Each receiver wants them in
+     * the opposite order. */
     if (rank == 0) {
         for (uint64_t a = 0; a < PARTIES; a++)
             for (uint64_t b = 0; b < PARTIES; b++) {

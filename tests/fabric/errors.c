@@ -1,5 +1,5 @@
-/* Errors, each told to whoever has made it: wrong keys and places, truncation, full queues, wrong addresses, cancelled
- * receives, what does not exist. */
+/* Errors, each told to whoever has made it: wrong keys and places, truncation, full queues,
+ * wrong addresses, cancelled receives, what does not exist. */
 #include "harness.h"
 
 #define KEY 0x77

@@ -1,5 +1,6 @@
-/* What the tests of the libfabric provider share: ranks that exchange addresses by sockets, an endpoint with all that
- * belongs to it, and checks. A test is one program for all ranks, and rank 0 says "ok" at its end. */
+/* What the tests of the libfabric provider share: ranks that exchange addresses by sockets, an
+ * endpoint with all that belongs to it, and checks. A test is one program for all ranks, and
+ * rank 0 says "ok" at its end. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Messages without tags: both orders of sending and receiving, lengths around each limit, data words, sources,
- * injection, directed receives. */
+/* Messages without tags: both orders of sending and receiving, lengths around each limit, data
+ * words, sources, injection, directed receives. */
 #include "harness.h"
 
 static const size_t lengths[] = {0, 1, 12, 13, 64, 4096, 16384, 16385, 100000, 1 << 20};

@@ -1,5 +1,5 @@
-/* Buffers for several messages: small ones, messages that do not fit any more, long ones, consumed in any order, before
- * and after they are posted. */
+/* Buffers for several messages: small ones, messages that do not fit any more, long ones,
+ * consumed in any order, before and after they are posted. */
 #include "harness.h"
 
 #define BUFFERS 4

@@ -1,4 +1,5 @@
-/* Remote memory: writes and reads of many lengths, with data words, injected, of oneself; regions that come and go. */
+/* Remote memory: writes and reads of many lengths, with data words, injected, of oneself;
+ * regions that come and go. */
 #include "harness.h"
 
 #define BYTES (1 << 20)
@@ -12,7 +13,8 @@ int main(void)
     static const size_t lengths[] = {0, 1, 8, 13, 4096, 70000, BYTES};
     struct fid_mr *region;
     begin(FI_MSG | FI_RMA, 0);
-    OK(fi_mr_reg(domain, memory, BYTES, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &region, NULL));
+    OK(fi_mr_reg(domain, memory, BYTES, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &region,
+                 NULL));
     CHECK(fi_mr_key(region) == KEY);
     barrier();
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -47,7 +49,8 @@ int main(void)
             const struct fi_cq_tagged_entry entry = next();
             const unsigned at = i / 2;
             CHECK(entry.flags & FI_REMOTE_CQ_DATA && entry.flags & FI_RMA && entry.len == 500);
-            CHECK(entry.data == (i % 2 ? 170 + at : 70 + at), "data %lu", (unsigned long)entry.data);
+            CHECK(entry.data == (i % 2 ? 170 + at : 70 + at), "data %lu",
+                  (unsigned long)entry.data);
             if (i % 2)
                 CHECK(is_filled(memory + 40000 + 500 * at, 500, 100 + at));
             else

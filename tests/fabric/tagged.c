@@ -61,8 +61,8 @@ static void order(void)
     barrier();
 }
 
-/* A short message is there before the longer one that was sent before it. Both come unexpectedly, and the first receive
- * takes the first. */
+/* A short message is there before the longer one that was sent before it. Both come
+ * unexpectedly, and the first receive takes the first. */
 static void overtaken(void)
 {
     static char large[16000];
@@ -95,7 +95,8 @@ static void masks(void)
         barrier();
     } else {
         barrier();
-        static const uint64_t wanted[] = {0x20, 0x20, 0x10, 0x10}, come[] = {0x21, 0x23, 0x10, 0x12};
+        static const uint64_t wanted[] = {0x20, 0x20, 0x10, 0x10};
+        static const uint64_t come[] = {0x21, 0x23, 0x10, 0x12};
         for (int i = 0; i < 4; i++) {
             uint64_t tag;
             DO(fi_trecv(own.ep, &tag, 8, NULL, FI_ADDR_UNSPEC, wanted[i], 0xF, &marks[i]));
@@ -137,7 +138,8 @@ static void crossing(void)
     fill(here, sizeof here, 90 + (unsigned)rank);
     DO(fi_tsend(own.ep, here, sizeof here, NULL, own.peers[1 - rank], 9, &sent));
     DO(fi_trecv(own.ep, there, sizeof there, NULL, own.peers[1 - rank], 9, 0, &got));
-    CHECK(wait_for(&got).len == sizeof there && is_filled(there, sizeof there, 91 - (unsigned)rank));
+    CHECK(wait_for(&got).len == sizeof there);
+    CHECK(is_filled(there, sizeof there, 91 - (unsigned)rank));
     wait_for(&sent);
     barrier();
 }

@@ -9,8 +9,8 @@
 static struct party parties[THREADS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* One of the threads that share an endpoint: ping-pong with its counterpart by tags, and completions that may be
- * another thread's. */
+/* One of the threads that share an endpoint: ping-pong with its counterpart by tags, and
+ * completions that may be another thread's. */
 static bool done[THREADS][2];
 
 static void wait_mine(int number, int kind)
@@ -52,7 +52,8 @@ static void *shares(void *argument)
         OK(sent);
         wait_mine(number, 0);
         wait_mine(number, 1);
-        CHECK(is_filled(in[number], length, i + (unsigned)number), "thread %d, round %u", number, i);
+        CHECK(is_filled(in[number], length, i + (unsigned)number), "thread %d, round %u", number,
+              i);
     }
     return NULL;
 }
