@@ -35,12 +35,13 @@ static bool looks_at_clock; /* the record put last does nothing else */
 uint32_t rank_vain_looks;
 static uint64_t told; /* by the library itself, last, since the process went on */
 static uint64_t time_before; /* picoseconds that have passed here without a rank */
-/* Looks at a clock meanwhile, and when they began. From the first number on each takes a part of the time that
- * all have taken, and at most so many picoseconds. */
+/* Looks at a clock meanwhile, and when they began. From the first number on each takes a part of the time
+ * that all have taken, at most so many picoseconds, or a smaller part if that is more. */
 static uint64_t spins, spins_since;
 #define SPIN_LOOKS 64u
 #define SPIN_PART 16u
 #define SPIN_MAX 10000000u
+#define SPIN_LATER_PART 256u
 static uint64_t computing_since; /* processor time at which the program went on; 0: it has made no call yet */
 
 bool rank_state_has(uint32_t bits)
@@ -395,15 +396,16 @@ uint64_t rank_told(const struct rank_channel *c)
     return (told > c->time ? told : c->time) + before;
 }
 
-/* What a look at a clock takes before there is a rank, where it takes ever longer: as the simulator's agent has
- * it for ranks, but that only sleeps begin anew. */
+/* What a look at a clock takes before there is a rank, where it takes ever longer: as the simulator's agent
+ * has it for ranks, but that only sleeps begin anew. */
 static uint64_t spin_cost(const struct rank_channel *c)
 {
-    const uint64_t part = __atomic_load_n(&time_before, __ATOMIC_RELAXED) - spins_since;
-    const uint64_t most = part / SPIN_PART < SPIN_MAX ? part / SPIN_PART : SPIN_MAX;
-    if (__atomic_fetch_add(&spins, 1, __ATOMIC_RELAXED) < SPIN_LOOKS || most < c->clock_cost)
+    const uint64_t all = __atomic_load_n(&time_before, __ATOMIC_RELAXED) - spins_since;
+    const uint64_t part = all / SPIN_PART < SPIN_MAX ? all / SPIN_PART : SPIN_MAX;
+    const uint64_t cost = part > all / SPIN_LATER_PART ? part : all / SPIN_LATER_PART;
+    if (__atomic_fetch_add(&spins, 1, __ATOMIC_RELAXED) < SPIN_LOOKS || cost < c->clock_cost)
         return c->clock_cost;
-    return most;
+    return cost;
 }
 
 uint64_t rank_clock(struct rank_channel *c)

@@ -34,13 +34,13 @@ struct rank_call {
     const uint64_t *arguments;
     const void *read; /* bytes that the simulator is about to read */
     size_t bytes;
-    int *flag;               /* of a call that only looks: where it says whether something has come */
+    int *flag; /* of a call that only looks: where it says whether something has come */
     const uint64_t *request; /* the request that it looks at, if it is one */
 };
 /* Posts a call and waits for its answer: an error code, 0 for none. */
 int rank_call_mpi(const struct rank_call *call) RANK_SHARED(rank_call_mpi);
-/* Posts a call and does not wait. What it reads travels with it, and its first argument becomes the address of
- * that; there is room for it behind the arguments. */
+/* Posts a call and does not wait. What it reads travels with it, and its first argument becomes the address
+ * of that; there is room for it behind the arguments. */
 void rank_post_mpi(const struct rank_call *call) RANK_SHARED(rank_post_mpi);
 /* Notes the answer to a call, before others make calls: true if that was a look that has found nothing. */
 typedef bool rank_note(const struct rank_channel *channel, const uint64_t *arguments, int code);

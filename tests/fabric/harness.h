@@ -31,7 +31,7 @@
     do {                                                                                           \
         if (!(condition)) {                                                                        \
             fprintf(stderr, "rank %d, %s:%d: %s:", rank, __FILE__, __LINE__, #condition);         \
-            fprintf(stderr, " " __VA_ARGS__);                                                       \
+            fprintf(stderr, " " __VA_ARGS__);                                                      \
             fprintf(stderr, "\n");                                                                 \
             exit(1);                                                                               \
         }                                                                                          \

@@ -171,7 +171,7 @@ struct rank_channel {
     uint32_t deeds[48]; /* Deeds of the library by itself since the process went on, in their order: kind (deed) above DEED_SHIFT bits that say how often (library writes). */
     uint64_t seed; /* Seed of the random numbers that the system gives the rank. */
     uint32_t empties; /* Event queues, in the order in which PtlEQGet has found them empty, that are still empty if nothing happens: the one that was looked at last is among them unless there are QUEUES_MAX. 0: another call was answered last, or something has happened (simulator writes). */
-    uint8_t unused_508[4];
+    uint32_t run; /* Process id of the simulator: names of memory that ranks share have it, so that they are those of this run. */
     uint8_t fault[512]; /* Description of a fault if state says FAULTED: words that end with a zero (library writes). */
     uint64_t carried_at; /* Address in the process of what stands in carried (library writes). */
     uint32_t carried_bytes; /* Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them). */
@@ -219,6 +219,7 @@ _Static_assert(offsetof(struct rank_channel, repeat_cost) == 296, "channel.repea
 _Static_assert(offsetof(struct rank_channel, deeds) == 304, "channel.deeds");
 _Static_assert(offsetof(struct rank_channel, seed) == 496, "channel.seed");
 _Static_assert(offsetof(struct rank_channel, empties) == 504, "channel.empties");
+_Static_assert(offsetof(struct rank_channel, run) == 508, "channel.run");
 _Static_assert(offsetof(struct rank_channel, fault) == 512, "channel.fault");
 _Static_assert(offsetof(struct rank_channel, carried_at) == 1024, "channel.carried_at");
 _Static_assert(offsetof(struct rank_channel, carried_bytes) == 1032, "channel.carried_bytes");

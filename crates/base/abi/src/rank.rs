@@ -314,6 +314,8 @@ pub mod channel {
     pub const SEED: usize = 496;
     /// Event queues, in the order in which PtlEQGet has found them empty, that are still empty if nothing happens: the one that was looked at last is among them unless there are QUEUES_MAX. 0: another call was answered last, or something has happened (simulator writes).
     pub const EMPTIES: usize = 504;
+    /// Process id of the simulator: names of memory that ranks share have it, so that they are those of this run.
+    pub const RUN: usize = 508;
     /// Description of a fault if state says FAULTED: words that end with a zero (library writes).
     pub const FAULT: usize = 512;
     /// Bytes of `fault`.
@@ -413,6 +415,8 @@ pub struct Channel {
     pub seed: u64,
     /// Event queues, in the order in which PtlEQGet has found them empty, that are still empty if nothing happens: the one that was looked at last is among them unless there are QUEUES_MAX. 0: another call was answered last, or something has happened (simulator writes).
     pub empties: u32,
+    /// Process id of the simulator: names of memory that ranks share have it, so that they are those of this run.
+    pub run: u32,
     /// Address in the process of what stands in carried (library writes).
     pub carried_at: u64,
     /// Bytes of it: the program has the same there until its call returns. 0: none (library writes; the simulator takes it back when it changes them).
@@ -460,6 +464,7 @@ impl Default for Channel {
             repeat_cost: 0,
             seed: 0,
             empties: 0,
+            run: 0,
             carried_at: 0,
             carried_bytes: 0,
             payload: [0; 64],
@@ -506,6 +511,7 @@ impl Channel {
         ("repeat_cost", 296, 8),
         ("seed", 496, 8),
         ("empties", 504, 4),
+        ("run", 508, 4),
         ("carried_at", 1024, 8),
         ("carried_bytes", 1032, 4),
     ];
@@ -550,6 +556,7 @@ impl Channel {
             repeat_cost: u64::from_le_bytes([bytes[296], bytes[297], bytes[298], bytes[299], bytes[300], bytes[301], bytes[302], bytes[303]]),
             seed: u64::from_le_bytes([bytes[496], bytes[497], bytes[498], bytes[499], bytes[500], bytes[501], bytes[502], bytes[503]]),
             empties: u32::from_le_bytes([bytes[504], bytes[505], bytes[506], bytes[507]]),
+            run: u32::from_le_bytes([bytes[508], bytes[509], bytes[510], bytes[511]]),
             carried_at: u64::from_le_bytes([bytes[1024], bytes[1025], bytes[1026], bytes[1027], bytes[1028], bytes[1029], bytes[1030], bytes[1031]]),
             carried_bytes: u32::from_le_bytes([bytes[1032], bytes[1033], bytes[1034], bytes[1035]]),
             payload: std::array::from_fn(|i| bytes[4032..4096][i]),
@@ -608,6 +615,7 @@ impl Channel {
         bytes[296..304].copy_from_slice(&self.repeat_cost.to_le_bytes());
         bytes[496..504].copy_from_slice(&self.seed.to_le_bytes());
         bytes[504..508].copy_from_slice(&self.empties.to_le_bytes());
+        bytes[508..512].copy_from_slice(&self.run.to_le_bytes());
         bytes[1024..1032].copy_from_slice(&self.carried_at.to_le_bytes());
         bytes[1032..1036].copy_from_slice(&self.carried_bytes.to_le_bytes());
         bytes[4032..4096].copy_from_slice(&self.payload);

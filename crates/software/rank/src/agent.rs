@@ -27,11 +27,13 @@ const TIME_MAX: Time = Time(DAYS_MAX * 86_400 * 1_000_000_000_000);
 
 /// A program that may use verbs, or that has another implementation's MPI, and does nothing but look at a
 /// clock: after so many looks each lets as much time pass as a part of all of them have taken, so that a wait
-/// of 200 ms (perftest), or a calibration of 40 ms (UCX), is not millions of calls. At most so much. Assumed:
-/// no program's result is a look at a clock.
+/// of 200 ms (perftest), or a calibration of 40 ms (UCX), is not millions of calls. At most so much; with
+/// another MPI, where each process calibrates, it is more if that is a small part of all. Assumed: no
+/// program's result is a look at a clock.
 const SPIN_LOOKS: u32 = 64;
 const SPIN_PART: u64 = 16;
 const SPIN_MAX: Duration = Duration(10_000_000);
+const SPIN_LATER_PART: u64 = 256;
 
 /// Longest lease: what the library has done by itself is done again before anything else.
 const LEASE_MAX: Duration = Duration(1_000_000_000);
@@ -80,6 +82,14 @@ pub trait Observer {
 /// No observer.
 impl Observer for () {}
 
+/// Programs in which looks at a clock, one after the other, take ever longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spins {
+    Never,
+    WithVerbs,
+    WithOtherMpi,
+}
+
 /// Runs a rank's process: for its agent, and for the functions of the program that MPI calls back.
 pub struct Runner {
     cpu: Cpu,
@@ -96,8 +106,8 @@ pub struct Runner {
     /// True if the program's computation takes simulated time: the simulator must then see each look at the
     /// clock.
     measures: bool,
-    /// True if looks at a clock take ever longer.
-    spins: bool,
+    /// Looks at a clock take ever longer.
+    spins: Spins,
     /// End of the rank, if it ended in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
@@ -157,7 +167,11 @@ impl Runner {
         verbs: Option<Rc<dyn Verbs>>,
     ) -> Rc<Runner> {
         let measures = process.measures();
-        let spins = verbs.is_some() || process.surroundings().mpi.is_foreign();
+        let spins = match process.surroundings().mpi.is_foreign() {
+            true => Spins::WithOtherMpi,
+            false if verbs.is_some() => Spins::WithVerbs,
+            false => Spins::Never,
+        };
         let waits = bridge.is_some() && cpu.costs().poll_most > Duration::ZERO;
         process.set_looks_max(if waits { VAIN_LOOKS } else { 0 });
         let (process, ended_early) = (RefCell::new(process), RefCell::default());
@@ -331,10 +345,14 @@ impl Runner {
             spin => spin,
         };
         self.spin.set((since, looks.saturating_add(1)));
-        if !self.spins || looks < SPIN_LOOKS {
-            return cost;
+        let spent = now.since(since).0;
+        let part = Duration(spent / SPIN_PART).min(SPIN_MAX);
+        match self.spins {
+            _ if looks < SPIN_LOOKS => cost,
+            Spins::Never => cost,
+            Spins::WithVerbs => cost.max(part),
+            Spins::WithOtherMpi => cost.max(part).max(Duration(spent / SPIN_LATER_PART)),
         }
-        cost.max(Duration(now.since(since).0 / SPIN_PART).min(SPIN_MAX))
     }
 
     /// Does what a call wants; how long that took.

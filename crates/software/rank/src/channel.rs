@@ -98,6 +98,7 @@ impl Channel {
         channel.word(at::NODE).store(options.place.node, Ordering::Relaxed);
         channel.long(at::FREQUENCY).store(options.frequency, Ordering::Relaxed);
         channel.word(at::CORES).store(options.place.locals, Ordering::Relaxed);
+        channel.word(at::RUN).store(std::process::id(), Ordering::Relaxed);
         let asks = u32::from(options.surroundings.mpi.is_foreign());
         channel.word(at::ASKS_CLOCK).store(asks, Ordering::Relaxed);
         if options.surroundings.errors == mpi::InitialErrors::Return {

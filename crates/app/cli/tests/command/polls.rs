@@ -60,8 +60,8 @@ fn a_run_is_the_same_when_every_look_is_simulated() {
     }
 }
 
-/// A loop that looks at one queue, or at two by one call, finds each event when it would without the rule; one
-/// that looks at two queues in turn may find it a look earlier or later.
+/// A loop that looks at one queue, or at two by one call, finds each event when it would without the rule;
+/// one that looks at two queues in turn may find it a look earlier or later.
 #[test]
 fn messages_take_as_long_when_looks_wait() {
     for (machine, look) in [("redstorm", 20.0), ("redstorm-accelerated", 50.0)] {

@@ -3,9 +3,9 @@
 //! The launcher is no node and has no thread. Whoever looks at the network at `now` lets it do first all
 //! that is due before `now` + (latency - notice): no node is more than the notice behind `now`, so what
 //! another one sends from here on arrives at `now` - notice + latency or later. All that is due before is
-//! known, and is done in the order of time, node, and number on the node. That order, and each answer's time with it, does
-//! not depend on who looks first. An answer arrives more than the latency behind its cause, so that it is
-//! there when anybody can see it.
+//! known, and is done in the order of time, node, and number on the node. That order, and each answer's time
+//! with it, does not depend on who looks first. An answer arrives more than the latency behind its cause, so
+//! that it is there when anybody can see it.
 
 use super::network::State;
 use crate::launch::{self, abort_code, Barrier, Event, Group, Inbox, Server};

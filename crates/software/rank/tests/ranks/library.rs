@@ -88,7 +88,10 @@ const SEAM: [(&str, &str); 9] = [
         "the card's memory region, and its request queue (forth.h)",
         "forth_fence forth_open forth_register forth_unregister forth_where sunstar_nic_map",
     ),
-    ("the node, and its memory", "gethostname mmap mmap64 mprotect munmap uname"),
+    (
+        "the node, its memory, and what its processes share in this run",
+        "gethostname mmap mmap64 mprotect munmap shm_open shm_unlink uname",
+    ),
     (
         "the seam to the other libraries of a rank",
         "sunstar_compute_seconds sunstar_rank_attach sunstar_rank_call_mpi \
