@@ -53,7 +53,7 @@ static bool tx_fits(const struct fi_tx_attr *hints)
     return !hints ||
            (fit((hints->caps & ~(CAPS)) == 0, "sending has not these capabilities") &&
             fit((hints->op_flags & ~TX_FLAGS_KNOWN) == 0, "sending has not these flags") &&
-            fit((hints->msg_order & ~(ORDER)) == 0, "the order is of sends and atomics") &&
+            fit((hints->msg_order & ~(ORDER)) == 0, "sends and atomic operations have an order") &&
             fit(hints->comp_order == 0, "completions have no order") &&
             fit(hints->inject_size <= INJECT_MAX, "4096 bytes are injected at most") &&
             fit(hints->iov_limit <= 1 && hints->rma_iov_limit <= 1, "memory is one stretch") &&
@@ -65,7 +65,7 @@ static bool rx_fits(const struct fi_rx_attr *hints)
     return !hints ||
            (fit((hints->caps & ~(CAPS)) == 0, "receiving has not these capabilities") &&
             fit((hints->op_flags & ~RX_FLAGS_KNOWN) == 0, "receiving has not these flags") &&
-            fit((hints->msg_order & ~(ORDER)) == 0, "the order is of sends and atomics") &&
+            fit((hints->msg_order & ~(ORDER)) == 0, "sends and atomic operations have an order") &&
             fit(hints->comp_order == 0, "completions have no order") &&
             fit(hints->iov_limit <= 1, "memory is one stretch"));
 }
