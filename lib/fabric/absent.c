@@ -3,9 +3,9 @@
 #include "fabric.h"
 
 #define ABSENT(arguments, name, why)                                                               \
-    static int name arguments                                                                      \
+    static int cm_##name arguments                                                                 \
     {                                                                                              \
-        return refuse(-FI_ENOSYS, #name ": " why);                                                 \
+        return refuse(-FI_ENOSYS, "fi_" #name ": " why);                                           \
     }
 
 /* The arguments of a slot that answers without a look at them. */
@@ -52,16 +52,16 @@ static int cm_getname(fid_t fid, void *buffer, size_t *bytes)
 }
 
 #define NO_CONNECTION "endpoints are not connected (FI_EP_RDM)"
-ABSENT((fid_t fid, void *buffer, size_t bytes), cm_setname, "an endpoint's address is its node's")
-ABSENT((struct fid_ep * ep, void *buffer, size_t *bytes), cm_getpeer, NO_CONNECTION)
-ABSENT((struct fid_ep * ep, const void *address, const void *data, size_t bytes), cm_connect,
+ABSENT((fid_t fid, void *buffer, size_t bytes), setname, "an endpoint's address is its node's")
+ABSENT((struct fid_ep * ep, void *buffer, size_t *bytes), getpeer, NO_CONNECTION)
+ABSENT((struct fid_ep * ep, const void *address, const void *data, size_t bytes), connect,
        NO_CONNECTION)
-ABSENT((struct fid_pep * ep), cm_listen, NO_CONNECTION)
-ABSENT((struct fid_ep * ep, const void *data, size_t bytes), cm_accept, NO_CONNECTION)
-ABSENT((struct fid_pep * ep, fid_t handle, const void *data, size_t bytes), cm_reject,
+ABSENT((struct fid_pep * ep), listen, NO_CONNECTION)
+ABSENT((struct fid_ep * ep, const void *data, size_t bytes), accept, NO_CONNECTION)
+ABSENT((struct fid_pep * ep, fid_t handle, const void *data, size_t bytes), reject,
        NO_CONNECTION)
 ABSENT((struct fid_ep * ep, const void *address, uint64_t flags, struct fid_mc **mc, void *context),
-       cm_join, "there are no multicasts and no collective operations")
+       join, "there are no multicasts and no collective operations")
 
 /* Nothing to do: fi_close ends what is under way. */
 static int cm_shutdown(struct fid_ep *ep, uint64_t flags)
