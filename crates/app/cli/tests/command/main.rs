@@ -32,6 +32,7 @@ mod documents;
 mod dp;
 mod endings;
 mod example;
+mod fabric;
 mod faults;
 mod firmware;
 mod forth;

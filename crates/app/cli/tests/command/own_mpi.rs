@@ -92,6 +92,35 @@ fn the_first_line_says_which_mpi_ran() {
     assert!(first(&theirs).contains(&told), "{theirs:?}");
 }
 
+/// Calibrations at load, PMI, matching by the firmware: none of it depends on anything but the program.
+#[test]
+fn mpichs_ranks_do_the_same_in_each_run() {
+    if !root().join("build/lib/libfabric/libsunstar-fi.so").is_file() {
+        return eprintln!("skipped: there is no provider (Debian: libfabric-dev)");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("collects");
+    let mut mpicc = Command::new(mpich().join("bin/mpicc"));
+    mpicc.arg("-O2").arg(root().join("tests/cli/collects.c")).arg("-o").arg(&program);
+    ended(&mut mpicc).went_well();
+    for ranks in [2_u32, 4, 8] {
+        let runs = ["1", "1", "2"].map(|threads| {
+            let ranks = ranks.to_string();
+            let options = ["--brief", "--judge", "-m", "redstorm-accelerated"];
+            run(&[&options[..], &["-n", &ranks, "-t", threads]].concat(), &program)
+        });
+        let sum = format!("sum {}, window {}\n", ranks * (ranks - 1) / 2, ranks);
+        for run in &runs {
+            assert!(run.went_well().stdout.contains(&sum), "{run:?}");
+            assert_eq!(run.hash(), runs[0].hash(), "{ranks} ranks");
+        }
+    }
+    for machine in ["redstorm", "ideal"] {
+        let run = run(&["-q", "-n", "4", "-m", machine], &program);
+        assert_eq!(run.went_well().stdout, "sum 6, window 4\n", "{machine}");
+    }
+}
+
 #[test]
 fn an_mpi_that_cannot_be_had_is_a_sentence() {
     let cases: [(&[&str], &str); 4] = [
