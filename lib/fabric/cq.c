@@ -67,7 +67,7 @@ static ssize_t take(struct cq *cq, void *buffer, size_t count, fi_addr_t *source
         memcpy((char *)buffer + taken * bytes, &next->entry, bytes);
         if (sources)
             sources[taken] = next->source;
-        interface_in_vain = 0;
+        interface_served();
         taken++;
         cq->first = (cq->first + 1) & (cq->room - 1);
         cq->used--;

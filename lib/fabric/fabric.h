@@ -273,6 +273,8 @@ extern ptl_handle_md_t interface_nothing; /* a descriptor of no bytes, without e
 extern struct endpoint *interface_slots[SLOTS];
 /* Looks one after the other that found nothing. */
 extern unsigned interface_in_vain;
+/* The program got something without a look. */
+void interface_served(void);
 int interface_open(void);
 void interface_close(void);
 void lock(void);

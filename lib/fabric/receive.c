@@ -103,6 +103,7 @@ static void received(struct handler *handler, const ptl_event_t *event)
 
 void receive_take(struct op *op, struct arrival *arrival)
 {
+    interface_served();
     describe(op, arrival->from, arrival->bits, arrival->head);
     if (arrival->head & HEAD_LONG) {
         fetch(op, arrival->from, arrival->head);
