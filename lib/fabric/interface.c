@@ -20,14 +20,12 @@ ptl_handle_md_t interface_nothing;
 struct endpoint *interface_slots[SLOTS];
 
 /* Looks in vain after which one waits (decision 0158). */
-#define SPIN 16u
+#define SPIN 4u
 
 static bool served;
 static unsigned users;
 static bool in_progress;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-/* To be taken out when polls of event queues let time pass by themselves. */
-static unsigned poll_after;
 
 void lock(void)
 {
@@ -112,8 +110,6 @@ static int open_all(void)
         error = long_open();
     if (!error)
         error = regions_open();
-    const char *after = getenv("FI_SUNSTAR_POLL");
-    poll_after = after ? (unsigned)atoi(after) : 0;
     return error;
 }
 
@@ -212,8 +208,6 @@ void progress(void)
         if (!progress_wait(1))
             atomic_probe();
         interface_in_vain = 0;
-    } else if (poll_after && interface_in_vain > poll_after) {
-        progress_wait(1);
     }
     in_progress = false;
 }
