@@ -137,7 +137,8 @@ fn stamp(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal) 
     let words = words.join(separator);
     let line = if terminal.unicode { "─" } else { "-" };
     let rest = terminal.width.saturating_sub(words.chars().count() + 4);
-    writeln!(out, "{}", terminal.bold(format!("{0}{0} {words} {1}", line, line.repeat(rest))))?;
+    let text = format!("{0}{0} {words} {1}", line, line.repeat(rest));
+    writeln!(out, "{}", terminal.bold(text.trim_end()))?;
     for change in &report.machine.overrides {
         writeln!(out, "   set {change}")?;
     }

@@ -36,7 +36,10 @@ pub fn program(
 ) -> Result<Program, UsageError> {
     let (named, args, ranks) = (Path::new(&part.command[0]), &part.command[1..], part.ranks);
     match named.to_str().and_then(|name| name.strip_prefix(rank::BUILTIN_PREFIX)) {
-        Some(name) => Ok(Program::builtin(&MODELS, name, args, ranks)?),
+        Some(name) => {
+            keeps_to_own(part, "a workload without a process has Sunstar's MPI")?;
+            Ok(Program::builtin(&MODELS, name, args, ranks)?)
+        }
         None => {
             let (path, before) = executable(root, named, part.mpi.as_ref(), folder)?;
             let args: Vec<_> = before.into_iter().chain(args.iter().cloned()).collect();
@@ -50,6 +53,18 @@ pub fn program(
             let surroundings = Arc::new(surroundings);
             Ok(Program::Executables(vec![Executable { ranks, path, args, surroundings }]))
         }
+    }
+}
+
+/// Refuses another implementation's MPI for what cannot have it.
+fn keeps_to_own(part: &Named, why: &str) -> Result<(), UsageError> {
+    let Some(choice) = &part.mpi else { return Ok(()) };
+    match choice.installed()? {
+        Some(other) => {
+            let library = other.library.library.display();
+            Err(UsageError::sentence(format!("{why}, and not that of --mpi, {library}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -117,6 +132,7 @@ pub fn for_guests(
         if is_builtin(named.as_os_str()) {
             return Ok(None);
         }
+        keeps_to_own(part, "a program in a guest has the guest's MPI")?;
         let Some(language) = Language::of(named) else {
             files.push(named.to_owned());
             continue;

@@ -30,6 +30,7 @@ const READ: &[Read] = &[
     read("--plan <FILE.toml>", "", ""),
     read("--rtl-dir <FOLDER>", "", "--rtl -m alpu -n 2"),
     read("--wdir <FOLDER>", "", ""),
+    read("--mpi <own|mpich|intel|FOLDER>", "", ""),
     read("<PROGRAM>", "", ""),
     read("[PROGRAM]", "", ""),
     read("<A.json>", "", ""),
