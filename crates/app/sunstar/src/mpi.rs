@@ -71,8 +71,9 @@ impl Choice {
             Choice::At(folder) => {
                 let absolute = std::path::absolute(folder);
                 let absolute = absolute.map_err(|e| UsageError::with_file("find", folder, e))?;
-                let above = absolute.parent().unwrap_or(&absolute).to_owned();
-                let found = [absolute, above].iter().find_map(|prefix| at(prefix));
+                // The folder of the library itself may be named: headers are beside it.
+                let above = absolute.parent().filter(|_| absolute.join(LIBRARY).is_file());
+                let found = above.into_iter().chain([&*absolute]).find_map(at);
                 found.transpose()?.map(Some).ok_or_else(|| {
                     UsageError::sentence(format!(
                         "--mpi {}: no {LIBRARY} is there",
