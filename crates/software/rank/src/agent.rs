@@ -108,6 +108,8 @@ pub struct Runner {
     measures: bool,
     /// Looks at a clock take ever longer.
     spins: Spins,
+    /// The launcher that the program asks.
+    launcher: Launcher,
     /// End of the rank, if it ended in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
@@ -167,6 +169,7 @@ impl Runner {
         verbs: Option<Rc<dyn Verbs>>,
     ) -> Rc<Runner> {
         let measures = process.measures();
+        let launcher = process.surroundings().launcher;
         let spins = match process.surroundings().mpi.is_foreign() {
             true => Spins::WithOtherMpi,
             false if verbs.is_some() => Spins::WithVerbs,
@@ -185,6 +188,7 @@ impl Runner {
             looks: Cell::default(),
             measures,
             spins,
+            launcher,
             ended_early,
         })
     }
@@ -303,11 +307,11 @@ impl Runner {
 
     /// End of a rank that has asked its launcher to abort the run: by the launcher, or by itself before that.
     fn quit(&self, demand: &Demand) -> Option<Ending> {
-        let mut process = self.process.borrow_mut();
-        let (surroundings, rank, now) = (process.surroundings(), process.rank(), self.cpu.now());
-        if surroundings.launcher == Launcher::Own {
+        if self.launcher == Launcher::Own {
             return None;
         }
+        let mut process = self.process.borrow_mut();
+        let (surroundings, rank, now) = (process.surroundings(), process.rank(), self.cpu.now());
         let network = surroundings.network.at(now);
         let code = match demand {
             Demand::Did(_) => return None,

@@ -15,5 +15,6 @@ mod process;
 mod reference;
 mod ring;
 mod send;
+mod shared;
 mod template;
 mod wait;
