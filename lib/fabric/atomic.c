@@ -267,6 +267,7 @@ static ssize_t begin(struct fid_ep *fid, const struct fi_msg_atomic *msg,
 
 static ssize_t atomic_writemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
 {
+    CALL(ATOMICMSG);
     return begin(ep, msg, NULL, NULL, flags, false);
 }
 
@@ -274,6 +275,7 @@ static ssize_t atomic_writev(struct fid_ep *ep, const struct fi_ioc *list, void 
                              size_t count, fi_addr_t to, uint64_t offset, uint64_t key,
                              enum fi_datatype type, enum fi_op op, void *context)
 {
+    CALL(ATOMICV);
     (void)desc;
     AS_MESSAGE(msg, list, count, count ? list->count : 0);
     return begin(ep, &msg, NULL, NULL, EP(ep)->tx_flags, false);
@@ -283,6 +285,7 @@ static ssize_t atomic_write(struct fid_ep *ep, const void *buffer, size_t count,
                             fi_addr_t to, uint64_t offset, uint64_t key, enum fi_datatype type,
                             enum fi_op op, void *context)
 {
+    CALL(ATOMIC);
     ONE(list, buffer);
     return atomic_writev(ep, &list, &desc, 1, to, offset, key, type, op, context);
 }
@@ -290,6 +293,7 @@ static ssize_t atomic_write(struct fid_ep *ep, const void *buffer, size_t count,
 static ssize_t atomic_inject(struct fid_ep *ep, const void *buffer, size_t count, fi_addr_t to,
                              uint64_t offset, uint64_t key, enum fi_datatype type, enum fi_op op)
 {
+    CALL(INJECT_ATOMIC);
     void *const context = NULL;
     ONE(list, buffer);
     AS_MESSAGE(msg, &list, 1, count);
@@ -300,6 +304,7 @@ static ssize_t atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg_atomic
                                    struct fi_ioc *results, void **result_desc, size_t result_count,
                                    uint64_t flags)
 {
+    CALL(FETCH_ATOMICMSG);
     (void)result_desc;
     return result_count != 1 ? -FI_EINVAL : begin(ep, msg, NULL, results, flags, false);
 }
@@ -309,6 +314,7 @@ static ssize_t atomic_readwritev(struct fid_ep *ep, const struct fi_ioc *list, v
                                  size_t result_count, fi_addr_t to, uint64_t offset, uint64_t key,
                                  enum fi_datatype type, enum fi_op op, void *context)
 {
+    CALL(FETCH_ATOMICV);
     (void)desc;
     AS_MESSAGE(msg, list, count, result_count ? results->count : 0);
     return atomic_readwritemsg(ep, &msg, results, result_desc, result_count, EP(ep)->tx_flags);
@@ -318,6 +324,7 @@ static ssize_t atomic_readwrite(struct fid_ep *ep, const void *buffer, size_t co
                                 void *result, void *result_desc, fi_addr_t to, uint64_t offset,
                                 uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
 {
+    CALL(FETCH_ATOMIC);
     ONE(list, buffer);
     struct fi_ioc results = {result, count};
     return atomic_readwritev(ep, &list, &desc, 1, &results, &result_desc, 1, to, offset, key, type,
@@ -329,6 +336,7 @@ static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic
                                    size_t compare_count, struct fi_ioc *results,
                                    void **result_desc, size_t result_count, uint64_t flags)
 {
+    CALL(COMPARE_ATOMICMSG);
     (void)compare_desc, (void)result_desc;
     if (compare_count != 1 || result_count != 1)
         return -FI_EINVAL;
@@ -341,6 +349,7 @@ static ssize_t atomic_compwritev(struct fid_ep *ep, const struct fi_ioc *list, v
                                  size_t result_count, fi_addr_t to, uint64_t offset, uint64_t key,
                                  enum fi_datatype type, enum fi_op op, void *context)
 {
+    CALL(COMPARE_ATOMICV);
     (void)desc;
     AS_MESSAGE(msg, list, count, count ? list->count : 0);
     return atomic_compwritemsg(ep, &msg, compares, compare_desc, compare_count, results,
@@ -352,6 +361,7 @@ static ssize_t atomic_compwrite(struct fid_ep *ep, const void *buffer, size_t co
                                 void *result_desc, fi_addr_t to, uint64_t offset, uint64_t key,
                                 enum fi_datatype type, enum fi_op op, void *context)
 {
+    CALL(COMPARE_ATOMIC);
     ONE(list, buffer);
     ONE(compares, compare);
     struct fi_ioc results = {result, count};

@@ -78,6 +78,7 @@ static fi_addr_t insert(struct av *av, const struct address *address)
 static int av_insert(struct fid_av *fid, const void *addresses, size_t count, fi_addr_t *list,
                      uint64_t flags, void *context)
 {
+    CALL(AV_INSERT);
     struct av *av = AV(fid);
     int inserted = 0;
     lock();
@@ -116,6 +117,7 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodes, cons
 
 static int av_remove(struct fid_av *fid, fi_addr_t *list, size_t count, uint64_t flags)
 {
+    CALL(AV_REMOVE);
     struct av *av = AV(fid);
     int result = 0;
     bool gone = false;

@@ -16,22 +16,28 @@ void cntr_count(struct cntr *cntr, bool failed)
         cntr->value++;
 }
 
-static uint64_t cntr_read(struct fid_cntr *fid)
+static uint64_t look(struct cntr *cntr, const uint64_t *number)
 {
     lock();
     progress();
-    const uint64_t value = CNTR(fid)->value;
+    const uint64_t value = *number, told = cntr->value + cntr->errors;
+    if (cntr->told == told)
+        call_in_vain();
+    cntr->told = told;
     unlock();
     return value;
 }
 
+static uint64_t cntr_read(struct fid_cntr *fid)
+{
+    CALL(CNTR_READ);
+    return look(CNTR(fid), &CNTR(fid)->value);
+}
+
 static uint64_t cntr_readerr(struct fid_cntr *fid)
 {
-    lock();
-    progress();
-    const uint64_t errors = CNTR(fid)->errors;
-    unlock();
-    return errors;
+    CALL(CNTR_READERR);
+    return look(CNTR(fid), &CNTR(fid)->errors);
 }
 
 static int change(uint64_t *number, uint64_t value, bool add)
@@ -44,26 +50,31 @@ static int change(uint64_t *number, uint64_t value, bool add)
 
 static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
+    CALL(CNTR_ADD);
     return change(&CNTR(fid)->value, value, true);
 }
 
 static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
+    CALL(CNTR_SET);
     return change(&CNTR(fid)->value, value, false);
 }
 
 static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 {
+    CALL(CNTR_ADDERR);
     return change(&CNTR(fid)->errors, value, true);
 }
 
 static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 {
+    CALL(CNTR_SETERR);
     return change(&CNTR(fid)->errors, value, false);
 }
 
 static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
+    CALL(CNTR_WAIT);
     struct cntr *cntr = CNTR(fid);
     const uint64_t begin = now();
     lock();

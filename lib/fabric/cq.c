@@ -63,7 +63,7 @@ static ssize_t take(struct cq *cq, void *buffer, size_t count, fi_addr_t *source
     while (taken < count && cq->used > 0) {
         const struct completion *next = &cq->ring[cq->first];
         if (next->err)
-            return taken ? (ssize_t)taken : -FI_EAVAIL;
+            break;
         memcpy((char *)buffer + taken * bytes, &next->entry, bytes);
         if (sources)
             sources[taken] = next->source;
@@ -72,11 +72,18 @@ static ssize_t take(struct cq *cq, void *buffer, size_t count, fi_addr_t *source
         cq->first = (cq->first + 1) & (cq->room - 1);
         cq->used--;
     }
-    return taken ? (ssize_t)taken : -FI_EAGAIN;
+    call_completes(taken);
+    if (taken > 0)
+        return (ssize_t)taken;
+    if (count > 0 && cq->used > 0)
+        return -FI_EAVAIL;
+    call_in_vain();
+    return -FI_EAGAIN;
 }
 
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buffer, size_t count, fi_addr_t *sources)
 {
+    CALL(CQ_READFROM);
     lock();
     if (CQ(fid)->used == 0 || count == 0) /* programs read nothing for progress alone */
         progress();
@@ -87,11 +94,13 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buffer, size_t count, fi_ad
 
 static ssize_t cq_read(struct fid_cq *fid, void *buffer, size_t count)
 {
+    CALL(CQ_READ);
     return cq_readfrom(fid, buffer, count, NULL);
 }
 
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uint64_t flags)
 {
+    CALL(CQ_READERR);
     struct cq *cq = CQ(fid);
     (void)flags;
     lock();
@@ -116,6 +125,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uin
         cq->first = (cq->first + 1) & (cq->room - 1);
         cq->used--;
         taken = 1;
+        call_completes(1);
     }
     unlock();
     return taken;
@@ -125,6 +135,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uin
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buffer, size_t count, fi_addr_t *sources,
                             const void *condition, int timeout)
 {
+    CALL(CQ_SREADFROM);
     struct cq *cq = CQ(fid);
     const uint64_t begin = now();
     (void)condition;
@@ -150,11 +161,13 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buffer, size_t count, fi_a
 static ssize_t cq_sread(struct fid_cq *fid, void *buffer, size_t count, const void *condition,
                         int timeout)
 {
+    CALL(CQ_SREAD);
     return cq_sreadfrom(fid, buffer, count, NULL, condition, timeout);
 }
 
 static int cq_signal(struct fid_cq *fid)
 {
+    CALL(CQ_SIGNAL);
     lock();
     CQ(fid)->signalled = true;
     unlock();

@@ -33,6 +33,7 @@ static int ep_setopt(fid_t fid, int level, int name, const void *value, size_t b
 
 static ssize_t ep_cancel(fid_t fid, void *context)
 {
+    CALL(CANCEL);
     return receive_cancel((struct endpoint *)fid, context);
 }
 
@@ -143,6 +144,7 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 
 static int enable(struct endpoint *ep)
 {
+    CALL(ENABLE);
     if (ep->enabled)
         return 0;
     if (!ep->av)
@@ -233,6 +235,7 @@ static void close_enabled(struct endpoint *ep)
 
 static int ep_close(struct fid *fid)
 {
+    CALL(CLOSE);
     struct endpoint *ep = (struct endpoint *)fid;
     lock();
     if (ep->enabled)
@@ -287,6 +290,7 @@ static int take_slot(struct endpoint *ep)
 int endpoint_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **fid,
                   void *context)
 {
+    CALL(ENDPOINT);
     if (!info || (info->ep_attr && info->ep_attr->type != FI_EP_RDM))
         return refuse(-FI_EINVAL, "fi_endpoint: endpoints are of type FI_EP_RDM");
     struct endpoint *ep = need(1, sizeof *ep);

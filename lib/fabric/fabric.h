@@ -5,6 +5,7 @@
 #define SUNSTAR_FABRIC_H
 
 #include "portals3.h"
+#include "seam.h"
 
 #include <pthread.h>
 #include <rdma/fabric.h>
@@ -36,7 +37,7 @@
 /* Endpoints of a process: four bits of each message say from which one it comes. */
 #define SLOTS 16u
 /* Long messages of a process that nobody has fetched yet. */
-#define EXPOSED 1024u
+#define EXPOSED RANK_FABRIC_PLACES
 /* Bytes that the hardware swaps in one step (max_getput_md). */
 #define ATOMIC_MAX 64u
 
@@ -46,7 +47,7 @@
  * first. */
 enum {
     PORTAL_REGIONS = 63, /* remote memory: match bits are keys */
-    PORTAL_LONG = 62,    /* long messages that wait to be fetched */
+    PORTAL_LONG = RANK_FABRIC_LONG, /* long messages that wait to be fetched */
     PORTAL_INBOXES = 61, /* two for each endpoint, downwards */
 };
 
@@ -71,7 +72,7 @@ enum {
  * word has to be fetched. */
 #define HEAD_WORD_SHIFT 32
 #define HEAD_WORD_BITS 19
-#define HEAD_PLACE_SHIFT 51
+#define HEAD_PLACE_SHIFT RANK_FABRIC_PLACE_SHIFT
 #define HEAD_FETCH (UINT64_C(1) << 61)
 
 /* An endpoint's address as programs exchange it. */
@@ -125,6 +126,7 @@ struct cntr {
     struct fid_cntr fid;
     struct domain *domain;
     uint64_t value, errors;
+    uint64_t told; /* value and errors together, when the program looked last */
     unsigned users;
 };
 
@@ -244,6 +246,23 @@ struct endpoint {
     unsigned open;        /* of them, those that programs have asked for */
 };
 
+/* --- call.c --- */
+/* A function of the program's begins, and ends with the block (fabric_call of abi/rank/channel.toml). */
+#define CALL(name)                                                                                 \
+    __attribute__((cleanup(call_end))) const struct call call_of_program =                        \
+        call_begin(RANK_FABRIC_CALL_##name)
+struct call {
+    unsigned number;
+};
+struct call call_begin(unsigned number);
+void call_end(const struct call *call);
+/* It gives the program so many completions; it is a look that finds nothing. */
+void call_completes(size_t completions);
+void call_in_vain(void);
+/* Something happens to a queue (fabric_note). */
+void call_notes(unsigned note, uint64_t number);
+/* Copies from memory to memory, which takes time. */
+void copy(void *to, const void *from, size_t bytes);
 /* --- provider.c --- */
 /* Says why something is refused, each sentence once; the error as functions return it. */
 int refuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));

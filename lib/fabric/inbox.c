@@ -4,7 +4,6 @@
 #include "fabric.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* Bytes of the blocks of an inbox; FI_SUNSTAR_UNEXPECTED, in MiB, changes that. */
@@ -33,6 +32,7 @@ static void append(struct inbox *box, struct arrival *arrival)
     arrival->next = NULL;
     *box->end = arrival;
     box->end = &arrival->next;
+    call_notes(RANK_FABRIC_NOTE_KEPT, 1);
 }
 
 void inbox_front(struct inbox *box, struct arrival *arrival)
@@ -41,6 +41,7 @@ void inbox_front(struct inbox *box, struct arrival *arrival)
     if (!box->arrivals)
         box->end = &arrival->next;
     box->arrivals = arrival;
+    call_notes(RANK_FABRIC_NOTE_KEPT, 1);
 }
 
 void arrival_unlink(struct inbox *box, struct arrival *arrival)
@@ -51,6 +52,7 @@ void arrival_unlink(struct inbox *box, struct arrival *arrival)
     *at = arrival->next;
     if (box->end == &arrival->next)
         box->end = at;
+    call_notes(RANK_FABRIC_NOTE_CLAIMED, 1);
 }
 
 void arrival_free(struct arrival *arrival)
@@ -63,8 +65,13 @@ void arrival_free(struct arrival *arrival)
 struct arrival *inbox_find(struct inbox *box, const struct op *op)
 {
     struct arrival *arrival = box->arrivals;
-    while (arrival && (arrival->is_claimed || !op_matches(op, arrival->from, arrival->bits)))
+    uint64_t compared = arrival ? 1 : 0;
+    while (arrival && (arrival->is_claimed || !op_matches(op, arrival->from, arrival->bits))) {
         arrival = arrival->next;
+        compared += arrival ? 1 : 0;
+    }
+    if (compared > 0)
+        call_notes(RANK_FABRIC_NOTE_SEARCHED, compared);
     return arrival;
 }
 
@@ -162,7 +169,7 @@ static void keep(struct arrival *arrival, const struct block *block)
         if (arrival->block != block)
             continue;
         char *data = need(1, arrival->stored + 1);
-        memcpy(data, arrival->data, arrival->stored);
+        copy(data, arrival->data, arrival->stored);
         arrival->data = data;
         arrival->block = NULL;
     }

@@ -71,6 +71,7 @@ static void accessed(struct handler *handler, const ptl_event_t *event)
 
 static int mr_close(struct fid *fid)
 {
+    CALL(CLOSE);
     struct region *region = (struct region *)fid;
     lock();
     while (PtlMEUnlink(region->plain) == PTL_ME_IN_USE)
@@ -183,6 +184,7 @@ static int reg(struct domain *domain, void *buffer, size_t length, uint64_t acce
 static int mr_reg(struct fid *fid, const void *buffer, size_t length, uint64_t access,
                   uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
 {
+    CALL(MR_REG);
     (void)offset, (void)flags;
     lock();
     int error = interface_open();
@@ -198,6 +200,7 @@ static int mr_reg(struct fid *fid, const void *buffer, size_t length, uint64_t a
 static int mr_regv(struct fid *fid, const struct iovec *list, size_t count, uint64_t access,
                    uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
 {
+    CALL(MR_REGV);
     if (count != 1)
         return refuse(-FI_EINVAL, "fi_mr_regv: a region is one stretch of memory (mr_iov_limit)");
     return mr_reg(fid, list->iov_base, list->iov_len, access, offset, key, flags, mr, context);
@@ -206,6 +209,7 @@ static int mr_regv(struct fid *fid, const struct iovec *list, size_t count, uint
 static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
                       struct fid_mr **mr)
 {
+    CALL(MR_REGATTR);
     return mr_regv(fid, attr->mr_iov, attr->iov_count, attr->access, attr->offset,
                    attr->requested_key, flags, mr, attr->context);
 }

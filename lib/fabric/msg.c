@@ -40,6 +40,7 @@ static ssize_t receive_list_of(struct fid_ep *fid, struct wanted *wanted, const 
 
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
+    CALL(RECVMSG);
     struct wanted wanted = {.from = msg->addr,
                             .flags = flags & ~(FI_PEEK | FI_CLAIM | FI_DISCARD),
                             .context = msg->context};
@@ -51,6 +52,7 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *list, void **desc, size_t count,
                          fi_addr_t from, void *context)
 {
+    CALL(RECVV);
     const struct fi_msg msg = {list, desc, count, from, context, 0};
     return msg_recvmsg(fid, &msg, EP(fid)->rx_flags);
 }
@@ -58,12 +60,14 @@ static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *list, void **de
 static ssize_t msg_recv(struct fid_ep *fid, void *buffer, size_t length, void *desc, fi_addr_t from,
                         void *context)
 {
+    CALL(RECV);
     const struct iovec list = {buffer, length};
     return msg_recvv(fid, &list, &desc, 1, from, context);
 }
 
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
+    CALL(SENDMSG);
     struct message message = {
         .to = msg->addr, .data = msg->data, .flags = flags, .context = msg->context};
     return send_list(fid, &message, msg->msg_iov, msg->iov_count);
@@ -72,6 +76,7 @@ static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *list, void **desc, size_t count,
                          fi_addr_t to, void *context)
 {
+    CALL(SENDV);
     const struct fi_msg msg = {list, desc, count, to, context, 0};
     return msg_sendmsg(fid, &msg, EP(fid)->tx_flags);
 }
@@ -79,6 +84,7 @@ static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *list, void **de
 static ssize_t msg_send(struct fid_ep *fid, const void *buffer, size_t length, void *desc,
                         fi_addr_t to, void *context)
 {
+    CALL(SEND);
     const struct iovec list = {(void *)buffer, length};
     return msg_sendv(fid, &list, &desc, 1, to, context);
 }
@@ -86,6 +92,7 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buffer, size_t length, v
 static ssize_t msg_senddata(struct fid_ep *fid, const void *buffer, size_t length, void *desc,
                             uint64_t data, fi_addr_t to, void *context)
 {
+    CALL(SENDDATA);
     const struct iovec list = {(void *)buffer, length};
     const struct fi_msg msg = {&list, &desc, 1, to, context, data};
     return msg_sendmsg(fid, &msg, EP(fid)->tx_flags | FI_REMOTE_CQ_DATA);
@@ -93,6 +100,7 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buffer, size_t lengt
 
 static ssize_t msg_inject(struct fid_ep *fid, const void *buffer, size_t length, fi_addr_t to)
 {
+    CALL(INJECT);
     const struct message message = {
         .buffer = buffer, .length = length, .to = to, .quiet = true, .flags = FI_INJECT};
     return send_message(EP(fid), &message);
@@ -101,6 +109,7 @@ static ssize_t msg_inject(struct fid_ep *fid, const void *buffer, size_t length,
 static ssize_t msg_injectdata(struct fid_ep *fid, const void *buffer, size_t length, uint64_t data,
                               fi_addr_t to)
 {
+    CALL(INJECTDATA);
     const struct message message = {.buffer = buffer,
                                     .length = length,
                                     .to = to,
@@ -127,6 +136,7 @@ struct fi_ops_msg msg_ops = {
 
 static ssize_t tag_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
+    CALL(TRECVMSG);
     struct wanted wanted = {.from = msg->addr,
                             .tagged = true,
                             .tag = msg->tag,
@@ -142,6 +152,7 @@ static ssize_t tag_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, 
 static ssize_t tag_recvv(struct fid_ep *fid, const struct iovec *list, void **desc, size_t count,
                          fi_addr_t from, uint64_t tag, uint64_t ignore, void *context)
 {
+    CALL(TRECVV);
     const struct fi_msg_tagged msg = {list, desc, count, from, tag, ignore, context, 0};
     return tag_recvmsg(fid, &msg, EP(fid)->rx_flags);
 }
@@ -149,12 +160,14 @@ static ssize_t tag_recvv(struct fid_ep *fid, const struct iovec *list, void **de
 static ssize_t tag_recv(struct fid_ep *fid, void *buffer, size_t length, void *desc, fi_addr_t from,
                         uint64_t tag, uint64_t ignore, void *context)
 {
+    CALL(TRECV);
     const struct iovec list = {buffer, length};
     return tag_recvv(fid, &list, &desc, 1, from, tag, ignore, context);
 }
 
 static ssize_t tag_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
+    CALL(TSENDMSG);
     struct message message = {.to = msg->addr,
                               .tagged = true,
                               .tag = msg->tag,
@@ -167,6 +180,7 @@ static ssize_t tag_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, 
 static ssize_t tag_sendv(struct fid_ep *fid, const struct iovec *list, void **desc, size_t count,
                          fi_addr_t to, uint64_t tag, void *context)
 {
+    CALL(TSENDV);
     const struct fi_msg_tagged msg = {list, desc, count, to, tag, 0, context, 0};
     return tag_sendmsg(fid, &msg, EP(fid)->tx_flags);
 }
@@ -174,6 +188,7 @@ static ssize_t tag_sendv(struct fid_ep *fid, const struct iovec *list, void **de
 static ssize_t tag_send(struct fid_ep *fid, const void *buffer, size_t length, void *desc,
                         fi_addr_t to, uint64_t tag, void *context)
 {
+    CALL(TSEND);
     const struct iovec list = {(void *)buffer, length};
     return tag_sendv(fid, &list, &desc, 1, to, tag, context);
 }
@@ -181,6 +196,7 @@ static ssize_t tag_send(struct fid_ep *fid, const void *buffer, size_t length, v
 static ssize_t tag_senddata(struct fid_ep *fid, const void *buffer, size_t length, void *desc,
                             uint64_t data, fi_addr_t to, uint64_t tag, void *context)
 {
+    CALL(TSENDDATA);
     const struct iovec list = {(void *)buffer, length};
     const struct fi_msg_tagged msg = {&list, &desc, 1, to, tag, 0, context, data};
     return tag_sendmsg(fid, &msg, EP(fid)->tx_flags | FI_REMOTE_CQ_DATA);
@@ -189,6 +205,7 @@ static ssize_t tag_senddata(struct fid_ep *fid, const void *buffer, size_t lengt
 static ssize_t tag_inject(struct fid_ep *fid, const void *buffer, size_t length, fi_addr_t to,
                           uint64_t tag)
 {
+    CALL(TINJECT);
     const struct message message = {.buffer = buffer,
                                     .length = length,
                                     .to = to,
@@ -202,6 +219,7 @@ static ssize_t tag_inject(struct fid_ep *fid, const void *buffer, size_t length,
 static ssize_t tag_injectdata(struct fid_ep *fid, const void *buffer, size_t length, uint64_t data,
                               fi_addr_t to, uint64_t tag)
 {
+    CALL(TINJECTDATA);
     const struct message message = {.buffer = buffer,
                                     .length = length,
                                     .to = to,

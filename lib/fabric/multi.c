@@ -8,7 +8,6 @@
 #include "fabric.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A message that is in a buffer, or will be. */
 struct part {
@@ -224,7 +223,7 @@ static void take(struct op *op, struct arrival *arrival)
             fail(part, FI_ENOBUFS, WHY_LOST);
         }
         if (part->moved > 0)
-            memcpy(op->buffer + op->used, arrival->data, part->moved);
+            copy(op->buffer + op->used, arrival->data, part->moved);
         op->used += part->moved;
         note_full(op);
     }

@@ -2,7 +2,6 @@
 #include "fabric.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* --- what a message says --- */
 
@@ -48,6 +47,7 @@ void receive_link(struct op *op)
     else
         box->first = op;
     box->last = op;
+    call_notes(RANK_FABRIC_NOTE_POSTED, 1);
 }
 
 void receive_unlink(struct op *op)
@@ -64,6 +64,7 @@ void receive_unlink(struct op *op)
         op->previous->next = op->next;
     else
         box->first = op->next;
+    call_notes(RANK_FABRIC_NOTE_UNPOSTED, 1);
 }
 
 static void finish(struct op *op, size_t whole)
@@ -113,8 +114,8 @@ void receive_take(struct op *op, struct arrival *arrival)
             op->moved = 0;
             op->err = FI_ENOBUFS;
             op->why = WHY_LOST;
-        } else if (op->moved > 0) {
-            memcpy(op->buffer, arrival->data, op->moved);
+        } else {
+            copy(op->buffer, arrival->data, op->moved);
         }
         finish(op, arrival->length);
         op_free(op);

@@ -2,7 +2,6 @@
 #include "fabric.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct transfer {
     bool write, quiet;
@@ -101,7 +100,7 @@ static ssize_t start(struct endpoint *ep, const struct transfer *transfer)
     op->cntr = transfer->write ? ep->writes : ep->reads;
     if (transfer->flags & FI_INJECT && transfer->length > 0) {
         op->bounce = need(1, transfer->length);
-        memcpy(op->bounce, transfer->buffer, transfer->length);
+        copy(op->bounce, transfer->buffer, transfer->length);
     }
     const int error = issue(op, transfer, &to);
     if (error) {
@@ -145,17 +144,20 @@ static ssize_t transfer_list(struct fid_ep *fid, const struct fi_msg_rma *msg, u
 
 static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
+    CALL(READMSG);
     return transfer_list(fid, msg, flags & ~(FI_REMOTE_CQ_DATA | FI_INJECT), false);
 }
 
 static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
+    CALL(WRITEMSG);
     return transfer_list(fid, msg, flags, true);
 }
 
 static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *list, void **desc, size_t count,
                          fi_addr_t from, uint64_t offset, uint64_t key, void *context)
 {
+    CALL(READV);
     const struct fi_rma_iov remote = {offset, 0, key};
     const struct fi_msg_rma msg = {list, desc, count, from, &remote, 1, context, 0};
     return rma_readmsg(fid, &msg, EP(fid)->tx_flags);
@@ -164,6 +166,7 @@ static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *list, void **de
 static ssize_t rma_read(struct fid_ep *fid, void *buffer, size_t length, void *desc, fi_addr_t from,
                         uint64_t offset, uint64_t key, void *context)
 {
+    CALL(READ);
     const struct iovec one = {buffer, length};
     return rma_readv(fid, &one, &desc, 1, from, offset, key, context);
 }
@@ -171,6 +174,7 @@ static ssize_t rma_read(struct fid_ep *fid, void *buffer, size_t length, void *d
 static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *list, void **desc, size_t count,
                           fi_addr_t to, uint64_t offset, uint64_t key, void *context)
 {
+    CALL(WRITEV);
     const struct fi_rma_iov remote = {offset, 0, key};
     const struct fi_msg_rma msg = {list, desc, count, to, &remote, 1, context, 0};
     return rma_writemsg(fid, &msg, EP(fid)->tx_flags);
@@ -179,6 +183,7 @@ static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *list, void **d
 static ssize_t rma_write(struct fid_ep *fid, const void *buffer, size_t length, void *desc,
                          fi_addr_t to, uint64_t offset, uint64_t key, void *context)
 {
+    CALL(WRITE);
     const struct iovec one = {(void *)buffer, length};
     return rma_writev(fid, &one, &desc, 1, to, offset, key, context);
 }
@@ -187,6 +192,7 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buffer, size_t leng
                              uint64_t data, fi_addr_t to, uint64_t offset, uint64_t key,
                              void *context)
 {
+    CALL(WRITEDATA);
     const struct iovec one = {(void *)buffer, length};
     const struct fi_rma_iov remote = {offset, 0, key};
     const struct fi_msg_rma msg = {&one, &desc, 1, to, &remote, 1, context, data};
@@ -196,6 +202,7 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buffer, size_t leng
 static ssize_t rma_injectdata(struct fid_ep *fid, const void *buffer, size_t length, uint64_t data,
                               fi_addr_t to, uint64_t offset, uint64_t key)
 {
+    CALL(INJECT_WRITEDATA);
     const struct transfer transfer = {true, true, (void *)buffer, length, to, offset, key, data,
                                       FI_INJECT | FI_REMOTE_CQ_DATA, NULL};
     return transfer_one(fid, &transfer);
@@ -204,6 +211,7 @@ static ssize_t rma_injectdata(struct fid_ep *fid, const void *buffer, size_t len
 static ssize_t rma_inject(struct fid_ep *fid, const void *buffer, size_t length, fi_addr_t to,
                           uint64_t offset, uint64_t key)
 {
+    CALL(INJECT_WRITE);
     const struct transfer transfer = {true, true, (void *)buffer, length, to, offset, key, 0,
                                       FI_INJECT, NULL};
     return transfer_one(fid, &transfer);

@@ -3,7 +3,6 @@
 #include "fabric.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Long messages that nobody has fetched yet, and the data words of those whose header has no
  * room for theirs. */
@@ -159,7 +158,7 @@ static ssize_t send_short(struct op *op, const struct message *message, const st
         head = HEAD_DATA | (uint32_t)message->data;
     if (message->flags & FI_INJECT && message->length > 0) {
         op->bounce = need(1, message->length);
-        memcpy(op->bounce, message->buffer, message->length);
+        copy(op->bounce, message->buffer, message->length);
         bytes = op->bounce;
     }
     /* whole says here that an acknowledgement is waited for. */

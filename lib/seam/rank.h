@@ -53,7 +53,23 @@ bool rank_window_fault(uintptr_t at, void *context);
 /* An instruction was carried out by a single step. */
 void rank_window_stepped(void);
 
+/* --- fabric.c --- */
+
+/* The call of libfabric that the program is in, and the one whose looks have found nothing and which goes on
+ * for the simulator (fabric_call; 0: none). */
+extern struct rank_fabric {
+    unsigned inside, looks;
+} rank_fabric;
+
+/* --- caller.c --- */
+
+/* The name of the outermost function of MPI that the program is in; NULL if its symbols do not tell. */
+const char *rank_caller(void);
+
 /* --- seam.c, beside what stands in seam.h --- */
+
+/* Puts a record of one argument that needs no answer, unless a signal handler has interrupted the library. */
+void rank_say(struct rank_channel *c, uint16_t kind, unsigned function, uint64_t argument);
 
 /* This process has become the rank. */
 void rank_begin(struct rank_channel *channel);

@@ -101,8 +101,11 @@ static void put(struct rank_channel *c, uint16_t kind, unsigned function, unsign
         in_vain.function = 0;
     if (!looks_at_clock && kind != RANK_RECORD_KIND_COMPUTED)
         rank_vain_looks = 0;
+    if (!rank_fabric.inside && !looks_at_clock && kind != RANK_RECORD_KIND_FABRIC)
+        rank_fabric.looks = 0;
     record->function = (uint16_t)function;
     record->kind = kind;
+    record->inside = rank_fabric.inside;
     if (count > 0)
         memcpy(record->arguments, arguments, count * sizeof *arguments);
     __atomic_store_n(&c->head, c->head + 1, __ATOMIC_RELEASE);
@@ -147,6 +150,8 @@ __attribute__((noinline)) static uint64_t run(uintptr_t *level, uint64_t functio
         rank_flush();
         return 0;
     }
+    if (function == RANK_SERVICE_CALLER)
+        return POINTER(rank_caller());
     return ((callback)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -363,6 +368,14 @@ int rank_call_noting(unsigned function, const char *name, unsigned count, const 
         rank_vain_looks = note(c, arguments, code) ? looks + 1 : 0;
     leave(c);
     return code;
+}
+
+void rank_say(struct rank_channel *c, uint16_t kind, unsigned function, uint64_t argument)
+{
+    if (!take(c, HERE))
+        return;
+    put(c, kind, function, 1, &argument);
+    leave(c);
 }
 
 int rank_call_verbs(unsigned call, const char *name, unsigned count, const uint64_t *arguments,

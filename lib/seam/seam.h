@@ -1,4 +1,5 @@
-/* The seam to the simulator, as the thin libraries of MPI, Portals and verbs use it. It is a library of its
+/* The seam to the simulator, as the thin libraries of MPI, Portals and verbs and
+ * the libfabric provider use it. It is a library of its
  * own, libsunstar_seam.so, which each process of a run has; its functions are exported under names that no
  * program has, and it has none of MPI's or verbs' (docs/decisions/0159). */
 #ifndef SUNSTAR_SEAM_H
@@ -64,6 +65,12 @@ typedef uint32_t rank_find(const struct rank_channel *channel, const uint64_t *a
  * interrupted the library. */
 bool rank_do_alone(struct rank_channel *channel, uint32_t deed, uint64_t cost, rank_find *find,
                    const uint64_t *arguments) RANK_SHARED(rank_do_alone);
+/* The libfabric provider says that the program calls a function (rank_fabric_call); that this returns, with so
+ * many completions, or as a look that has found nothing; and what its queues do (rank_fabric_note). Nothing
+ * happens outside of a run. */
+void rank_fabric_begin(unsigned call) RANK_SHARED(rank_fabric_begin);
+void rank_fabric_end(uint64_t completions, bool in_vain) RANK_SHARED(rank_fabric_end);
+void rank_fabric_tell(unsigned note, uint64_t number) RANK_SHARED(rank_fabric_tell);
 /* A call of libibverbs: what the answer says, and what it tells beside. */
 int rank_call_verbs(unsigned call, const char *name, unsigned count, const uint64_t *arguments,
                     uint64_t *words) RANK_SHARED(rank_call_verbs);

@@ -46,6 +46,15 @@
 /* Event queues that are known to be empty; no more than kinds of deeds are left for them. Source: own design. */
 #define RANK_QUEUES_MAX RANK_U(8)
 
+/* Portal at which long messages of the libfabric provider wait, each until its receiver fetches it; match bits are places. Source: own design: docs/decisions/0160. */
+#define RANK_FABRIC_LONG RANK_U(62)
+
+/* Such places of a process; a power of two. Source: own design. */
+#define RANK_FABRIC_PLACES RANK_U(1024)
+
+/* The place in the header data of a put that announces a long message: bit 63 is set, and the low 32 bits are the length. Source: own design. */
+#define RANK_FABRIC_PLACE_SHIFT RANK_U(51)
+
 /* Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others. Source: own design. */
 #define RANK_SLEEP_MARK RANK_U(0x53554E53)
 
@@ -72,6 +81,7 @@
 #define RANK_RECORD_KIND_COMPUTED RANK_U(7) /* The process has computed for arguments[0] picoseconds of simulated time. It does not wait. */
 #define RANK_RECORD_KIND_SOCKET RANK_U(10) /* A call of a socket (function: socket_call, arguments as it says); the process waits for RETURN, whose code is the result or a negative error number. */
 #define RANK_RECORD_KIND_VERBS RANK_U(11) /* A call of libibverbs (function: verbs_call, arguments as it says); the process waits for RETURN, whose code is 0, a status of a completion, or a negative error number. */
+#define RANK_RECORD_KIND_FABRIC RANK_U(12) /* The libfabric provider says something (function: fabric_note; arguments[0] as it says). It does not wait. */
 #define RANK_RECORD_KIND_FORKED RANK_U(8) /* A template has forked a rank, whose process id (or negative error number) is arguments[0]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file. */
 #define RANK_RECORD_KIND_LEFT RANK_U(9) /* The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait. */
 #define RANK_RECORD_KIND_RETURNED RANK_U(5) /* The callback has returned arguments[0]; then its arguments as it left them. */
@@ -111,6 +121,77 @@
 #define RANK_VERBS_CALL_ARM RANK_U(12) /* Node, any word: asks for an event behind what was posted. */
 #define RANK_VERBS_CALL_EVENT RANK_U(13) /* Picoseconds to wait at most: tells 1 and ARM's word, or 0. */
 
+/* What the libfabric provider says. Looks at a queue or counter that find nothing, one after the other, are one call: its END comes with something else, which is not within a call, or is another BEGIN. Source: own design. */
+#define RANK_FABRIC_NOTE_BEGIN RANK_U(1) /* The program calls it (fabric_call). */
+#define RANK_FABRIC_NOTE_END RANK_U(2) /* That call returns, with so many completions. */
+#define RANK_FABRIC_NOTE_POSTED RANK_U(3) /* A receive was posted that no message had come for. */
+#define RANK_FABRIC_NOTE_UNPOSTED RANK_U(4) /* It has its message, or was cancelled. */
+#define RANK_FABRIC_NOTE_KEPT RANK_U(5) /* A message has come for which none was posted. */
+#define RANK_FABRIC_NOTE_CLAIMED RANK_U(6) /* It is a receive's, or was thrown away. */
+#define RANK_FABRIC_NOTE_SEARCHED RANK_U(7) /* So many kept messages were compared with a receive. */
+#define RANK_FABRIC_NOTE_COPIED RANK_U(8) /* The provider has copied so many bytes. */
+
+/* Functions of libfabric, as the provider has them: behind fi_ in small letters. Source: fi_endpoint(3), fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3), fi_cq(3), fi_cntr(3), fi_mr(3), fi_av(3). */
+#define RANK_FABRIC_CALL_SEND RANK_U(1) /* fi_send */
+#define RANK_FABRIC_CALL_SENDV RANK_U(2) /* fi_sendv */
+#define RANK_FABRIC_CALL_SENDMSG RANK_U(3) /* fi_sendmsg */
+#define RANK_FABRIC_CALL_INJECT RANK_U(4) /* fi_inject */
+#define RANK_FABRIC_CALL_SENDDATA RANK_U(5) /* fi_senddata */
+#define RANK_FABRIC_CALL_INJECTDATA RANK_U(6) /* fi_injectdata */
+#define RANK_FABRIC_CALL_RECV RANK_U(7) /* fi_recv */
+#define RANK_FABRIC_CALL_RECVV RANK_U(8) /* fi_recvv */
+#define RANK_FABRIC_CALL_RECVMSG RANK_U(9) /* fi_recvmsg */
+#define RANK_FABRIC_CALL_TSEND RANK_U(10) /* fi_tsend */
+#define RANK_FABRIC_CALL_TSENDV RANK_U(11) /* fi_tsendv */
+#define RANK_FABRIC_CALL_TSENDMSG RANK_U(12) /* fi_tsendmsg */
+#define RANK_FABRIC_CALL_TINJECT RANK_U(13) /* fi_tinject */
+#define RANK_FABRIC_CALL_TSENDDATA RANK_U(14) /* fi_tsenddata */
+#define RANK_FABRIC_CALL_TINJECTDATA RANK_U(15) /* fi_tinjectdata */
+#define RANK_FABRIC_CALL_TRECV RANK_U(16) /* fi_trecv */
+#define RANK_FABRIC_CALL_TRECVV RANK_U(17) /* fi_trecvv */
+#define RANK_FABRIC_CALL_TRECVMSG RANK_U(18) /* fi_trecvmsg */
+#define RANK_FABRIC_CALL_WRITE RANK_U(19) /* fi_write */
+#define RANK_FABRIC_CALL_WRITEV RANK_U(20) /* fi_writev */
+#define RANK_FABRIC_CALL_WRITEMSG RANK_U(21) /* fi_writemsg */
+#define RANK_FABRIC_CALL_INJECT_WRITE RANK_U(22) /* fi_inject_write */
+#define RANK_FABRIC_CALL_WRITEDATA RANK_U(23) /* fi_writedata */
+#define RANK_FABRIC_CALL_INJECT_WRITEDATA RANK_U(24) /* fi_inject_writedata */
+#define RANK_FABRIC_CALL_READ RANK_U(25) /* fi_read */
+#define RANK_FABRIC_CALL_READV RANK_U(26) /* fi_readv */
+#define RANK_FABRIC_CALL_READMSG RANK_U(27) /* fi_readmsg */
+#define RANK_FABRIC_CALL_ATOMIC RANK_U(28) /* fi_atomic */
+#define RANK_FABRIC_CALL_ATOMICV RANK_U(29) /* fi_atomicv */
+#define RANK_FABRIC_CALL_ATOMICMSG RANK_U(30) /* fi_atomicmsg */
+#define RANK_FABRIC_CALL_INJECT_ATOMIC RANK_U(31) /* fi_inject_atomic */
+#define RANK_FABRIC_CALL_FETCH_ATOMIC RANK_U(32) /* fi_fetch_atomic */
+#define RANK_FABRIC_CALL_FETCH_ATOMICV RANK_U(33) /* fi_fetch_atomicv */
+#define RANK_FABRIC_CALL_FETCH_ATOMICMSG RANK_U(34) /* fi_fetch_atomicmsg */
+#define RANK_FABRIC_CALL_COMPARE_ATOMIC RANK_U(35) /* fi_compare_atomic */
+#define RANK_FABRIC_CALL_COMPARE_ATOMICV RANK_U(36) /* fi_compare_atomicv */
+#define RANK_FABRIC_CALL_COMPARE_ATOMICMSG RANK_U(37) /* fi_compare_atomicmsg */
+#define RANK_FABRIC_CALL_CQ_READ RANK_U(38) /* fi_cq_read */
+#define RANK_FABRIC_CALL_CQ_READFROM RANK_U(39) /* fi_cq_readfrom */
+#define RANK_FABRIC_CALL_CQ_READERR RANK_U(40) /* fi_cq_readerr */
+#define RANK_FABRIC_CALL_CQ_SREAD RANK_U(41) /* fi_cq_sread */
+#define RANK_FABRIC_CALL_CQ_SREADFROM RANK_U(42) /* fi_cq_sreadfrom */
+#define RANK_FABRIC_CALL_CQ_SIGNAL RANK_U(43) /* fi_cq_signal */
+#define RANK_FABRIC_CALL_CNTR_READ RANK_U(44) /* fi_cntr_read */
+#define RANK_FABRIC_CALL_CNTR_READERR RANK_U(45) /* fi_cntr_readerr */
+#define RANK_FABRIC_CALL_CNTR_ADD RANK_U(46) /* fi_cntr_add */
+#define RANK_FABRIC_CALL_CNTR_SET RANK_U(47) /* fi_cntr_set */
+#define RANK_FABRIC_CALL_CNTR_ADDERR RANK_U(48) /* fi_cntr_adderr */
+#define RANK_FABRIC_CALL_CNTR_SETERR RANK_U(49) /* fi_cntr_seterr */
+#define RANK_FABRIC_CALL_CNTR_WAIT RANK_U(50) /* fi_cntr_wait */
+#define RANK_FABRIC_CALL_MR_REG RANK_U(51) /* fi_mr_reg */
+#define RANK_FABRIC_CALL_MR_REGV RANK_U(52) /* fi_mr_regv */
+#define RANK_FABRIC_CALL_MR_REGATTR RANK_U(53) /* fi_mr_regattr */
+#define RANK_FABRIC_CALL_AV_INSERT RANK_U(54) /* fi_av_insert */
+#define RANK_FABRIC_CALL_AV_REMOVE RANK_U(55) /* fi_av_remove */
+#define RANK_FABRIC_CALL_CANCEL RANK_U(56) /* fi_cancel */
+#define RANK_FABRIC_CALL_ENDPOINT RANK_U(57) /* fi_endpoint */
+#define RANK_FABRIC_CALL_ENABLE RANK_U(58) /* fi_enable */
+#define RANK_FABRIC_CALL_CLOSE RANK_U(59) /* fi_close */
+
 /* Ways in which a process moves runs. Source: own design. */
 #define RANK_WAY_NONE RANK_U(0) /* None are to be moved. */
 #define RANK_WAY_GATHER RANK_U(1) /* From the program's memory to PACKED. */
@@ -125,6 +206,7 @@
 #define RANK_SERVICE_ALLOCATE RANK_U(1) /* malloc(arguments[0]). */
 #define RANK_SERVICE_RELEASE RANK_U(2) /* free(arguments[0]). */
 #define RANK_SERVICE_FLUSH RANK_U(3) /* fflush(NULL): what the program has printed is not lost when it is killed next. */
+#define RANK_SERVICE_CALLER RANK_U(4) /* Address of the name of the outermost function of MPI that the program is in (for 63 bytes and a zero), or 0 if its symbols do not tell any. */
 
 #ifndef __ASSEMBLER__
 
@@ -231,12 +313,14 @@ _Static_assert(offsetof(struct rank_channel, payload) == 4032, "channel.payload"
 struct rank_record {
     uint16_t function; /* Number of the MPI function (kinds POSTED and CALL), Portals function (kind PORTALS) or call of verbs or sockets. */
     uint16_t kind; /* record_kind */
-    uint8_t unused_4[12];
+    uint32_t inside; /* Not 0: within a call of libfabric (kind FABRIC). */
+    uint8_t unused_8[8];
     uint64_t arguments[14]; /* Raw C arguments: pointers as they are, integers sign-extended. */
 } __attribute__((aligned(8)));
 _Static_assert(sizeof(struct rank_record) == 128, "record size");
 _Static_assert(offsetof(struct rank_record, function) == 0, "record.function");
 _Static_assert(offsetof(struct rank_record, kind) == 2, "record.kind");
+_Static_assert(offsetof(struct rank_record, inside) == 4, "record.inside");
 _Static_assert(offsetof(struct rank_record, arguments) == 16, "record.arguments");
 
 /* A socket that is looked at. Source: own design. */

@@ -57,6 +57,21 @@ pub const DEED_SHIFT: u32 = 28;
 /// Source: own design.
 pub const QUEUES_MAX: u32 = 8;
 
+/// Portal at which long messages of the libfabric provider wait, each until its receiver fetches it; match bits are places.
+///
+/// Source: own design: docs/decisions/0160.
+pub const FABRIC_LONG: u32 = 62;
+
+/// Such places of a process; a power of two.
+///
+/// Source: own design.
+pub const FABRIC_PLACES: u32 = 1024;
+
+/// The place in the header data of a put that announces a long message: bit 63 is set, and the low 32 bits are the length.
+///
+/// Source: own design.
+pub const FABRIC_PLACE_SHIFT: u32 = 51;
+
 /// Bit set with which a process sleeps on the turn (FUTEX_WAIT_BITSET): the simulator knows such a sleep from others.
 ///
 /// Source: own design.
@@ -114,6 +129,8 @@ pub mod record_kind {
     pub const SOCKET: u16 = 10;
     /// A call of libibverbs (function: verbs_call, arguments as it says); the process waits for RETURN, whose code is 0, a status of a completion, or a negative error number.
     pub const VERBS: u16 = 11;
+    /// The libfabric provider says something (function: fabric_note; arguments\[0\] as it says). It does not wait.
+    pub const FABRIC: u16 = 12;
     /// A template has forked a rank, whose process id (or negative error number) is arguments\[0\]; its first one says 0: it is loaded. It waits for RETURN, whose code is the number of the next rank's channel in the memory file.
     pub const FORKED: u16 = 8;
     /// The program has left the callback that it was in last by longjmp or an exception: neither it nor the call during which it was started will return. It does not wait.
@@ -198,6 +215,152 @@ pub mod verbs_call {
     pub const EVENT: u32 = 13;
 }
 
+/// What the libfabric provider says. Looks at a queue or counter that find nothing, one after the other, are one call: its END comes with something else, which is not within a call, or is another BEGIN.
+///
+/// Source: own design.
+pub mod fabric_note {
+    /// The program calls it (fabric_call).
+    pub const BEGIN: u16 = 1;
+    /// That call returns, with so many completions.
+    pub const END: u16 = 2;
+    /// A receive was posted that no message had come for.
+    pub const POSTED: u16 = 3;
+    /// It has its message, or was cancelled.
+    pub const UNPOSTED: u16 = 4;
+    /// A message has come for which none was posted.
+    pub const KEPT: u16 = 5;
+    /// It is a receive's, or was thrown away.
+    pub const CLAIMED: u16 = 6;
+    /// So many kept messages were compared with a receive.
+    pub const SEARCHED: u16 = 7;
+    /// The provider has copied so many bytes.
+    pub const COPIED: u16 = 8;
+}
+
+/// Functions of libfabric, as the provider has them: behind fi_ in small letters.
+///
+/// Source: fi_endpoint(3), fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3), fi_cq(3), fi_cntr(3), fi_mr(3), fi_av(3).
+pub mod fabric_call {
+    /// fi_send
+    pub const SEND: u32 = 1;
+    /// fi_sendv
+    pub const SENDV: u32 = 2;
+    /// fi_sendmsg
+    pub const SENDMSG: u32 = 3;
+    /// fi_inject
+    pub const INJECT: u32 = 4;
+    /// fi_senddata
+    pub const SENDDATA: u32 = 5;
+    /// fi_injectdata
+    pub const INJECTDATA: u32 = 6;
+    /// fi_recv
+    pub const RECV: u32 = 7;
+    /// fi_recvv
+    pub const RECVV: u32 = 8;
+    /// fi_recvmsg
+    pub const RECVMSG: u32 = 9;
+    /// fi_tsend
+    pub const TSEND: u32 = 10;
+    /// fi_tsendv
+    pub const TSENDV: u32 = 11;
+    /// fi_tsendmsg
+    pub const TSENDMSG: u32 = 12;
+    /// fi_tinject
+    pub const TINJECT: u32 = 13;
+    /// fi_tsenddata
+    pub const TSENDDATA: u32 = 14;
+    /// fi_tinjectdata
+    pub const TINJECTDATA: u32 = 15;
+    /// fi_trecv
+    pub const TRECV: u32 = 16;
+    /// fi_trecvv
+    pub const TRECVV: u32 = 17;
+    /// fi_trecvmsg
+    pub const TRECVMSG: u32 = 18;
+    /// fi_write
+    pub const WRITE: u32 = 19;
+    /// fi_writev
+    pub const WRITEV: u32 = 20;
+    /// fi_writemsg
+    pub const WRITEMSG: u32 = 21;
+    /// fi_inject_write
+    pub const INJECT_WRITE: u32 = 22;
+    /// fi_writedata
+    pub const WRITEDATA: u32 = 23;
+    /// fi_inject_writedata
+    pub const INJECT_WRITEDATA: u32 = 24;
+    /// fi_read
+    pub const READ: u32 = 25;
+    /// fi_readv
+    pub const READV: u32 = 26;
+    /// fi_readmsg
+    pub const READMSG: u32 = 27;
+    /// fi_atomic
+    pub const ATOMIC: u32 = 28;
+    /// fi_atomicv
+    pub const ATOMICV: u32 = 29;
+    /// fi_atomicmsg
+    pub const ATOMICMSG: u32 = 30;
+    /// fi_inject_atomic
+    pub const INJECT_ATOMIC: u32 = 31;
+    /// fi_fetch_atomic
+    pub const FETCH_ATOMIC: u32 = 32;
+    /// fi_fetch_atomicv
+    pub const FETCH_ATOMICV: u32 = 33;
+    /// fi_fetch_atomicmsg
+    pub const FETCH_ATOMICMSG: u32 = 34;
+    /// fi_compare_atomic
+    pub const COMPARE_ATOMIC: u32 = 35;
+    /// fi_compare_atomicv
+    pub const COMPARE_ATOMICV: u32 = 36;
+    /// fi_compare_atomicmsg
+    pub const COMPARE_ATOMICMSG: u32 = 37;
+    /// fi_cq_read
+    pub const CQ_READ: u32 = 38;
+    /// fi_cq_readfrom
+    pub const CQ_READFROM: u32 = 39;
+    /// fi_cq_readerr
+    pub const CQ_READERR: u32 = 40;
+    /// fi_cq_sread
+    pub const CQ_SREAD: u32 = 41;
+    /// fi_cq_sreadfrom
+    pub const CQ_SREADFROM: u32 = 42;
+    /// fi_cq_signal
+    pub const CQ_SIGNAL: u32 = 43;
+    /// fi_cntr_read
+    pub const CNTR_READ: u32 = 44;
+    /// fi_cntr_readerr
+    pub const CNTR_READERR: u32 = 45;
+    /// fi_cntr_add
+    pub const CNTR_ADD: u32 = 46;
+    /// fi_cntr_set
+    pub const CNTR_SET: u32 = 47;
+    /// fi_cntr_adderr
+    pub const CNTR_ADDERR: u32 = 48;
+    /// fi_cntr_seterr
+    pub const CNTR_SETERR: u32 = 49;
+    /// fi_cntr_wait
+    pub const CNTR_WAIT: u32 = 50;
+    /// fi_mr_reg
+    pub const MR_REG: u32 = 51;
+    /// fi_mr_regv
+    pub const MR_REGV: u32 = 52;
+    /// fi_mr_regattr
+    pub const MR_REGATTR: u32 = 53;
+    /// fi_av_insert
+    pub const AV_INSERT: u32 = 54;
+    /// fi_av_remove
+    pub const AV_REMOVE: u32 = 55;
+    /// fi_cancel
+    pub const CANCEL: u32 = 56;
+    /// fi_endpoint
+    pub const ENDPOINT: u32 = 57;
+    /// fi_enable
+    pub const ENABLE: u32 = 58;
+    /// fi_close
+    pub const CLOSE: u32 = 59;
+}
+
 /// Ways in which a process moves runs.
 ///
 /// Source: own design.
@@ -232,6 +395,8 @@ pub mod service {
     pub const RELEASE: u64 = 2;
     /// fflush(NULL): what the program has printed is not lost when it is killed next.
     pub const FLUSH: u64 = 3;
+    /// Address of the name of the outermost function of MPI that the program is in (for 63 bytes and a zero), or 0 if its symbols do not tell any.
+    pub const CALLER: u64 = 4;
 }
 
 /// Offsets of the fields of [`Channel`], in bytes.
@@ -628,6 +793,8 @@ pub mod record {
     pub const FUNCTION: usize = 0;
     /// record_kind
     pub const KIND: usize = 2;
+    /// Not 0: within a call of libfabric (kind FABRIC).
+    pub const INSIDE: usize = 4;
     /// Raw C arguments: pointers as they are, integers sign-extended.
     pub const ARGUMENTS: usize = 16;
     /// Bytes of `arguments`.
@@ -643,6 +810,8 @@ pub struct Record {
     pub function: u16,
     /// record_kind
     pub kind: u16,
+    /// Not 0: within a call of libfabric (kind FABRIC).
+    pub inside: u32,
 }
 impl Record {
     /// Bytes in memory.
@@ -651,6 +820,7 @@ impl Record {
     pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
         ("function", 0, 2),
         ("kind", 2, 2),
+        ("inside", 4, 4),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -658,6 +828,7 @@ impl Record {
         Some(Record {
             function: u16::from_le_bytes([bytes[0], bytes[1]]),
             kind: u16::from_le_bytes([bytes[2], bytes[3]]),
+            inside: u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -668,6 +839,7 @@ impl Record {
         assert!(bytes.len() >= Self::SIZE, "Record needs 128 bytes");
         bytes[0..2].copy_from_slice(&self.function.to_le_bytes());
         bytes[2..4].copy_from_slice(&self.kind.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.inside.to_le_bytes());
     }
 }
 

@@ -8,7 +8,7 @@ use crate::instruments::message_trace::Tallies;
 use crate::judge::Adapter;
 use crate::node::{Equipment, Nic, Node};
 use crate::parameters::hosts::{
-    Administration, Clocks, Collectives, GuestNode, Machine, Mpi, Portals,
+    Administration, Clocks, Collectives, Fabric, GuestNode, Machine, Mpi, Portals,
 };
 use crate::parameters::{Parameters, Row};
 use crate::placement::Placement;
@@ -107,7 +107,8 @@ impl<L> Ended<L> {
 /// Costs of the agents of ranks.
 fn agent(p: &Parameters, frequency: u64) -> rank::Costs {
     let Clocks { clock_read } = Clocks::of(p);
-    rank::Costs { clock_read, frequency, sockets: Administration::of(p) }
+    let (sockets, fabric) = (Administration::of(p), Fabric::of(p));
+    rank::Costs { clock_read, frequency, sockets, fabric }
 }
 
 impl Common {

@@ -42,7 +42,8 @@ pub static MODEL: Model = Model {
 /// The way of its messages: the steps of Portals in the hosts, and its own between them.
 static MESSAGE_PATH: MessagePath = MessagePath { legs: 3, commands: true, steps: &STEPS };
 
-const STEPS: [PathStep; 11] = [
+const STEPS: [PathStep; 12] = [
+    steps::PROVIDER_SENDS,
     steps::LIBRARY_SENDS,
     steps::KERNEL_ENTRY,
     steps::KERNEL_SENDS,

@@ -37,7 +37,8 @@ pub static MODEL: Model = Model {
 /// The way of its messages: no interrupt, and one step on either side of the network.
 static MESSAGE_PATH: MessagePath = MessagePath { legs: 3, commands: true, steps: &STEPS };
 
-const STEPS: [PathStep; 11] = [
+const STEPS: [PathStep; 12] = [
+    steps::PROVIDER_SENDS,
     steps::LIBRARY_SENDS,
     steps::KERNEL_ENTRY,
     steps::KERNEL_SENDS,

@@ -37,7 +37,8 @@ const DOORBELL: &[&str] = &[Params::register, Params::dma_start, Params::dma_rat
 const ENGINE: &[&str] = &[Params::dma_start, Params::dma_rate];
 const LINK: &[&str] = &[Params::link_rate, Params::link_latency, Params::window];
 
-const STEPS: [PathStep; 17] = [
+const STEPS: [PathStep; 18] = [
+    steps::PROVIDER_SENDS,
     steps::LIBRARY_SENDS,
     steps::KERNEL_ENTRY,
     steps::KERNEL_SENDS,

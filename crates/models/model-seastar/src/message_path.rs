@@ -29,7 +29,8 @@ pub(crate) const COMPLETED: Waypoint = Waypoint::own(4);
 pub(crate) static MESSAGE_PATH: MessagePath =
     MessagePath { legs: 3, commands: true, steps: &STEPS };
 
-const STEPS: [PathStep; 30] = [
+const STEPS: [PathStep; 31] = [
+    steps::PROVIDER_SENDS,
     steps::LIBRARY_SENDS,
     steps::KERNEL_ENTRY,
     steps::KERNEL_SENDS,

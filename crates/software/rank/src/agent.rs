@@ -1,11 +1,16 @@
 //! The agent of a rank: a fibre that does what the rank's process demands, on the host's simulated timeline.
 
 mod again;
+mod fabric;
+mod observer;
+
+pub use observer::Observer;
 
 use crate::bridge::{self, Bridge};
 use crate::demand::Demand;
 use crate::ending::Ending;
 use crate::endless::rest;
+use crate::fabric::{Costs as FabricCosts, FabricCall};
 use crate::launch::Launcher;
 use crate::lease::{Lease, Looks};
 use crate::process::Process;
@@ -51,36 +56,9 @@ pub struct Costs {
     pub frequency: u64,
     /// Sockets.
     pub sockets: sockets::Costs,
+    /// Libfabric's calls.
+    pub fabric: FabricCosts,
 }
-
-/// Observer of the agent; takes no simulated time.
-pub trait Observer {
-    /// The program's call has reached the library.
-    fn call_entered(&self, at: Time, function: Function) {
-        let _ = (at, function);
-    }
-    /// The call returns to the program.
-    fn call_returned(&self, at: Time, function: Function) {
-        let _ = (at, function);
-    }
-    /// A Portals call of the program has reached its bridge.
-    fn portals_entered(&self, at: Time, function: abi::portals::Function) {
-        let _ = (at, function);
-    }
-    /// It returns to the program.
-    fn portals_returned(&self, at: Time, function: abi::portals::Function) {
-        let _ = (at, function);
-    }
-    /// The program has computed for `time` of real time without any call.
-    fn computes_for_long(&self, time: std::time::Duration) {
-        let _ = time;
-    }
-    /// The program makes no call any more: it is in a loop that nothing ends.
-    fn computes_for_ever(&self) {}
-}
-
-/// No observer.
-impl Observer for () {}
 
 /// Programs in which looks at a clock, one after the other, take ever longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +88,10 @@ pub struct Runner {
     spins: Spins,
     /// The launcher that the program asks.
     launcher: Launcher,
+    /// The call of libfabric that the program is in.
+    above: Cell<Option<FabricCall>>,
+    /// Looks that have waited in vain, one after the other.
+    waited: Cell<u32>,
     /// End of the rank, if it ended in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
@@ -189,6 +171,8 @@ impl Runner {
             measures,
             spins,
             launcher,
+            above: Cell::default(),
+            waited: Cell::default(),
             ended_early,
         })
     }
@@ -234,6 +218,7 @@ impl Runner {
         if let Some(ending) = self.quit(&demand) {
             return Step::Ended(ending);
         }
+        self.leave_fabric(&demand, observer);
         match demand {
             Demand::Call { function, args, posted } => {
                 if function == Function::Finalize {
@@ -249,10 +234,14 @@ impl Runner {
                     return Step::Ended(Ending::Fatal(bridge::missing(rank, function)));
                 };
                 let queue = bridge::queue_of(function, &args);
+                let waits = bridge::waits(function, &args);
+                self.prepare(bridge, waits, observer);
                 let call = || bridge.call(function, &args);
                 let (code, _) = self.carry_out_portals(function, queue, call, observer);
+                self.note_wait(waits, code);
                 self.process().reply(code, self.cpu.now());
             }
+            Demand::Fabric(note) => self.note_fabric(note, observer),
             Demand::Verbs { call, args } => {
                 self.looks.set(Looks::default());
                 let answer = match &self.verbs {

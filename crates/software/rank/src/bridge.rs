@@ -13,7 +13,7 @@ use abi::portals::{args, code, Function};
 use host::{Cpu, SpaceId};
 use mpi::{Wait, Waiting};
 use portals::{Error, Kernel, Ni, ProcessId};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -58,6 +58,10 @@ pub struct Bridge {
     party: Party,
     waiting: Waiting,
     state: RefCell<State>,
+    /// Looks that may let time pass do so until something comes.
+    despairs: Cell<bool>,
+    /// The call above Portals that the program is in, if there is one.
+    above: RefCell<Option<Wait>>,
 }
 
 /// Sentence about a call of rank `rank` where there is no Portals.
@@ -75,6 +79,15 @@ pub(crate) fn queue_of(function: Function, args: &[u64]) -> Option<u32> {
     look.filter(|look| look.waits == 0).map(|look| look.eq_handle)
 }
 
+/// True if a call is a look at queues that may let time pass.
+pub(crate) fn waits(function: Function, args: &[u64]) -> bool {
+    match function {
+        Function::EqGet => args::EqGet::read(args).waits != 0,
+        Function::EqPoll => args::EqPoll::read(args).waits != 0,
+        _ => false,
+    }
+}
+
 /// A return code: the value of `Err` is any but `PTL_OK`.
 type Answer = Result<(), i32>;
 
@@ -88,8 +101,8 @@ impl Bridge {
         waiting: Waiting,
     ) -> Rc<Bridge> {
         let ProgramSpaces { space, in_kernel } = memory;
-        let state = RefCell::default();
-        Rc::new(Bridge { cpu, kernel, space, in_kernel, party, waiting, state })
+        let (state, despairs, above) = Default::default();
+        Rc::new(Bridge { cpu, kernel, space, in_kernel, party, waiting, state, despairs, above })
     }
 
     /// Does `function` with its raw C arguments; its return code.
@@ -101,6 +114,23 @@ impl Bridge {
     pub fn look(&self, queue: u32) -> i32 {
         let looked = self.open(code::EQ_INVALID).and_then(|ni| calls::look(&ni, queue));
         looked.err().unwrap_or(code::OK)
+    }
+
+    /// True if no other rank is on the node, which might give the process something by memory that they share.
+    pub(crate) fn is_alone(&self) -> bool {
+        let Party { rank, map } = &self.party;
+        let own = map.get(*rank as usize).map(|process| process.nid);
+        map.iter().filter(|process| Some(process.nid) == own).count() == 1
+    }
+
+    /// From now on a look that may let time pass does so until something comes, or not any more.
+    pub(crate) fn set_despair(&self, despairs: bool) {
+        self.despairs.set(despairs);
+    }
+
+    /// Sets the call above Portals in which the process waits, if it does.
+    pub(crate) fn set_above(&self, above: Option<Wait>) {
+        *self.above.borrow_mut() = above;
     }
 
     /// Closes the interface, when the operations under way have ended. Later messages are dropped.
@@ -135,7 +165,9 @@ impl Bridge {
 
     /// Says what the rank waits for while `wait` runs.
     fn while_waiting<R>(&self, function: &'static str, wait: impl FnOnce() -> R) -> R {
-        let before = self.waiting.replace(Some(Wait::in_call(function)));
+        let above = self.above.borrow().clone();
+        let wait_in = above.unwrap_or_else(|| Wait::in_call(function));
+        let before = self.waiting.replace(Some(wait_in));
         let result = wait();
         self.waiting.replace(before);
         result

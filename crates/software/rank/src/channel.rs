@@ -71,6 +71,8 @@ unsafe impl Sync for Channel {}
 pub(crate) struct Record {
     pub kind: u16,
     pub function: u16,
+    /// Within a call of libfabric.
+    pub inside: bool,
     pub arguments: [u64; RECORD_ARGUMENTS],
 }
 
@@ -218,6 +220,7 @@ impl Channel {
         let slot = (tail % layout::RECORD_COUNT) as usize;
         let base = layout::RECORDS as usize + slot * layout::Record::SIZE;
         let first = self.word(base).load(Ordering::Relaxed);
+        let inside = self.word(base + record::INSIDE).load(Ordering::Relaxed) != 0;
         let mut arguments = [0; RECORD_ARGUMENTS];
         for (i, argument) in arguments.iter_mut().enumerate() {
             *argument = self.long(base + record::ARGUMENTS + 8 * i).load(Ordering::Relaxed);
@@ -226,7 +229,8 @@ impl Channel {
         let tail = tail.wrapping_add(1);
         self.taken.store(tail, Ordering::Relaxed);
         self.word(at::TAIL).store(tail, Ordering::Release);
-        Taken::Record(Record { kind: (first >> 16) as u16, function: first as u16, arguments })
+        let (kind, function) = ((first >> 16) as u16, first as u16);
+        Taken::Record(Record { kind, function, inside, arguments })
     }
 
     /// Lets a buffer that is in the record itself, whose arguments are at `place`, be in the channel's place

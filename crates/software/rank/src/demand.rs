@@ -2,14 +2,15 @@
 
 use crate::channel::RECORD_ARGUMENTS;
 use crate::exit::ExitStatus;
+use crate::fabric::FabricNote;
 use crate::lease::Deeds;
 use crate::sockets::SocketCall;
 use abi::mpi::{Function, ARGUMENTS_MAX};
 use des::Duration;
 use mpi::CALLBACK_ARGUMENTS;
 
-/// Demand of a process. All but `Exited`, `Computed`, `Did`, `CallbackLeft` and posted calls must be
-/// answered before the next one is requested; after `Nothing` there is none.
+/// Demand of a process. All but `Exited`, `Computed`, `Did`, `Fabric`, `CallbackLeft` and posted calls must
+/// be answered before the next one is requested; after `Nothing` there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// An MPI call.
@@ -38,6 +39,8 @@ pub enum Demand {
     Sleep(Duration),
     /// The program has computed: let simulated time pass, and give no answer.
     Computed(Duration),
+    /// The libfabric provider says something: give no answer.
+    Fabric(FabricNote),
     /// A call of a socket, which waits for its answer.
     Socket(SocketCall),
     /// A callback has returned; the call during which it was started still waits for its answer.

@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::ending::Ending;
 use crate::endless::Looks;
 use crate::exit::ExitStatus;
+use crate::fabric::FabricNote;
 use crate::lease::Lease;
 use crate::life::Life;
 use crate::memory::ProcessMemory;
@@ -60,6 +61,8 @@ pub struct Process {
     /// Calls that its library may answer by itself.
     lease: Lease,
     measures: bool,
+    /// It has demanded the last thing within a call of libfabric.
+    in_fabric: bool,
     /// Real time at which it got the turn, if it has it.
     went_on: Option<Instant>,
     /// Real time in which it has had the turn, and whether it has demanded anything yet.
@@ -118,6 +121,7 @@ impl Process {
             callbacks: 0,
             lease: Lease::default(),
             measures: options.compute.millionths() != 0,
+            in_fabric: false,
             went_on: Some(Instant::now()),
             worked: std::time::Duration::ZERO,
             met: false,
@@ -301,6 +305,11 @@ impl Process {
         stuck::waits_for_simulator(self.life.rank_pid()) && self.channel.turn() == Turn::Process
     }
 
+    /// True if the last demand comes from within a call of libfabric.
+    pub(crate) fn is_in_fabric(&self) -> bool {
+        self.in_fabric
+    }
+
     /// The processor to which it was sent last, if it follows the simulator.
     pub(crate) fn processor(&self) -> Option<libc::c_int> {
         self.follower.sent_to()
@@ -321,6 +330,7 @@ impl Process {
             self.lost = true;
             return Demand::Exited(self.end());
         }
+        self.in_fabric = record.inside;
         let arguments = &record.arguments;
         let posted = record.kind == record_kind::POSTED;
         match record.kind {
@@ -329,6 +339,10 @@ impl Process {
             record_kind::VERBS => Demand::Verbs { call: record.function.into(), args: *arguments },
             record_kind::SLEEP => Demand::Sleep(Duration(arguments[0])),
             record_kind::COMPUTED => Demand::Computed(Duration(arguments[0])),
+            record_kind::FABRIC => match FabricNote::of(record.function, arguments[0]) {
+                Some(note) => Demand::Fabric(note),
+                None => self.end_corrupt(),
+            },
             record_kind::RETURNED if self.callbacks > 0 => {
                 self.callbacks -= 1;
                 let result = arguments[0];
@@ -409,7 +423,7 @@ impl Process {
             let Some(demand) = self.next_within(Some(LAST_WORDS)) else { break };
             match demand {
                 Demand::Call { posted: true, .. } | Demand::CallbackLeft => {}
-                Demand::Computed(_) | Demand::Did(_) => {}
+                Demand::Computed(_) | Demand::Did(_) | Demand::Fabric(_) => {}
                 Demand::Exited(_) => return,
                 _ => {
                     self.flush_in_call();

@@ -2,6 +2,7 @@
 //!
 //! The other one is MPICH's wheel of PyPI, in `build/mpich` (from `make test-tools`).
 
+use crate::accelerated::counter;
 use crate::runner::{command, ended, root, Ended};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -118,6 +119,48 @@ fn mpichs_ranks_do_the_same_in_each_run() {
     for machine in ["redstorm", "ideal"] {
         let run = run(&["-q", "-n", "4", "-m", machine], &program);
         assert_eq!(run.went_well().stdout, "sum 6, window 4\n", "{machine}");
+    }
+}
+
+/// Who waits by looking again and again waits, too.
+#[test]
+fn a_deadlock_names_the_call_that_waits() {
+    if !root().join("build/lib/libfabric/libsunstar-fi.so").is_file() {
+        return eprintln!("skipped: there is no provider (Debian: libfabric-dev)");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("awaits");
+    let mut mpicc = Command::new(mpich().join("bin/mpicc"));
+    mpicc.arg("-O2").arg(root().join("tests/cli/awaits.c")).arg("-o").arg(&program);
+    ended(&mut mpicc).went_well();
+    for machine in ["redstorm-accelerated", "redstorm", "ideal"] {
+        let run = run(&["-q", "-n", "2", "-m", machine], &program);
+        run.said(1, &["deadlock", "rank 0 waits in fi_cq_read", "for MPI_Recv"]);
+    }
+}
+
+/// What runs out on the network interface is refused, and comes again: MPICH loses nothing.
+#[test]
+fn mpich_loses_nothing_where_the_network_interface_recovers() {
+    if !root().join("build/lib/libfabric/libsunstar-fi.so").is_file() {
+        return eprintln!("skipped: there is no provider (Debian: libfabric-dev)");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("collects");
+    let mut mpicc = Command::new(mpich().join("bin/mpicc"));
+    mpicc.arg("-O2").arg(root().join("tests/cli/collects.c")).arg("-o").arg(&program);
+    ended(&mut mpicc).went_well();
+    for (machine, fault) in [
+        (&["redstorm-accelerated"][..], "pool.streams=1"),
+        (&["redstorm-accelerated"], "pool.rx_pendings=8"),
+        (&["redstorm", "--set", "firmware.overflow=host"], "pool.streams=1"),
+    ] {
+        let options = ["-q", "--judge", "-n", "6", "--json", "-", "--fault", fault, "-m"];
+        let run = run(&[&options[..], machine].concat(), &program);
+        // The program's output gives way to the report.
+        assert!(run.code == 0 && run.stderr == "sum 15, window 6\n", "{machine:?} {fault}");
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert!(counter(&report, "niccb.refused") > 0, "{machine:?} {fault}: nothing ran out");
     }
 }
 

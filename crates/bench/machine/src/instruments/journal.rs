@@ -53,6 +53,14 @@ pub(crate) struct Sending {
     pub chain: Chain,
 }
 
+/// Properties of a message that begins, beside those that Portals knows.
+pub(crate) struct Begins {
+    /// The rank that it is for, if it is one.
+    pub to: Option<u32>,
+    /// The call of libfabric in which it begins, if there is one.
+    pub above: Option<rank::FabricCall>,
+}
+
 type Interrupts = VecDeque<(Time, Option<Time>)>;
 
 /// Number of interrupts that are kept.
@@ -124,17 +132,17 @@ impl Journal {
     }
     /// Sets kind and receiver of a message that has begun: its payload, unless it is a part of another
     /// message.
-    pub fn begun(
+    pub(crate) fn begun(
         &self,
         message: MessageId,
         begun: &portals::Begun,
-        to: Option<u32>,
+        Begins { to, above }: Begins,
     ) -> Option<u64> {
         let mut desk = self.desk.borrow_mut();
         if let Some(flight) = desk.get(message) {
             flight.to = to;
         }
-        desk.begun(message, begun)
+        desk.begun(message, begun, above)
     }
     /// A message passes a waypoint.
     pub fn mark(&self, at: Time, message: MessageId, waypoint: Waypoint) {

@@ -12,6 +12,7 @@ pub const ROWS: &[Row] = rows![
     Administration::ROWS,
     Mpi::ROWS,
     Collectives::ROWS,
+    Fabric::ROWS,
     Portals::ROWS,
 ];
 
@@ -154,6 +155,27 @@ parameters! {
         alltoall: choice("by_size", "bruck", "pairwise", "linear"),
         reduce_scatter: choice("pairwise", "reduce"),
         scan: choice("recursive_doubling", "linear"),
+    }
+}
+
+parameters! {
+    /// The libfabric provider of programs that have an MPI of another implementation.
+    pub Fabric in "fabric" => rank::FabricCosts {
+        send: time("0 ns", "1 ms"),
+        recv: time("0 ns", "1 ms"),
+        tsend: time("0 ns", "1 ms"),
+        trecv: time("0 ns", "1 ms"),
+        write: time("0 ns", "1 ms"),
+        read: time("0 ns", "1 ms"),
+        atomic: time("0 ns", "1 ms"),
+        cq_read: time("0 ns", "1 ms"),
+        completion: time("0 ns", "1 ms"),
+        cntr: time("0 ns", "1 ms"),
+        mr_reg: time("0 ns", "1 ms"),
+        av_insert: time("0 ns", "1 ms"),
+        cancel: time("0 ns", "1 ms"),
+        call: time("0 ns", "1 ms"),
+        unexpected_entry: time("0 ns", "1 ms"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::instruments::account::Clerk;
-use crate::instruments::journal::{Journal, Sending};
+use crate::instruments::journal::{Begins, Journal, Sending};
 use crate::instruments::message_trace::{MessageKind, Protocol, Waypoint};
 use crate::instruments::timeline::{Flow, Gauge, Track};
 use crate::judge::Adapter;
@@ -11,6 +11,7 @@ use abi::mpi::Function;
 use abi::MessageId;
 use des::Time;
 use portals::EventKind;
+use rank::{FabricCall, FabricNote};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -28,7 +29,8 @@ impl portals::Observer for Observers {
     }
     fn begun(&self, core: usize, id: MessageId, begun: &portals::Begun) {
         let to = self.placement.rank_of(begun.to);
-        let bytes = self.journal.begun(id, begun, to);
+        let above = self.cores[core].above.get();
+        let bytes = self.journal.begun(id, begun, Begins { to, above });
         // The fetch of a message is a part of it.
         if let Some(bytes) = bytes {
             self.journal.account(core as u32, |clerk| clerk.begun(to, bytes));
@@ -64,8 +66,10 @@ pub(super) struct Observer {
     journal: Rc<Journal>,
     /// Time that the kernel takes for an entry of the match list.
     list_entry: des::Duration,
-    /// The program's call of MPI or Portals, while it is in one.
+    /// The program's call of MPI, libfabric or Portals, while it is in one.
     call: Cell<Option<Call>>,
+    /// The same, of libfabric alone: Portals calls in it are its own.
+    above: Cell<Option<FabricCall>>,
     /// The message that the process took last, within this call.
     taken: Cell<Option<MessageId>>,
     /// Times at which the interrupt that leads to the next drained event was raised, and at which its handler
@@ -96,6 +100,7 @@ impl Observer {
             journal,
             list_entry,
             call: Cell::default(),
+            above: Cell::default(),
             taken: Cell::default(),
             interrupt: Cell::default(),
             endless: Cell::default(),
@@ -124,8 +129,9 @@ fn is_point_to_point(function: Function) -> bool {
     )
 }
 
-/// Bit that distinguishes numbers of Portals' functions from those of MPI's.
+/// Bits that distinguish numbers of functions of Portals and libfabric from those of MPI's.
 const PORTALS: u16 = 1 << 15;
+const FABRIC: u16 = 1 << 14;
 
 /// True for calls that depend on all processes of a communicator.
 fn is_collective(function: Function) -> bool {
@@ -165,8 +171,39 @@ impl rank::Observer for Observer {
         self.journal.account(self.core, |clerk| clerk.returns(at));
         self.settle(self.call.take().filter(|call| call.own).map(|_| at));
     }
+    fn fabric_entered(&self, at: Time, call: FabricCall) {
+        self.begins(at, call.name());
+        let number = FABRIC | call.number() as u16;
+        self.journal.account(self.core, |clerk| clerk.enters(at, number, call.name(), false));
+        self.call.set(Some(Call { entered: at, own: call.sends() }));
+        self.above.set(Some(call));
+    }
+    fn fabric_returned(&self, at: Time) {
+        self.ends(at);
+        self.journal.account(self.core, |clerk| clerk.returns(at));
+        self.call.set(None);
+        self.above.set(None);
+        self.settle(None);
+    }
+    fn fabric_noted(&self, at: Time, note: FabricNote, time: des::Duration) {
+        match note {
+            FabricNote::Posted => mpi::Observer::posted(self, at),
+            FabricNote::Unposted => mpi::Observer::unposted(self, at),
+            FabricNote::Kept => {
+                self.length(at, Gauge::Unexpected(self.rank), |clerk| clerk.keeps(at));
+            }
+            FabricNote::Claimed => {
+                self.length(at, Gauge::Unexpected(self.rank), |clerk| clerk.claims(at));
+            }
+            FabricNote::Searched(entries) => mpi::Observer::searched(self, entries, time),
+            FabricNote::Begins(_) | FabricNote::Ends(_) | FabricNote::Copied(_) => {}
+        }
+    }
     fn portals_entered(&self, at: Time, function: abi::portals::Function) {
         self.begins(at, function.name());
+        if self.above.get().is_some() {
+            return;
+        }
         let (number, name) = (PORTALS | function.id(), function.name());
         self.journal.account(self.core, |clerk| clerk.enters(at, number, name, false));
         // The message's way begins with PtlPut itself.
@@ -174,6 +211,9 @@ impl rank::Observer for Observer {
     }
     fn portals_returned(&self, at: Time, _function: abi::portals::Function) {
         self.ends(at);
+        if self.above.get().is_some() {
+            return;
+        }
         self.journal.account(self.core, |clerk| clerk.returns(at));
         self.call.set(None);
         self.settle(None);
@@ -278,6 +318,9 @@ impl Observer {
         let (function, chain) = self.journal.account(self.core, begins).unwrap_or_default();
         let called = own.map_or(at, |call| call.entered);
         self.journal.begin(id, Sending { rank: self.rank, called, function, put: at, chain });
+        if self.above.get().is_some() {
+            self.journal.mark(at, id, Waypoint::PROVIDER_CALLED);
+        }
     }
 
     /// The process has a message.

@@ -31,6 +31,8 @@ pub(crate) enum Whose {
 pub(crate) enum What {
     /// Something that the call's name says.
     Something,
+    /// The same, for a function of another library above.
+    For(Rc<str>),
     /// The call's own message.
     Own(MessageKey),
     /// The message of a request begun earlier.
@@ -51,6 +53,10 @@ impl Wait {
     pub fn in_call(function: &'static str) -> Wait {
         Wait::new(function, What::Something)
     }
+    /// The same, as another library's function `caller` needs it.
+    pub fn in_call_for(function: &'static str, caller: &str) -> Wait {
+        Wait::new(function, What::For(caller.into()))
+    }
 }
 
 impl fmt::Display for Wait {
@@ -59,6 +65,7 @@ impl fmt::Display for Wait {
         f.write_str(self.function)?;
         match &self.what {
             What::Something => Ok(()),
+            What::For(caller) => write!(f, ", for {caller}"),
             What::Own(message) => write!(f, "{message}"),
             What::Earlier(message) => write!(f, " for a {}{message}", message.noun()),
             What::Several { open, all, first } => {

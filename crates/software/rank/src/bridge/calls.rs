@@ -408,7 +408,8 @@ impl Bridge {
             _ => self.while_waiting(function.name(), || ni.eq_poll(queues, limit)),
         };
         if taken == Err(Error::EqEmpty) && limit == Some(Duration::ZERO) && into.waits {
-            taken = self.while_waiting(function.name(), || ni.eq_watch(queues));
+            let for_ever = self.despairs.get();
+            taken = self.while_waiting(function.name(), || ni.eq_watch(queues, for_ever));
         }
         let taken = taken.map_err(number)?;
         self.write_event(into.event, &taken.event)?;

@@ -97,7 +97,8 @@ const SEAM: [(&str, &str); 9] = [
         "sunstar_compute_seconds sunstar_rank_attach sunstar_rank_call_mpi \
          sunstar_rank_call_noting sunstar_rank_call_verbs sunstar_rank_clock \
          sunstar_rank_compute sunstar_rank_counter_begin sunstar_rank_do_alone \
-         sunstar_rank_events sunstar_rank_fail \
+         sunstar_rank_events sunstar_rank_fabric_begin sunstar_rank_fabric_end \
+         sunstar_rank_fabric_tell sunstar_rank_fail \
          sunstar_rank_flush sunstar_rank_gate_enter sunstar_rank_gate_leave sunstar_rank_guard \
          sunstar_rank_may_call sunstar_rank_pass sunstar_rank_post_mpi sunstar_rank_require \
          sunstar_rank_sleep sunstar_rank_state_add sunstar_rank_state_has sunstar_rank_told \

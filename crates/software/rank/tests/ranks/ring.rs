@@ -62,7 +62,7 @@ fn play_random(program: &Program, seed: u64) -> Result<(), Hangs> {
                 process.reply(0, Time(10));
             }
             Demand::CallbackLeft => open -= 1,
-            Demand::Computed(_) | Demand::Did(_) => {}
+            Demand::Computed(_) | Demand::Did(_) | Demand::Fabric(_) => {}
             Demand::Nothing | Demand::Exited(_) => return Ok(()),
         }
         if random.below(200) == 0 {

@@ -1,7 +1,7 @@
 //! The messages that are under way on a node. A message's flight is on the desk of the node where the message
 //! is, and goes to the next node with the first packet.
 
-use super::{Flight, Leg, MessageKind, Protocol, Tallies, Waypoint};
+use super::{fabric, Flight, Leg, MessageKind, Protocol, Tallies, Waypoint};
 use crate::instruments::account::Answered;
 use crate::instruments::tables::Rows;
 use crate::placement::Placement;
@@ -10,6 +10,7 @@ use abi::MessageId;
 use des::Time;
 use mpi::{PortalsRequest, Rendezvous};
 use portals::{Begun, ProcessId};
+use rank::FabricCall;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -105,11 +106,17 @@ impl Desk {
         self.flights.entry(id).insert_entry(flight).into_mut()
     }
 
-    /// Sets the kind of the message that has begun with this id: its payload, unless it is a part of another
-    /// message.
-    pub fn begun(&mut self, id: MessageId, begun: &Begun) -> Option<u64> {
+    /// Sets the kind of the message that has begun with this id, perhaps in a call of libfabric: its payload,
+    /// unless it is a part of another message.
+    pub fn begun(
+        &mut self,
+        id: MessageId,
+        begun: &Begun,
+        above: Option<FabricCall>,
+    ) -> Option<u64> {
         let flight = self.flights.get_mut(&id)?;
         let mpi = Placement::is_library(begun.from.pid);
+        let two_sided = above.is_some_and(FabricCall::is_two_sided);
         let local = begun.from.nid == begun.to.nid;
         flight.bytes = begun.bytes;
         flight.sender = begun.from;
@@ -117,7 +124,7 @@ impl Desk {
             portals_op::PUT if mpi && mpi::is_collective(begun.match_bits) => {
                 MessageKind::Collective
             }
-            portals_op::PUT if mpi => MessageKind::Send,
+            portals_op::PUT if mpi || two_sided => MessageKind::Send,
             portals_op::PUT => MessageKind::Put,
             portals_op::GET => MessageKind::Get,
             _ => MessageKind::Atomic,
@@ -135,7 +142,11 @@ impl Desk {
             carried: begun.bytes,
         };
         let mut bytes = Some(begun.bytes);
-        match Rendezvous::of(&request).filter(|_| mpi) {
+        let rendezvous = match above {
+            Some(_) => fabric::rendezvous_of(&request),
+            None => Rendezvous::of(&request).filter(|_| mpi),
+        };
+        match rendezvous {
             Some(
                 part @ (Rendezvous::Announces { exposed, bytes: all }
                 | Rendezvous::Carries { exposed, bytes: all }),
@@ -325,4 +336,4 @@ impl Desk {
 }
 
 // A leg's instants are in a flight, which is moved from node to node as a pointer.
-const _: () = assert!(size_of::<Leg>() <= 304);
+const _: () = assert!(size_of::<Leg>() <= 312);

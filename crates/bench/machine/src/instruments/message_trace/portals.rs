@@ -2,8 +2,26 @@
 //! order in which a message passes them. A model puts those of its hardware between them.
 
 use super::{cause, step, Cause, Layer, Part, PathStep, Waypoint};
-use crate::parameters::hosts::{Host, Mpi, Portals};
+use crate::parameters::hosts::{Fabric, Host, Mpi, Portals};
 
+/// The libfabric provider, from the program's call to that of Portals.
+pub const PROVIDER_SENDS: PathStep = step(
+    Waypoint::PROVIDER_CALLED,
+    "libfabric provider, send",
+    Layer::HOST,
+    Part::Library,
+    cause(
+        "the provider makes the operation, and copies what is injected",
+        &[
+            Fabric::send,
+            Fabric::tsend,
+            Fabric::write,
+            Fabric::read,
+            Fabric::atomic,
+            Host::copy_rate,
+        ],
+    ),
+);
 /// The sender's library, from its call to that of Portals.
 pub const LIBRARY_SENDS: PathStep = step(
     Waypoint::PUT_ENTERED,

@@ -79,7 +79,7 @@ impl World {
         let flight = self.desks[from].begin(message);
         flight.mark(Time(at), Waypoint::CALL_ENTERED);
         let begun = begun(portals_op::PUT, (from as u32, to as u32), PROGRAM, bytes);
-        self.desks[from].begun(message, &begun);
+        self.desks[from].begun(message, &begun, None);
     }
     fn mark(&mut self, node: usize, message: MessageId, at: u64, waypoint: Waypoint) {
         self.desks[node].mark(Time(at), message, waypoint);
@@ -255,7 +255,7 @@ fn a_rendezvous_is_one_message_with_three_legs() {
     for (round, start) in [(0, 1000), (10, 5000)] {
         let [first, fetch, data] = [id(0, round + 1), id(1, round + 2), id(0, round + 3)];
         world.desks[0].begin(first).mark(Time(start), Waypoint::CALL_ENTERED);
-        world.desks[0].begun(first, &announced(4096));
+        world.desks[0].begun(first, &announced(4096), None);
         world.goes(first, start + 50, 0, 1, true);
         world.mark(1, first, start + 90, Waypoint::EVENT_POSTED);
         world.mark(1, first, start + 100, Waypoint::EVENT_RETURNED);
@@ -263,7 +263,7 @@ fn a_rendezvous_is_one_message_with_three_legs() {
         world.desks[1].begin(fetch).mark(Time(start + 110), Waypoint::CALL_ENTERED);
         world.mark(1, fetch, start + 110, Waypoint::PUT_ENTERED);
         let get = begun(portals_op::GET, (1, 0), LIBRARY, 4096);
-        world.desks[1].begun(fetch, &Begun { pt_index: 5, match_bits: 5, ..get });
+        world.desks[1].begun(fetch, &Begun { pt_index: 5, match_bits: 5, ..get }, None);
         world.goes(fetch, start + 120, 1, 0, true);
         world.mark(0, fetch, start + 200, Waypoint::EVENT_DRAINED);
         world.desks[0].answers(data, fetch);
@@ -275,7 +275,7 @@ fn a_rendezvous_is_one_message_with_three_legs() {
         assert!(world.desks[1].taken(data));
     }
     world.desks[0].begin(id(0, 30)).mark(Time(9000), Waypoint::CALL_ENTERED);
-    world.desks[0].begun(id(0, 30), &announced(8));
+    world.desks[0].begun(id(0, 30), &announced(8), None);
     world.goes(id(0, 30), 9050, 0, 1, true);
     world.mark(1, id(0, 30), 9060, Waypoint::ARRIVED);
     let (messages, classes) = world.end();
@@ -314,7 +314,7 @@ fn a_long_message_has_one_leg_until_it_is_fetched() {
     // The first meets its receive; the second comes while the process has not looked, under the same number.
     for (serial, start) in [(1, 100), (2, 600)] {
         world.desks[0].begin(id(0, serial)).mark(Time(start), Waypoint::CALL_ENTERED);
-        world.desks[0].begun(id(0, serial), &long);
+        world.desks[0].begun(id(0, serial), &long, None);
         world.goes(id(0, serial), start + 50, 0, 1, false);
     }
     world.mark(1, id(0, 1), 700, Waypoint::EVENT_RETURNED);
@@ -325,7 +325,7 @@ fn a_long_message_has_one_leg_until_it_is_fetched() {
     assert!(!world.desks[1].taken(id(0, 2)));
     world.desks[1].begin(id(1, 3)).mark(Time(900), Waypoint::CALL_ENTERED);
     let get = begun(portals_op::GET, (1, 0), LIBRARY, 4096);
-    world.desks[1].begun(id(1, 3), &Begun { pt_index: 5, match_bits: 5, ..get });
+    world.desks[1].begun(id(1, 3), &Begun { pt_index: 5, match_bits: 5, ..get }, None);
     world.goes(id(1, 3), 950, 1, 0, true);
     world.desks[0].answers(id(0, 4), id(1, 3));
     world.goes(id(0, 4), 1000, 0, 1, false);
