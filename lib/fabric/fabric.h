@@ -25,7 +25,10 @@
 
 /* --- how much --- */
 
+/* Bytes that may be injected, which copies them, and those that programs are told to inject if they
+ * do not ask for more: a longer copy takes more time than a completion. */
 #define INJECT_MAX 4096u
+#define INJECT_GOOD 1024u
 /* Messages of up to so many bytes are sent at once, and kept by the receiver if it has not asked
  * for them. */
 #define EAGER_MAX 16384u

@@ -144,7 +144,8 @@ static struct fi_info *describe(const struct fi_info *hints)
     tx->caps = info->caps & TX_CAPS;
     tx->op_flags = hints && hints->tx_attr ? hints->tx_attr->op_flags : 0;
     tx->msg_order = ORDER;
-    tx->inject_size = INJECT_MAX;
+    const bool more = hints && hints->tx_attr && hints->tx_attr->inject_size > INJECT_GOOD;
+    tx->inject_size = more ? hints->tx_attr->inject_size : INJECT_GOOD;
     tx->size = TX_SIZE;
     tx->iov_limit = tx->rma_iov_limit = 1;
     struct fi_rx_attr *rx = info->rx_attr;

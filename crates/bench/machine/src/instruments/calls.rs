@@ -47,7 +47,8 @@ impl Calls {
         let (called, function) = self.call.get().unwrap_or((at, ""));
         let chain = self.journal.account(self.core, |clerk| clerk.begins(at, id));
         let (rank, chain) = (self.rank, chain.unwrap_or_default());
-        self.journal.begin(id, Sending { rank, called, function, put: at, chain });
+        let by = Waypoint::PUT_ENTERED;
+        self.journal.begin(id, Sending { rank, called, function, put: at, by, chain });
         self.journal.with(id, |flight| (flight.to, flight.bytes) = (Some(to), bytes));
         self.journal.account(self.core, |clerk| clerk.begun(Some(to), bytes));
         self.step(at, "posts", id, Flow::Step);

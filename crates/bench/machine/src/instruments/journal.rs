@@ -48,8 +48,9 @@ pub(crate) struct Sending {
     /// The program's call: its time, and its function.
     pub called: Time,
     pub function: &'static str,
-    /// Time of the call of `PtlPut` or its like.
+    /// Time of the call of `PtlPut` or its like, and whose call that is.
     pub put: Time,
+    pub by: Waypoint,
     pub chain: Chain,
 }
 
@@ -115,19 +116,19 @@ impl Journal {
     }
     /// A message of a rank begins.
     pub(crate) fn begin(&self, message: MessageId, sending: Sending) {
-        let Sending { rank, called, function, put, chain } = sending;
+        let Sending { rank, called, function, put, by, chain } = sending;
         let mut desk = self.desk.borrow_mut();
         let flight = desk.begin(message);
         flight.chain = chain;
         flight.from = Some(rank);
         flight.sent_in = function;
         flight.mark(called, Waypoint::CALL_ENTERED);
-        flight.mark(put, Waypoint::PUT_ENTERED);
+        flight.mark(put, by);
     }
     /// A message of so many bytes for rank `to` begins that is the system's of node `nid`, not of a call.
     pub fn begin_in_system(&self, at: Time, message: MessageId, nid: u32, to: u32, bytes: u64) {
-        let (function, chain) = ("system", Chain::default());
-        self.begin(message, Sending { rank: nid, called: at, function, put: at, chain });
+        let (function, chain, by) = ("system", Chain::default(), Waypoint::PUT_ENTERED);
+        self.begin(message, Sending { rank: nid, called: at, function, put: at, by, chain });
         self.with(message, |flight| (flight.to, flight.bytes) = (Some(to), bytes));
     }
     /// Sets kind and receiver of a message that has begun: its payload, unless it is a part of another

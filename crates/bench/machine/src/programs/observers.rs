@@ -317,10 +317,11 @@ impl Observer {
         let begins = |clerk: &mut Clerk| (clerk.call(), clerk.begins(at, id));
         let (function, chain) = self.journal.account(self.core, begins).unwrap_or_default();
         let called = own.map_or(at, |call| call.entered);
-        self.journal.begin(id, Sending { rank: self.rank, called, function, put: at, chain });
-        if self.above.get().is_some() {
-            self.journal.mark(at, id, Waypoint::PROVIDER_CALLED);
-        }
+        let by = match self.above.get() {
+            Some(_) => Waypoint::PROVIDER_CALLED,
+            None => Waypoint::PUT_ENTERED,
+        };
+        self.journal.begin(id, Sending { rank: self.rank, called, function, put: at, by, chain });
     }
 
     /// The process has a message.
