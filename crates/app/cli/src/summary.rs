@@ -20,8 +20,10 @@ pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "nic
 /// Nodes that still get a column each.
 const NODE_COLUMNS_MAX: usize = 4;
 
-/// Least real time of the programs' own work, and least share of the wall time, that the summary prints.
+/// Least time of the programs' own work that the summary prints, and its least share: a longer one of the wall
+/// time, or a shorter one of the simulated time of all ranks, which it would have made longer.
 const WORK_MIN: Duration = Duration::from_millis(100);
+const WORK_MIN_OF_SIMULATED: Duration = Duration::from_millis(5);
 const PART_MIN: f64 = 0.1;
 
 /// Facts about a run that its report does not have.
@@ -64,7 +66,9 @@ pub fn summary(report: &Report, facts: &Facts, terminal: &Terminal) -> String {
 fn own_work(report: &Report, facts: &Facts) -> Option<String> {
     let counts = !report.deterministic; // it was measured
     let seconds = facts.worked.as_secs_f64();
-    let much = facts.worked >= WORK_MIN && seconds >= PART_MIN * report.wall_seconds;
+    let simulated = account::whole(&report.account) as f64 / 1e12;
+    let is_much = |least, of: f64| facts.worked >= least && seconds >= PART_MIN * of;
+    let much = is_much(WORK_MIN, report.wall_seconds) || is_much(WORK_MIN_OF_SIMULATED, simulated);
     (much && !counts).then(|| time_of(seconds * 1e9))
 }
 

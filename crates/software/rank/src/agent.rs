@@ -4,7 +4,7 @@ mod again;
 mod fabric;
 mod observer;
 
-pub use observer::Observer;
+pub use observer::{Observer, Outside};
 
 use crate::bridge::{self, Bridge};
 use crate::demand::Demand;
@@ -252,7 +252,9 @@ impl Runner {
             }
             Demand::Clock => {
                 let began = self.surroundings();
-                self.cpu.spend(self.look_at_clock());
+                let cost = self.look_at_clock();
+                self.cpu.spend(cost);
+                observer.outside(Outside::Clock, cost);
                 if !self.is_undisturbed_since(began) {
                     self.looks.set(self.looks.get().disturbed());
                 }
@@ -265,11 +267,15 @@ impl Runner {
                     self.process.borrow_mut().flush_in_call_and_kill();
                     return Step::Ended(ending);
                 }
+                observer.outside(Outside::Sleep, self.costs.clock_read + time);
                 self.process().reply_with_time(self.cpu.now());
             }
             Demand::Socket(call) => {
                 self.looks.set(Looks::default());
-                return self.socket(&call);
+                let began = self.cpu.now();
+                let step = self.socket(&call);
+                observer.outside(Outside::Socket, self.cpu.now().since(began));
+                return step;
             }
             Demand::Computed(time) => {
                 self.looks.set(Looks::default());

@@ -45,7 +45,7 @@ mod watcher;
 mod workload_error;
 mod write_only;
 
-pub use agent::{agent, Costs, Observer, Runner};
+pub use agent::{agent, Costs, Observer, Outside, Runner};
 pub use ahead::ahead_of_mpi;
 pub use bridge::{Bridge, Party, ProgramSpaces};
 pub use builtin::{Builtin, PREFIX as BUILTIN_PREFIX};

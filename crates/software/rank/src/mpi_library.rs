@@ -106,10 +106,7 @@ impl ForeignMpi {
     /// Variables by which it takes the network that it shall have, and none beside: messages of two ranks of
     /// a node would pass through memory that they share, outside of the simulation.
     fn variables(&self, own: &Path) -> Vec<(&'static str, OsString)> {
-        let mut all: Vec<(&str, OsString)> = vec![
-            ("FI_PROVIDER", "sunstar".into()),
-            ("FI_PROVIDER_PATH", own.join("libfabric").into()),
-        ];
+        let mut all = vec![("FI_PROVIDER", "sunstar".into()), provider_path(own)];
         match self.family {
             Family::Mpich => {
                 all.push(("MPIR_CVAR_CH4_NETMOD", "ofi".into()));
@@ -180,13 +177,18 @@ impl MpiLibrary {
         }
     }
 
-    /// Variables that a program's processes have for it.
+    /// Variables that a program's processes have for it. Any program may use libfabric.
     pub(crate) fn variables(&self, own: &Path) -> Vec<(&'static str, OsString)> {
         match self {
             MpiLibrary::Foreign(foreign) => foreign.variables(own),
-            MpiLibrary::Unnamed | MpiLibrary::Own => Vec::new(),
+            MpiLibrary::Unnamed | MpiLibrary::Own => vec![provider_path(own)],
         }
     }
+}
+
+/// Variable by which libfabric finds the provider.
+fn provider_path(own: &Path) -> (&'static str, OsString) {
+    ("FI_PROVIDER_PATH", own.join("libfabric").into())
 }
 
 fn is_others(name: &str) -> bool {

@@ -480,6 +480,10 @@ impl Drop for Process {
             watcher.forget(id);
         }
         let begun_mpi = self.channel.state() & state::INITIALIZED != 0;
-        self.surroundings.notes.add(self.worked.max(self.life.computed()), used, begun_mpi);
+        // Real time is longer where others use the processor, too; the system tells of some processes only
+        // that.
+        let computed = self.life.computed();
+        let own = if computed.is_zero() { self.worked } else { computed };
+        self.surroundings.notes.add(own, used, begun_mpi);
     }
 }

@@ -18,13 +18,14 @@ const RANKS_MAX: usize = 32;
 const LINKS_MAX: usize = 8;
 
 /// Parts of the time with their names and classes of style.
-const PARTS: [(&str, &str); 6] = [
+const PARTS: [(&str, &str); 7] = [
     ("library", "a-library"),
     ("kernel", "a-kernel"),
     ("NIC", "a-nic"),
     ("network", "a-network"),
     ("waiting for the other side", "a-waiting"),
     ("computation", "a-computes"),
+    ("clocks, sleep, sockets", "a-aside"),
 ];
 
 /// The section; nothing for a model that keeps no account.
@@ -76,7 +77,7 @@ fn largest(account: &[Rank]) -> Markup {
 }
 
 /// Bars of the parts; their total width is on a common scale. A click opens `opens`.
-fn bar(parts: [u64; 6], most: u64, opens: &str, of: &str) -> Markup {
+fn bar(parts: [u64; 7], most: u64, opens: &str, of: &str) -> Markup {
     let most = most.max(1) as f64;
     let parts = || PARTS.iter().zip(parts).filter(|(_, ps)| *ps > 0);
     let told = parts().map(|((name, _), ps)| format!("{name} {}", time(ns(ps))));
@@ -92,12 +93,13 @@ fn bar(parts: [u64; 6], most: u64, opens: &str, of: &str) -> Markup {
     }
 }
 
-fn parts_of(call: &Call) -> [u64; 6] {
-    [call.library_ps, call.kernel_ps, call.nic_ps, call.network_ps, call.waiting_ps(), 0]
+fn parts_of(call: &Call) -> [u64; 7] {
+    [call.library_ps, call.kernel_ps, call.nic_ps, call.network_ps, call.waiting_ps(), 0, 0]
 }
 
-fn parts_of_rank(rank: &Rank) -> [u64; 6] {
-    let mut parts = [0, 0, 0, 0, 0, rank.computes_ps];
+fn parts_of_rank(rank: &Rank) -> [u64; 7] {
+    let aside = rank.clocks_ps + rank.sleeps_ps + rank.sockets_ps;
+    let mut parts = [0, 0, 0, 0, 0, rank.computes_ps, aside];
     for own in rank.calls.iter().map(parts_of) {
         parts.iter_mut().zip(own).for_each(|(sum, part)| *sum += part);
     }
@@ -287,10 +289,12 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
             summary { "Rank " (rank.rank) ": its calls and messages" }
             table {
                 tbody {
-                    tr {
-                        td class="num" { (share(ns(rank.computes_ps), ns(rank.total_ps))) }
-                        td class="num" { (time(ns(rank.computes_ps))) }
-                        td { "computation, between calls" }
+                    @for (what, ps) in rank.between().into_iter().filter(|(_, ps)| *ps > 0) {
+                        tr {
+                            td class="num" { (share(ns(ps), ns(rank.total_ps))) }
+                            td class="num" { (time(ns(ps))) }
+                            td { (what) }
+                        }
                     }
                     @for call in rank.calls.iter().take(shown) {
                         tr data-ps=(call.total_ps) {

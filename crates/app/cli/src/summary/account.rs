@@ -85,8 +85,13 @@ pub fn whole(account: &[Rank]) -> u64 {
 
 /// All costs of the ranks' time, the largest first.
 pub fn costs(account: &[Rank]) -> Vec<Cost> {
-    let computes = account.iter().map(|rank| rank.computes_ps).sum();
-    let mut costs = vec![Cost { what: "computation, between calls".into(), ps: computes }];
+    let mut costs: Vec<Cost> = Vec::new();
+    for (what, ps) in account.iter().flat_map(Rank::between) {
+        match costs.iter_mut().find(|cost| cost.what == what) {
+            Some(cost) => cost.ps += ps,
+            None => costs.push(Cost { what: what.into(), ps }),
+        }
+    }
     for (call, waits) in by_call(account) {
         let name = call.call;
         let mut cost = |what: String, ps| costs.push(Cost { what, ps });

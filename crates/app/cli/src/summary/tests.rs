@@ -155,6 +155,23 @@ fn own_work_is_told_if_it_counts_for_nothing() {
     }
 }
 
+/// What is little beside the wall time may be much beside the simulated time, and change the picture.
+#[test]
+fn own_work_is_told_if_it_is_much_beside_the_simulated_time() {
+    let ranks = |total_ps| {
+        let rank = machine::instruments::account::Rank { total_ps, ..Default::default() };
+        Report { account: vec![rank.clone(), rank], wall_seconds: 60.0, ..report(2) }
+    };
+    let told = |ms, total_ps| {
+        let facts = Facts { worked: Duration::from_millis(ms), ..Facts::default() };
+        summary(&ranks(total_ps), &facts, &PLAIN).contains("Own work")
+    };
+    let ms = 1_000_000_000;
+    assert!(told(22, ms) && told(22, 110 * ms));
+    assert!(!told(22, 111 * ms), "a tenth of the time of both ranks");
+    assert!(!told(4, ms), "a process starts");
+}
+
 #[test]
 fn few_nodes_have_columns_and_many_a_summary() {
     let text = summary(&report(2), &full(), &PLAIN);

@@ -43,7 +43,8 @@ fn counted(report: &Value) -> (&Value, &Value) {
         adds_up(slow);
     }
     for rank in report["account"].as_array().unwrap() {
-        let mut total = number(&rank["computes_ps"]);
+        let between = ["computes_ps", "clocks_ps", "sleeps_ps", "sockets_ps"];
+        let mut total: u64 = between.iter().map(|part| number(&rank[part])).sum();
         for call in rank["calls"].as_array().unwrap() {
             let parts: u64 = PARTS.iter().map(|part| number(&call[part])).sum();
             assert_eq!(parts, number(&call["total_ps"]), "rank {}: {call:#}", rank["rank"]);

@@ -42,8 +42,6 @@ fn programs_of_libfabric_do_as_its_pages_say() {
             let hash = |threads: &str| {
                 let mut run = command();
                 run.args(["run", "--brief", "-n", "2", "-m", machine, "-t", threads]);
-                run.env("FI_PROVIDER", "sunstar");
-                run.env("FI_PROVIDER_PATH", root().join("build/lib/libfabric"));
                 let run = ended(run.arg(&program));
                 // What the provider refuses it says on standard error.
                 let ended_well = run.code == 0 && run.stdout.lines().any(|line| line == "ok");
@@ -63,8 +61,6 @@ fn report(program: &Path, machine: &str, settings: &[String]) -> Value {
     let mut run = command();
     run.args(["run", "-q", "--judge", "--json", "-", "-n", "2", "-m", machine]);
     run.args(settings.iter().flat_map(|setting| ["--set", setting]));
-    run.env("FI_PROVIDER", "sunstar");
-    run.env("FI_PROVIDER_PATH", root().join("build/lib/libfabric"));
     let run = ended(run.arg(program));
     assert!(run.code == 0 && run.stderr == "ok\n", "{machine}: {}", run.stderr);
     serde_json::from_str(&run.stdout).unwrap()

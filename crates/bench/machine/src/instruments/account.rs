@@ -22,10 +22,11 @@ pub use told::{Call, Rank, Sent, WaitsFor};
 use super::message_trace::{Flight, Part};
 use super::tables::{CallRow, Rows, Tables};
 use abi::MessageId;
-use des::Time;
+use des::{Duration, Time};
 use length::Length;
 use meetings::Arrival;
 use portals::EventKind;
+use rank::Outside;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -101,7 +102,11 @@ pub struct Clerk {
     launch: Time,
     /// Return time of the last call.
     left: Time,
-    computes: u64,
+    /// Time outside of calls, and what of it is no computation, by [`Outside`]; since the last return it is
+    /// not known yet whether another call follows.
+    between: u64,
+    outside: [u64; 3],
+    outside_now: [u64; 3],
     calls: Vec<(u16, Call, FxHashMap<u32, u64>)>,
     open: Option<Open>,
     chain: Chain,
@@ -182,7 +187,9 @@ impl Clerk {
     pub fn enters(&mut self, at: Time, number: u16, name: &'static str, collective: bool) {
         // A program that has left a function of its own for good does not return from the call around it.
         self.returns(at);
-        self.computes += at.max(self.left).since(self.left).0;
+        self.between += at.max(self.left).since(self.left).0;
+        let now = std::mem::take(&mut self.outside_now);
+        self.outside.iter_mut().zip(now).for_each(|(sum, ps)| *sum += ps);
         let place = self.calls.iter().position(|(known, ..)| *known == number);
         let place = place.unwrap_or_else(|| {
             let call = Call { call: name, ..Call::default() };
@@ -194,6 +201,13 @@ impl Clerk {
         let open = Open { place, entered, collective, sends, sending, messages, bytes, meeting };
         self.open = Some(open);
         self.chain = Chain::of(self.rank, at, self.blame);
+    }
+
+    /// The program has done something that is no call, and no computation, for so long.
+    pub fn passes(&mut self, what: Outside, time: Duration) {
+        if self.open.is_none() {
+            self.outside_now[what as usize] += time.0;
+        }
     }
 
     /// Ends the call.
@@ -412,7 +426,9 @@ impl Clerk {
         (rank.unexpected_most, rank.unexpected_time) = (self.kept.most, self.kept.sum);
         (rank.posted_most, rank.posted_time) = (self.posted.most, self.posted.sum);
         rank.rank = self.rank;
-        rank.computes_ps = self.computes;
+        let [clocks, sleeps, sockets] = self.outside;
+        (rank.clocks_ps, rank.sleeps_ps, rank.sockets_ps) = (clocks, sleeps, sockets);
+        rank.computes_ps = self.between.saturating_sub(clocks + sleeps + sockets);
         rank.total_ps = self.left.since(self.launch).0;
         rank.calls = self.calls.drain(..).map(|(_, call, waits)| told(call, waits)).collect();
         rank.calls.sort_by_key(|call| (std::cmp::Reverse(call.total_ps), call.call));

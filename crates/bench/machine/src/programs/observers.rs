@@ -11,7 +11,7 @@ use abi::mpi::Function;
 use abi::MessageId;
 use des::Time;
 use portals::EventKind;
-use rank::{FabricCall, FabricNote};
+use rank::{FabricCall, FabricNote, Outside};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -170,6 +170,9 @@ impl rank::Observer for Observer {
         self.ends(at);
         self.journal.account(self.core, |clerk| clerk.returns(at));
         self.settle(self.call.take().filter(|call| call.own).map(|_| at));
+    }
+    fn outside(&self, what: Outside, time: des::Duration) {
+        self.journal.account(self.core, |clerk| clerk.passes(what, time));
     }
     fn fabric_entered(&self, at: Time, call: FabricCall) {
         self.begins(at, call.name());

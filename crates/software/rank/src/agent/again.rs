@@ -1,6 +1,6 @@
 //! Calls that only look whether something has come, and what the library has done of them by itself.
 
-use super::{Observer, Runner, Step};
+use super::{Observer, Outside, Runner, Step};
 use crate::demand::Demand;
 use crate::ending::Ending;
 use crate::lease::{request_of, Deed, Deeds, Looks};
@@ -68,6 +68,7 @@ impl Runner {
                     && match (deed, repeated) {
                         (Deed::Tell, _) => {
                             self.cpu.spend(self.costs.clock_read);
+                            observer.outside(Outside::Clock, self.costs.clock_read);
                             true
                         }
                         (Deed::Repeat, Some((function, args))) => {

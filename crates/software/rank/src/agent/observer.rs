@@ -4,6 +4,17 @@ use crate::fabric::{FabricCall, FabricNote};
 use abi::mpi::Function;
 use des::{Duration, Time};
 
+/// Time of a program outside of its calls of MPI, libfabric and Portals that is no computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// It looks at a clock.
+    Clock,
+    /// It sleeps.
+    Sleep,
+    /// It is in a call of a socket.
+    Socket,
+}
+
 /// Observer of the agent; takes no simulated time.
 pub trait Observer {
     /// The program's call has reached the library.
@@ -21,6 +32,10 @@ pub trait Observer {
     /// It returns to the program.
     fn portals_returned(&self, at: Time, function: abi::portals::Function) {
         let _ = (at, function);
+    }
+    /// So much time has passed outside of calls.
+    fn outside(&self, what: Outside, time: Duration) {
+        let _ = (what, time);
     }
     /// The program has called libfabric.
     fn fabric_entered(&self, at: Time, call: FabricCall) {

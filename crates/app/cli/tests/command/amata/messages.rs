@@ -22,7 +22,8 @@ pub fn add_up(report: &Value) {
         assert_eq!(sum, number(&class["sum_ps"]), "{class:#}");
     }
     for rank in report["account"].as_array().unwrap() {
-        let mut total = number(&rank["computes_ps"]);
+        let between = ["computes_ps", "clocks_ps", "sleeps_ps", "sockets_ps"];
+        let mut total: u64 = between.iter().map(|part| number(&rank[part])).sum();
         for call in rank["calls"].as_array().unwrap() {
             let parts = [
                 "library",

@@ -65,11 +65,17 @@ pub struct Sent {
 pub struct Rank {
     /// Its number.
     pub rank: u32,
-    /// From the launch to the return of its last call, in picoseconds: its calls and `computes_ps` add up to
-    /// it.
+    /// From the launch to the return of its last call, in picoseconds: its calls and the following four add
+    /// up to it.
     pub total_ps: u64,
-    /// Time outside of calls, in picoseconds.
+    /// Time outside of calls in which it computes, in picoseconds.
     pub computes_ps: u64,
+    /// Looks at a clock, outside of calls.
+    pub clocks_ps: u64,
+    /// Sleep, outside of calls.
+    pub sleeps_ps: u64,
+    /// Calls of sockets.
+    pub sockets_ps: u64,
     /// Each function that it called, that with the most time first.
     pub calls: Vec<Call>,
     /// Ranks to which it sent.
@@ -121,6 +127,18 @@ pub struct Rank {
 /// True for a count that only some machines have, and that is left out for others.
 fn is_none(count: &u64) -> bool {
     *count == 0
+}
+
+impl Rank {
+    /// Time outside of calls: what it is, and how long.
+    pub fn between(&self) -> [(&'static str, u64); 4] {
+        [
+            ("computation, between calls", self.computes_ps),
+            ("looks at a clock, between calls", self.clocks_ps),
+            ("sleep, between calls", self.sleeps_ps),
+            ("sockets, between calls", self.sockets_ps),
+        ]
+    }
 }
 
 impl Call {
