@@ -34,7 +34,8 @@
 #define EAGER_MAX 16384u
 /* A request on the wire has 32 bits for its length. */
 #define MESSAGE_MAX 0xFFFFFFFFu
-#define TX_SIZE 1024u
+/* Half of the descriptors of an interface on the card; receives have others. */
+#define TX_SIZE 512u
 #define RX_SIZE 1024u
 #define CQ_SIZE 65536u
 /* Endpoints of a process: four bits of each message say from which one it comes. */

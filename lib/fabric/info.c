@@ -57,7 +57,7 @@ static bool tx_fits(const struct fi_tx_attr *hints)
             fit(hints->comp_order == 0, "completions have no order") &&
             fit(hints->inject_size <= INJECT_MAX, "4096 bytes are injected at most") &&
             fit(hints->iov_limit <= 1 && hints->rma_iov_limit <= 1, "memory is one stretch") &&
-            fit(hints->size <= TX_SIZE, "1024 operations are under way at most"));
+            fit(hints->size <= TX_SIZE, "512 operations are under way at most"));
 }
 
 static bool rx_fits(const struct fi_rx_attr *hints)
