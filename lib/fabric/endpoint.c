@@ -7,7 +7,7 @@
 /* Bytes that a buffer for several messages has at least, or goes back (FI_OPT_MIN_MULTI_RECV). */
 #define LEAST 64u
 /* Milliseconds that closing waits for answers of peers, which may have ended. */
-#define CLOSING_MS 100u
+#define CLOSING_US 100000u
 
 /* --- its options --- */
 
@@ -195,18 +195,27 @@ static void let_go(struct endpoint *ep)
     ep->domain->users--;
 }
 
+static void unheard(struct handler *handler, const ptl_event_t *event)
+{
+    (void)handler;
+    (void)event;
+}
+
 /* Takes the descriptors of what peers have not answered from the interface: it drops answers
- * from then on. */
+ * from then on. Events that it posted before name the operations still. */
 static void take_away(struct endpoint *ep)
 {
-    struct op *op = ep->under_way;
-    while (op) {
-        struct op *next = op->next;
+    struct op *next;
+    for (struct op *op = ep->under_way; op; op = op->next)
         if (PtlMDUnlink(op->md) == PTL_OK) {
             op->ended = true;
-            op_free(op);
+            op->handler.event = unheard;
         }
-        op = next;
+    progress();
+    for (struct op *op = ep->under_way; op; op = next) {
+        next = op->next;
+        if (op->handler.event == unheard)
+            op_free(op);
     }
 }
 
@@ -219,18 +228,21 @@ static void close_enabled(struct endpoint *ep)
         op->wants = false; /* nobody will read of it */
     inbox_close(&ep->tags);
     inbox_close(&ep->messages);
-    for (unsigned waited = 0; ep->under_way && waited < CLOSING_MS; waited++) {
+    /* Each event ends a wait, so that their number says nothing about the time. */
+    const uint64_t began = now();
+    bool withdrawn = false;
+    for (uint64_t waited = 0; ep->under_way && waited < CLOSING_US; waited = now() - began) {
         progress();
         if (ep->under_way)
             progress_wait(1);
-        if (waited == CLOSING_MS / 2)
+        if (!withdrawn && waited >= CLOSING_US / 2) {
             long_withdraw(ep);
+            withdrawn = true;
+        }
     }
     fetch_drop(ep);
-    while (ep->under_way) {
+    while (ep->under_way)
         take_away(ep);
-        progress();
-    }
 }
 
 static int ep_close(struct fid *fid)
