@@ -350,6 +350,7 @@ struct message {
     bool tagged, quiet; /* quiet: no completion, whatever the flags say */
     uint64_t tag, data, flags;
     void *context;
+    void *kept; /* a copy of the bytes, which is the operation's if that begins */
 };
 ssize_t send_message(struct endpoint *ep, const struct message *message);
 int long_open(void);

@@ -156,7 +156,7 @@ static ssize_t send_short(struct op *op, const struct message *message, const st
     uint64_t head = 0;
     if (message->flags & FI_REMOTE_CQ_DATA)
         head = HEAD_DATA | (uint32_t)message->data;
-    if (message->flags & FI_INJECT && message->length > 0) {
+    if (message->flags & FI_INJECT && message->length > 0 && !message->kept) {
         op->bounce = need(1, message->length);
         copy(op->bounce, message->buffer, message->length);
         bytes = op->bounce;
@@ -198,12 +198,15 @@ static ssize_t start(struct endpoint *ep, const struct message *message)
     op->flags = FI_SEND | (message->tagged ? FI_TAGGED : FI_MSG);
     op->wants = wants;
     op->cntr = ep->sends;
+    op->bounce = message->kept;
     const uint64_t bits = (uint64_t)ep->slot << SLOT_SHIFT | message->tag;
     const ptl_pt_index_t portal = PORTAL_INBOXES - 2 * to.slot - !message->tagged;
     const ssize_t result = message->length > EAGER_MAX
                                ? send_long(op, message, &to, portal, bits)
                                : send_short(op, message, &to, portal, bits);
     if (result) {
+        if (message->kept)
+            op->bounce = NULL;
         op_free(op);
         if (result == -FI_EAGAIN)
             progress();
