@@ -6,7 +6,7 @@
 
 /* Bytes that a buffer for several messages has at least, or goes back (FI_OPT_MIN_MULTI_RECV). */
 #define LEAST 64u
-/* Milliseconds that closing waits for answers of peers, which may have ended. */
+/* Microseconds that closing waits for answers of peers, which may have ended. */
 #define CLOSING_US 100000u
 
 /* --- its options --- */

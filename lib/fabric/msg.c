@@ -3,7 +3,6 @@
 #include "fabric.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Lists of memory to receive in have at most one element (iov_limit). */
 static bool one(const struct iovec *list, size_t count, void **buffer, size_t *length)
@@ -26,8 +25,7 @@ static void gather(struct message *message, const struct iovec *list, size_t cou
         return;
     char *at = message->kept = need(1, message->length);
     for (size_t i = 0; i < count; at += list[i++].iov_len)
-        if (list[i].iov_len > 0)
-            memcpy(at, list[i].iov_base, list[i].iov_len);
+        copy(at, list[i].iov_base, list[i].iov_len);
     message->buffer = message->kept;
 }
 
