@@ -1,8 +1,10 @@
 //! `sunstar diff`: differences between two runs, in parameters and in the breakdown of time.
 
+mod account;
 mod compare;
 #[cfg(test)]
 mod fuzz;
+mod messages;
 mod read;
 mod table;
 
@@ -12,10 +14,10 @@ use crate::{bench, outputs};
 use compare::Diff;
 use sunstar::usage_error::UsageError;
 
-/// Exit status if the runs differ, as of diff(1).
+/// Exit status if the runs differ, as of diff(1), or the second one is too slow.
 const EXIT_DIFFERENT: u8 = 1;
 
-/// Compares two runs; the exit status is 0 if they are equal.
+/// Compares two runs; the exit status is 0 if they are equal, or the second one is not slower than allowed.
 pub fn diff(options: &DiffOptions) -> Result<u8, UsageError> {
     if let Some(file) = &options.json {
         let compared = [&options.a, &options.b].map(|run| ("what is compared", run.as_path()));
@@ -27,5 +29,9 @@ pub fn diff(options: &DiffOptions) -> Result<u8, UsageError> {
         Some(file) => bench::write_json(file, &diff)?,
         None => terminal::write(&table::table(&diff, &Terminal::of_stdout()))?,
     }
-    Ok(if diff.equal { 0 } else { EXIT_DIFFERENT })
+    let differs = match options.fail_above {
+        Some(most) => diff.slower() > most,
+        None => !diff.equal,
+    };
+    Ok(if differs { EXIT_DIFFERENT } else { 0 })
 }

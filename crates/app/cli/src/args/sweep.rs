@@ -1,6 +1,6 @@
 //! Command line of `sunstar sweep` and `sunstar diff`.
 
-use super::value::{time, whole};
+use super::value::{percent, time, whole};
 use super::{Arguments, MachineOptions};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Error};
@@ -93,6 +93,10 @@ pub struct DiffOptions {
     /// Write the differences to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+    /// For scripts: exit status 1 only if B takes more than PERCENT longer than A, or did less by that if --until
+    /// has stopped both, as "2%"
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub fail_above: Option<f64>,
 }
 
 /// Explains a mistake that clap does not: in `diff --json A.json B.json` the word behind `--json` is its

@@ -53,6 +53,12 @@ pub fn size(text: &str) -> Result<u64, ValueError> {
     bytes.ok_or(ValueError::Size)
 }
 
+/// A share: 2%, 0.5.
+pub fn percent(text: &str) -> Result<f64, ValueError> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>().ok();
+    number.filter(|number| number.is_finite() && *number >= 0.0).ok_or(ValueError::Percent)
+}
+
 /// Usage error for a value that clap refused, in our own words.
 pub fn refused(error: &clap::Error) -> Option<UsageError> {
     if error.kind() != ErrorKind::ValueValidation {
@@ -192,6 +198,8 @@ mod tests {
             (refused(time("0 ns")), "it must be more than nothing"),
             (refused(message("17")), "a message is named NODE:NUMBER, as 0:17"),
             (refused(size("24T")), "a size is a number of bytes, as 24 or 64K"),
+            (refused(percent("-1%")), "it is a number of percent, as 2%"),
+            (refused(percent("inf")), "it is a number of percent, as 2%"),
             (refused("x".parse::<Gdb>()), "in NODE[:PORT], NODE is the number of a node"),
             (refused("1:70000".parse::<Gdb>()), "in NODE[:PORT], PORT is a number up to 65535"),
             (refused("x".parse::<Monitored>()), "in NODE[:FILE], NODE is the number of a node"),

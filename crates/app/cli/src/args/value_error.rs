@@ -21,6 +21,9 @@ pub enum ValueError {
     /// A number of bytes is none.
     #[error("a size is a number of bytes, as 24 or 64K")]
     Size,
+    /// A share is none.
+    #[error("it is a number of percent, as 2%")]
+    Percent,
     /// A node is none, where gdb is to be.
     #[error("in NODE[:PORT], NODE is the number of a node")]
     GdbNode,

@@ -1,7 +1,9 @@
 //! Differences between two runs. The keys are documented in docs/reference/diff.md.
 
-use super::read::{Class, Firmware, Like, Node, Part, Run};
-use crate::summary::{time_of, NOT_COUNTERS};
+use super::account::{self, CallDifference};
+use super::messages::{self, MessageTrace, Unlike};
+use super::read::{Firmware, Node, Part, Run};
+use crate::summary::{grouped, time_of, NOT_COUNTERS};
 use models::MODELS;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -24,8 +26,14 @@ pub struct Diff {
     pub simulated_ps: Pair,
     /// The same in a sentence.
     pub verdict: String,
+    /// Property by which one of them is called slower.
+    pub comparable: Comparable,
     /// Messages that the network interfaces sent plus those that they received.
     pub messages: Pair,
+    /// Messages of the programs that came to their end.
+    pub ended: Pair,
+    /// What all ranks together have spent in each function; what differs, the greatest difference first.
+    pub account: Vec<CallDifference>,
     /// Time of the messages that both runs sent, class by class; the class with the greatest difference
     /// first.
     pub journeys: Vec<MessageTrace>,
@@ -37,6 +45,21 @@ pub struct Diff {
     pub functions: Vec<Named>,
     /// Counters that differ: sums over all nodes, of those that end in `_max` the greatest.
     pub counters: Vec<Counter>,
+    /// The machines have network interfaces of different models.
+    #[serde(skip)]
+    pub other_model: bool,
+}
+
+/// Property of two runs by which one of them is called slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Comparable {
+    /// Their programs have ended well: the times that these took.
+    Times,
+    /// Both were stopped: the messages that came to their end.
+    Messages,
+    /// One of them failed, or was stopped alone.
+    Nothing,
 }
 
 /// One of the runs.
@@ -88,7 +111,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    fn new(a: u64, b: u64) -> Pair {
+    pub(super) fn new(a: u64, b: u64) -> Pair {
         // Runs of ours have no such numbers, files may.
         let most = |by: u64| i64::try_from(by).unwrap_or(i64::MAX);
         let difference = if b >= a { most(b - a) } else { -most(a - b) };
@@ -104,30 +127,6 @@ pub struct Named {
     /// The number.
     #[serde(flatten)]
     pub pair: Pair,
-}
-
-/// The mean way of the messages of a class, all times in picoseconds.
-#[derive(Debug, Serialize)]
-pub struct MessageTrace {
-    /// Properties that these messages share.
-    #[serde(flatten)]
-    pub like: Like,
-    /// Number of messages.
-    pub messages: Pair,
-    /// From the sender's call to the receiver's return.
-    pub total: Pair,
-    /// The steps, those first that differ most; their differences add up to that of the total.
-    pub steps: Vec<Named>,
-}
-
-/// Messages that only one of the runs sent.
-#[derive(Debug, Serialize)]
-pub struct Unlike {
-    /// Properties that these messages share.
-    #[serde(flatten)]
-    pub like: Like,
-    /// Number of messages.
-    pub messages: Pair,
 }
 
 /// A counter that differs.
@@ -147,8 +146,18 @@ impl Diff {
         let run = words(a, b);
         let simulated_ps = Pair::new(ps(a.simulated_ns), ps(b.simulated_ns));
         let messages = messages(a, b);
-        let verdict = verdict(a, b, simulated_ps);
-        let (journeys, unlike) = journeys(a, b);
+        let comparable = match (a.exit.code, b.exit.code) {
+            (0, 0) => Comparable::Times,
+            (TIME_UP, TIME_UP) => Comparable::Messages,
+            _ => Comparable::Nothing,
+        };
+        let verdict = match comparable {
+            Comparable::Messages => verdict_of_stopped(ended(a, b), simulated_ps),
+            _ => verdict(a, b, simulated_ps),
+        };
+        let (journeys, unlike) = messages::journeys(a, b);
+        let account = account::differences(a, b);
+        let ended = ended(a, b);
         let sums = |run: &Run| sums(&run.nodes, |node| &node.host_ns, |_, x, y| x + y);
         let in_ps =
             |sums: BTreeMap<String, f64>| sums.into_iter().map(|(k, ns)| (k, ps(ns))).collect();
@@ -160,6 +169,7 @@ impl Diff {
             && a.trace_hash == b.trace_hash
             && counters.is_empty();
         let functions = functions(a, b);
+        let other_model = parameters.iter().any(|parameter| parameter.key == MODEL);
         let (a, b) = (side(a), side(b));
         Diff {
             a,
@@ -169,12 +179,36 @@ impl Diff {
             run,
             simulated_ps,
             verdict,
+            comparable,
             messages,
+            ended,
+            account,
             journeys,
             unlike,
             host,
             functions,
             counters,
+            other_model,
+        }
+    }
+}
+
+impl Counter {
+    /// True if both runs have counted something.
+    pub fn is_in_both(&self) -> bool {
+        self.named.pair.a > 0 && self.named.pair.b > 0
+    }
+}
+
+impl Diff {
+    /// Percent by which the second run is slower than the first: of its time, or, if both were stopped, of what
+    /// they did. Infinite if one of them failed, or was stopped alone.
+    pub fn slower(&self) -> f64 {
+        let percent = |by: i64, of: u64| 100.0 * by as f64 / of.max(1) as f64;
+        match self.comparable {
+            Comparable::Times => percent(self.simulated_ps.difference, self.simulated_ps.a),
+            Comparable::Messages => percent(-self.ended.difference, self.ended.a),
+            Comparable::Nothing => f64::INFINITY,
         }
     }
 }
@@ -289,6 +323,34 @@ fn messages(a: &Run, b: &Run) -> Pair {
     Pair::new(all(a), all(b))
 }
 
+/// Messages of the programs that came to their end.
+fn ended(a: &Run, b: &Run) -> Pair {
+    let of = |run: &Run| {
+        run.breakdowns.iter().fold(0, |sum: u64, class| sum.saturating_add(class.messages))
+    };
+    Pair::new(of(a), of(b))
+}
+
+/// Parameter that names the model of a machine's network interfaces.
+const MODEL: &str = "nic.model";
+
+/// Exit status of a run that `--until` has stopped.
+const TIME_UP: i32 = 124;
+
+/// Sentence about two runs that were stopped: what they did in their time.
+fn verdict_of_stopped(ended: Pair, simulated: Pair) -> String {
+    let time = |ps: u64| time_of(ps as f64 / 1e3);
+    let at = match simulated.difference {
+        0 => format!("Both were stopped (--until) at {}", time(simulated.a)),
+        _ => {
+            format!("A was stopped (--until) at {}, B at {}", time(simulated.a), time(simulated.b))
+        }
+    };
+    let (in_a, in_b) = (grouped(ended.a), grouped(ended.b));
+    let share = 100.0 * ended.difference as f64 / ended.a.max(1) as f64;
+    format!("{at}: {in_a} messages had come to their end in A, {in_b} in B ({share:+.2} %).")
+}
+
 /// Sentence that says which program takes longer.
 fn verdict(a: &Run, b: &Run, Pair { a: in_a, b: in_b, .. }: Pair) -> String {
     let time = |ps: u64| time_of(ps as f64 / 1e3);
@@ -316,65 +378,6 @@ fn verdict(a: &Run, b: &Run, Pair { a: in_a, b: in_b, .. }: Pair) -> String {
         }
     }
     sentence + "."
-}
-
-/// The classes that both runs have, step by step, and those that only one has.
-fn journeys(a: &Run, b: &Run) -> (Vec<MessageTrace>, Vec<Unlike>) {
-    let (a, b) = (by_like(a), by_like(b));
-    let all: BTreeSet<&Like> = a.keys().chain(b.keys()).copied().collect();
-    let (mut journeys, mut unlike) = (Vec::new(), Vec::new());
-    for like in all {
-        let of = |class: Option<&&Class>| class.map_or(0, |class| class.messages);
-        let (in_a, in_b) = (a.get(like), b.get(like));
-        let messages = Pair::new(of(in_a), of(in_b));
-        match in_a.zip(in_b) {
-            Some((in_a, in_b)) => journeys.push(message_trace(like, messages, in_a, in_b)),
-            None => unlike.push(Unlike { like: like.clone(), messages }),
-        }
-    }
-    let weight = |message_trace: &MessageTrace| {
-        let messages = u128::from(message_trace.messages.a.max(message_trace.messages.b));
-        messages * u128::from(message_trace.total.difference.unsigned_abs())
-    };
-    journeys.sort_by_key(|message_trace| std::cmp::Reverse(weight(message_trace)));
-    (journeys, unlike)
-}
-
-/// The classes of a run.
-fn by_like(run: &Run) -> BTreeMap<&Like, &Class> {
-    run.breakdowns.iter().map(|class| (&class.like, class)).collect()
-}
-
-/// Messages of one class in both runs.
-fn message_trace(like: &Like, messages: Pair, a: &Class, b: &Class) -> MessageTrace {
-    // In the order of a message's way, for those that differ as much.
-    let mut seen = BTreeSet::new();
-    let all = a.steps.iter().chain(&b.steps).map(|step| &step.name);
-    let names: Vec<&String> = all.filter(|name| seen.insert(*name)).collect();
-    let (in_a, in_b) = (means(a), means(b));
-    let of = |means: &BTreeMap<String, u64>, name: &str| means.get(name).copied().unwrap_or(0);
-    let step = |name: &String| {
-        let pair = Pair::new(of(&in_a, name), of(&in_b, name));
-        Named { name: name.clone(), pair }
-    };
-    let mut steps: Vec<Named> = names.into_iter().map(step).collect();
-    steps.sort_by_key(|step| std::cmp::Reverse(step.pair.difference.unsigned_abs()));
-    let total = |sums: &BTreeMap<String, u64>| sums.values().fold(0, |x, y| y.saturating_add(x));
-    let total = Pair::new(total(&in_a), total(&in_b));
-    MessageTrace { like: like.clone(), messages, total, steps }
-}
-
-/// The mean time of each step. Instants are rounded, not steps, so that steps add up.
-fn means(class: &Class) -> BTreeMap<String, u64> {
-    let messages = u128::from(class.messages.max(1));
-    let (mut until, mut before) = (0_u128, 0_u64);
-    summed(class.steps.iter().map(|step| {
-        until += u128::from(step.sum_ps);
-        let at = u64::try_from((until + messages / 2) / messages).unwrap_or(u64::MAX);
-        let mean = at - before;
-        before = at;
-        (step.name.clone(), mean)
-    }))
 }
 
 fn functions(a: &Run, b: &Run) -> Vec<Named> {
@@ -414,7 +417,7 @@ fn counters(a: &Run, b: &Run) -> Vec<Counter> {
 }
 
 /// Adds up numbers of the same name.
-fn summed(numbers: impl Iterator<Item = (String, u64)>) -> BTreeMap<String, u64> {
+pub(super) fn summed(numbers: impl Iterator<Item = (String, u64)>) -> BTreeMap<String, u64> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (name, number) in numbers {
         let sum = sums.entry(name).or_default();

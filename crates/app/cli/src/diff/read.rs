@@ -41,10 +41,40 @@ pub struct Run {
     pub trace_hash: String,
     /// Breakdown of the messages' time, by class.
     pub breakdowns: Vec<Class>,
+    /// Times of each rank, call by call.
+    pub account: Vec<Rank>,
     /// Work of the firmware; absent where there is none.
     pub firmware: Option<Firmware>,
     /// The nodes.
     pub nodes: Vec<Node>,
+}
+
+/// Account of a rank.
+#[derive(Debug, Deserialize)]
+pub struct Rank {
+    pub rank: u32,
+    pub computes_ps: u64,
+    #[serde(default)]
+    pub clocks_ps: u64,
+    #[serde(default)]
+    pub sleeps_ps: u64,
+    #[serde(default)]
+    pub sockets_ps: u64,
+    pub calls: Vec<Call>,
+}
+
+/// Calls of one function.
+#[derive(Debug, Deserialize)]
+pub struct Call {
+    pub call: String,
+    pub times: u64,
+    pub library_ps: u64,
+    pub kernel_ps: u64,
+    pub nic_ps: u64,
+    pub network_ps: u64,
+    pub late_sender_ps: u64,
+    pub late_receiver_ps: u64,
+    pub imbalance_ps: u64,
 }
 
 /// One of several programs.

@@ -1,16 +1,29 @@
 //! The differences, for people.
 
-use super::compare::{Diff, MessageTrace, Pair, Unlike};
+use super::account::CallDifference;
+use super::compare::{Diff, Named, Pair, Parameter};
+use super::messages::{MessageTrace, Unlike};
 use super::read::Like;
 use crate::summary::{grouped, row, time_of};
 use crate::terminal::Terminal;
 use std::fmt::{self, Write};
 
-/// Functions and counters that are listed; the JSON has all.
+/// Functions and counters that are listed, and kinds of the hosts' time; the JSON has all.
 const ROWS_MAX: usize = 20;
+const HOST_MAX: usize = 4;
 
 /// Classes of messages whose steps are listed.
-const CLASSES_MAX: usize = 3;
+const CLASSES_MAX: usize = 2;
+
+/// Functions whose times are listed, and their parts.
+const CALLS_MAX: usize = 6;
+const PARTS_MAX: usize = 3;
+
+/// Parameters of one run only that are listed.
+const SINGLE_MAX: usize = 3;
+
+/// Share of a message's time below which differences of steps are one line.
+const STEP_MIN: f64 = 0.01;
 
 /// All tables.
 pub fn table(diff: &Diff, terminal: &Terminal) -> String {
@@ -47,6 +60,7 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     heading(out, terminal, "Result", &["A", "B", "difference"])?;
     pair(out, "simulated time", diff.simulated_ps, time, share)?;
     pair(out, "messages sent and received", diff.messages, grouped, share)?;
+    account(out, &diff.account, terminal)?;
     let (differ, equal): (Vec<_>, Vec<_>) =
         diff.journeys.iter().partition(|message_trace| message_trace.total.difference != 0);
     for message_trace in differ.iter().take(CLASSES_MAX) {
@@ -56,9 +70,10 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     if !diff.host.is_empty() {
         writeln!(out)?;
         heading(out, terminal, "Host processors, all nodes", &["A", "B", "difference"])?;
-        for named in &diff.host {
+        for named in diff.host.iter().take(HOST_MAX) {
             pair(out, &named.name, named.pair, time, share)?;
         }
+        more(out, diff.host.len(), HOST_MAX)?;
     }
     if !diff.functions.is_empty() {
         writeln!(out)?;
@@ -66,7 +81,7 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
         for named in diff.functions.iter().take(ROWS_MAX) {
             pair(out, &named.name, named.pair, grouped, share)?;
         }
-        more(out, diff.functions.len())?;
+        more(out, diff.functions.len(), ROWS_MAX)?;
     }
     counters(out, diff, terminal)?;
     let nothing = diff.parameters.is_empty() && diff.run.is_empty();
@@ -82,7 +97,12 @@ fn parameters(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Result
     }
     writeln!(out)?;
     heading(out, terminal, "Parameters that differ", &["A", "B"])?;
-    for parameter in &diff.parameters {
+    let both = |parameter: &&Parameter| parameter.a.is_some() && parameter.b.is_some();
+    let (shared, single): (Vec<_>, Vec<_>) = diff.parameters.iter().partition(both);
+    // One or two can be read; those of another model are many.
+    let folds = single.len() > SINGLE_MAX;
+    let shown = if folds { &shared } else { &diff.parameters.iter().collect() };
+    for parameter in shown {
         let value = |value: &Option<String>| value.as_deref().unwrap_or("-").to_string();
         line(out, &parameter.key, &[value(&parameter.a), value(&parameter.b)])?;
         for (side, source) in [("A", &parameter.source_a), ("B", &parameter.source_b)] {
@@ -91,22 +111,66 @@ fn parameters(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Result
             }
         }
     }
+    if folds {
+        let only_a = single.iter().filter(|parameter| parameter.b.is_none()).count();
+        let only_b = single.len() - only_a;
+        writeln!(out, "  {only_a} more are of A's model only, {only_b} of B's (--json has all)")?;
+    }
     Ok(())
+}
+
+/// Times in calls, those first that differ most: their parts, and the rank with most of it.
+fn account(out: &mut String, calls: &[CallDifference], terminal: &Terminal) -> fmt::Result {
+    let differ: Vec<_> = calls.iter().filter(|call| !call.parts.is_empty()).collect();
+    if differ.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    heading(out, terminal, "Time in calls, all ranks", &["A", "B", "difference"])?;
+    for call in differ.iter().take(CALLS_MAX) {
+        pair(out, &call.call, call.total, time, share)?;
+        let parts = call.parts.iter().take(PARTS_MAX);
+        let mut told: Vec<String> =
+            parts.map(|part| format!("{} {}", part.name, signed(part.pair, time))).collect();
+        if call.parts.len() > PARTS_MAX {
+            told.push("...".into());
+        }
+        let rank = call.ranks.first();
+        let rank = rank.map(|rank| format!("; rank {}: {}", rank.rank, signed(rank.pair, time)));
+        let text = format!("{}{}", told.join(", "), rank.unwrap_or_default());
+        writeln!(out, "    {}", terminal.dim(text))?;
+    }
+    more(out, differ.len(), CALLS_MAX)
 }
 
 fn steps(out: &mut String, message_trace: &MessageTrace, terminal: &Terminal) -> fmt::Result {
     let Pair { a, b, .. } = message_trace.messages;
     let of = if a == b { format!("{a}") } else { format!("{a} in A, {b} in B") };
     writeln!(out)?;
-    let title = format!("Where the time of a message went, {}", words(&message_trace.like));
+    let like = match &message_trace.like_b {
+        Some(like_b) => format!("{} in A; {} in B", words(&message_trace.like), words(like_b)),
+        None => words(&message_trace.like),
+    };
+    let title = format!("Where the time of a message went, {like}");
     writeln!(out, "{} {}", terminal.bold(title), terminal.dim(format!("(mean of {of})")))?;
     row(out, "", 0, &["A", "B", "difference"].map(String::from))?;
+    let whole = message_trace.total.a.max(message_trace.total.b) as f64;
+    let is_little = |step: &&Named| (step.pair.difference.unsigned_abs() as f64) < STEP_MIN * whole;
     let (differ, equal): (Vec<_>, Vec<_>) =
         message_trace.steps.iter().partition(|step| step.pair.difference != 0);
-    for step in &differ {
+    let (little, much): (Vec<_>, Vec<_>) = differ.iter().copied().partition(is_little);
+    // A single one, and all if none is more, stand for themselves.
+    let folds = little.len() > 1 && !much.is_empty();
+    for step in if folds { &much } else { &differ } {
         pair(out, &step.name, step.pair, time, |_| String::new())?;
     }
-    if !equal.is_empty() {
+    if folds {
+        let sum = |side: fn(&Pair) -> u64| little.iter().map(|step| side(&step.pair)).sum::<u64>();
+        let rest = Pair::new(sum(|pair| pair.a), sum(|pair| pair.b));
+        let name = format!("{} steps with less than 1 % each", little.len());
+        pair(out, &name, rest, time, |_| String::new())?;
+    }
+    if equal.iter().any(|step| step.pair.a > 0) {
         let (a, b) = (equal.iter().map(|s| s.pair.a).sum(), equal.iter().map(|s| s.pair.b).sum());
         let rest = Pair { a, b, difference: 0 };
         let name = if differ.is_empty() { "all steps, equal" } else { "the other steps, equal" };
@@ -163,16 +227,23 @@ fn counters(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Result {
     }
     writeln!(out)?;
     heading(out, terminal, "Counters that differ, all nodes", &["A", "B", "ratio"])?;
-    for counter in diff.counters.iter().take(ROWS_MAX) {
+    // Those of another model are many, and say nothing of a difference.
+    let (shared, single): (Vec<_>, Vec<_>) =
+        diff.counters.iter().partition(|counter| !diff.other_model || counter.is_in_both());
+    for counter in shared.iter().take(ROWS_MAX) {
         let Pair { a, b, .. } = counter.named.pair;
         let ratio = counter.ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
         line(out, &counter.named.name, &[grouped(a), grouped(b), ratio])?;
     }
-    more(out, diff.counters.len())
+    more(out, shared.len(), ROWS_MAX)?;
+    match single.len() {
+        0 => Ok(()),
+        single => writeln!(out, "  {single} are of one model only (--json has all)"),
+    }
 }
 
-fn more(out: &mut String, rows: usize) -> fmt::Result {
-    match rows.saturating_sub(ROWS_MAX) {
+fn more(out: &mut String, rows: usize, shown: usize) -> fmt::Result {
+    match rows.saturating_sub(shown) {
         0 => Ok(()),
         more => writeln!(out, "  {more} more (--json has all)"),
     }
@@ -195,14 +266,18 @@ fn pair(
     show: impl Fn(u64) -> String,
     aside: impl Fn(Pair) -> String,
 ) -> fmt::Result {
-    let difference = match pair.difference {
+    let mut cells = vec![show(pair.a), show(pair.b), signed(pair, &show), aside(pair)];
+    cells.retain(|cell| !cell.is_empty());
+    line(out, name, &cells)
+}
+
+/// The difference with its sign.
+fn signed(pair: Pair, show: impl Fn(u64) -> String) -> String {
+    match pair.difference {
         0 => "0".to_string(),
         some if some < 0 => format!("-{}", show(some.unsigned_abs())),
         some => format!("+{}", show(some.unsigned_abs())),
-    };
-    let mut cells = vec![show(pair.a), show(pair.b), difference, aside(pair)];
-    cells.retain(|cell| !cell.is_empty());
-    line(out, name, &cells)
+    }
 }
 
 fn time(ps: u64) -> String {

@@ -69,6 +69,86 @@ fn one_parameter_is_listed_and_shows_where_it_acts() {
     }
 }
 
+/// The tour's own example: messages that travelled in their header take a second interrupt.
+#[test]
+fn messages_that_travel_in_another_way_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, line: &str| kept(folder.path(), name, line);
+    let fast = at("a.json", "-n 2 examples/pingpong.c 1024");
+    let slow = at("b.json", "-n 2 --set firmware.inline=off examples/pingpong.c 1024");
+    let value = json(&fast, &slow);
+    let journeys = value["journeys"].as_array().unwrap();
+    let is = |journey: &&Value| {
+        journey["bytes_least"] == 8 && journey["protocol"] == "header" && journey["kind"] == "send"
+    };
+    let journey = journeys.iter().find(is).expect("messages of 8 bytes");
+    assert_eq!(journey["like_b"]["protocol"], "eager");
+    let difference = journey["total"]["difference"].as_i64().unwrap();
+    assert!((2_500_000..2_800_000).contains(&difference), "{difference}");
+    let steps = journey["steps"].as_array().unwrap();
+    assert_eq!((&steps[0]["name"], &steps[0]["a"]), (&"second interrupt".into(), &0.into()));
+    let text = diff(&fast, &slow).stdout;
+    for words in ["send, header, 8 bytes in A; send, eager, 8 bytes in B", "second interrupt"] {
+        assert!(text.contains(words), "no {words} in\n{text}");
+    }
+}
+
+/// Parts of calls and calls of the account add up to the difference of the ranks' times.
+#[test]
+fn the_account_comes_first_and_adds_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, line: &str| kept(folder.path(), name, line);
+    let total = |file: &Path| {
+        let report: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let ranks = report["account"].as_array().unwrap();
+        ranks.iter().map(|rank| rank["total_ps"].as_i64().unwrap()).sum::<i64>()
+    };
+    let a = at("a.json", "-n 8 -m redstorm builtin:allreduce 64 5");
+    for (name, line) in [
+        ("b.json", "-n 8 -m redstorm-accelerated builtin:allreduce 64 5"),
+        ("c.json", "-n 8 -m alpu builtin:allreduce 64 5"),
+        ("d.json", "-n 4 -m ideal builtin:allreduce 64 5"),
+    ] {
+        let b = at(name, line);
+        let value = json(&a, &b);
+        let difference = |value: &Value| value["difference"].as_i64().unwrap();
+        let calls = value["account"].as_array().unwrap();
+        let mut sum = 0;
+        for call in calls {
+            let parts = call["parts"].as_array().unwrap().iter().map(difference).sum::<i64>();
+            assert_eq!(parts, difference(&call["total"]), "{call:#}");
+            sum += parts;
+        }
+        assert_eq!(sum, total(&b) - total(&a), "{line}");
+        let text = diff(&a, &b).stdout;
+        assert!(text.contains("Time in calls, all ranks"), "{text}");
+        assert!(text.lines().count() <= 60, "a screen of {} lines:\n{text}", text.lines().count());
+    }
+}
+
+#[test]
+fn runs_that_were_stopped_are_compared_by_what_they_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, line: &str| kept(folder.path(), name, line);
+    let line = "-n 2 --until 3ms builtin:pingpong 8 100000";
+    let a = at("a.json", line);
+    let b = at("b.json", &format!("--set host.interrupt_entry=2us {line}"));
+    let text = diff(&a, &b).stdout;
+    assert!(text.contains("Both were stopped (--until) at 3.000 ms"), "{text}");
+    assert!(text.contains("messages had come to their end in A"), "{text}");
+    assert!(!text.contains("takes"), "{text}");
+    let code = |a: &Path, b: &Path, percent: &str| {
+        let mut diff = command();
+        ended(diff.arg("diff").args([a, b]).args(["--fail-above", percent])).code
+    };
+    assert_eq!((code(&a, &b, "2%"), code(&a, &b, "50%"), code(&b, &a, "0%")), (1, 0, 0));
+    let whole = at("c.json", "-n 2 builtin:pingpong 8 20");
+    assert_eq!(code(&a, &whole, "1000%"), 1, "one was stopped alone");
+    let slow = at("d.json", "-n 2 --set host.interrupt_entry=1us builtin:pingpong 8 20");
+    assert_eq!((code(&whole, &slow, "1%"), code(&whole, &slow, "5%")), (1, 0));
+    assert_eq!(code(&whole, &slow, "much"), 2);
+}
+
 #[test]
 fn equal_runs_say_so_in_a_sentence() {
     let folder = tempfile::tempdir().unwrap();

@@ -23,7 +23,7 @@ pub fn add_up(report: &Value) {
     }
     for rank in report["account"].as_array().unwrap() {
         let between = ["computes_ps", "clocks_ps", "sleeps_ps", "sockets_ps"];
-        let mut total: u64 = between.iter().map(|part| number(&rank[part])).sum();
+        let mut total: u64 = between.iter().filter_map(|part| rank[part].as_u64()).sum();
         for call in rank["calls"].as_array().unwrap() {
             let parts = [
                 "library",

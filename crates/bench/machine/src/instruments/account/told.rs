@@ -71,10 +71,13 @@ pub struct Rank {
     /// Time outside of calls in which it computes, in picoseconds.
     pub computes_ps: u64,
     /// Looks at a clock, outside of calls.
+    #[serde(skip_serializing_if = "is_none")]
     pub clocks_ps: u64,
     /// Sleep, outside of calls.
+    #[serde(skip_serializing_if = "is_none")]
     pub sleeps_ps: u64,
     /// Calls of sockets.
+    #[serde(skip_serializing_if = "is_none")]
     pub sockets_ps: u64,
     /// Each function that it called, that with the most time first.
     pub calls: Vec<Call>,
