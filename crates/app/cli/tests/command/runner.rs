@@ -60,6 +60,19 @@ pub fn sunstar<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ended
     ended(&mut command)
 }
 
+/// What a run sees that is alone: no shared memory of others.
+const ALONE: &str = "mount -t tmpfs none /dev/shm && exec \"$@\"";
+
+/// `sunstar run --judge`, to which more words are added, for so many seconds. Runs of another MPI share names
+/// in `/dev/shm`, so this one has its own; all that it starts ends with it.
+pub fn judged_alone(seconds: &str) -> Command {
+    let mut run = Command::new("unshare");
+    run.args(["-rmpf", "--kill-child", "--mount-proc", "sh", "-c", ALONE, "sh"]);
+    run.args(["timeout", "-k", "5", seconds, env!("CARGO_BIN_EXE_sunstar"), "run", "--judge"]);
+    run.current_dir(root()).env("SUNSTAR_ROOT", root()).stdin(Stdio::null());
+    run
+}
+
 /// As [`sunstar`], but without the judge.
 pub fn unjudged(line: &str) -> Ended {
     ended(command().args(line.split_whitespace()))
