@@ -33,6 +33,7 @@ mod dp;
 mod endings;
 mod example;
 mod fabric;
+mod fabtests;
 mod faults;
 mod firmware;
 mod foreign_mpi;
