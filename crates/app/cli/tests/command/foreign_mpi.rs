@@ -1,5 +1,5 @@
-//! Long tests of other MPIs: random programs over MPICH's wheel, and Intel's wheel. `scripts/bootstrap soak`
-//! fetches both.
+//! Programs of other MPIs: small ones over MPICH's wheel, and in long tests random ones, and Intel's wheel.
+//! `scripts/bootstrap soak` fetches both.
 //!
 //! ```text
 //! SOAK_FIRST=17 SOAK_SEEDS=1 cargo test -p cli --test command over_mpich -- --ignored    one seed
@@ -47,6 +47,22 @@ fn check(program: &Path, seed: u64) -> Result<(), (String, Unexpected)> {
          ./random {seed}"
     );
     Err((replay, Unexpected::end(&run)))
+}
+
+/// Windows, intercommunicators, files, sessions, partitions, and the shapes of public reports.
+#[test]
+fn small_programs_over_mpich_do_as_mpi_says() {
+    if !root().join("build/lib/libfabric/libsunstar-fi.so").is_file() {
+        return eprintln!("skipped: there is no provider (Debian: libfabric-dev)");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = built(folder.path(), "tests/mpich/small.c");
+    for part in 0..10 {
+        let mut run = judged_alone(SECONDS);
+        run.args(["-q", "-n", "4", "-m", "redstorm-accelerated"]).arg(&program);
+        let run = ended(run.arg(part.to_string()).current_dir(folder.path()));
+        assert_eq!(run.went_well().stdout, "right\n", "part {part}");
+    }
 }
 
 #[test]
