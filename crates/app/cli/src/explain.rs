@@ -117,8 +117,8 @@ fn class(out: &mut String, report: &Report, class: &Breakdown, terminal: &Termin
     let mean = class.sum_ps as f64 / 1e3 / class.messages.max(1) as f64;
     let all = if class.messages == 1 { "The only message" } else { "All messages" };
     let title = format!("{all} ({number}): {}", messages::class_of(class));
-    let (p99, most) = (time_of(class.p99_ns), time_of(class.most_ns));
-    let times = format!("mean {}, 99 % to {p99}, most {most}", time_of(mean));
+    let [p50, p99, max] = [class.p50_ns, class.p99_ns, class.most_ns].map(time_of);
+    let times = format!("mean {}, p50 {p50}, p99 {p99}, max {max}", time_of(mean));
     writeln!(out, "\n{} took {times}", terminal.bold(title))?;
     let segment = |step: &machine::instruments::message_trace::Step| Segment {
         name: step.name.clone(),

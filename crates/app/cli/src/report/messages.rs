@@ -102,6 +102,13 @@ fn one(report: &Report, class: &Breakdown, most: f64) -> Markup {
     let mean = sum / class.messages.max(1) as f64;
     let width = format!("{:.3}", 100.0 * class.sum_ps as f64 / most);
     let kept = of_class(report, class);
+    let percentiles = [
+        ("mean", mean),
+        ("p50", class.p50_ns),
+        ("p90", class.p90_ns),
+        ("p99", class.p99_ns),
+        ("max", class.most_ns),
+    ];
     let told = format!("{} together", time(sum));
     html! {
         details class="class" data-kind=(kind) data-protocol=(protocol)
@@ -114,8 +121,10 @@ fn one(report: &Report, class: &Breakdown, most: f64) -> Markup {
                 }
             }
             p class="note" {
-                "99 % took no longer than " (time(class.p99_ns)) ", the longest "
-                (time(class.most_ns)) ". Steps of " (kept.len()) " of " (grouped(class.messages))
+                @for (name, ns) in percentiles {
+                    span data-name=(name) data-ns=(ns) { (name) " " (time(ns)) } ", "
+                }
+                "total " (time(sum)) ". Steps of " (kept.len()) " of " (grouped(class.messages))
                 " are kept."
             }
             @for slow in kept { (steps(slow, report.machine.model)) }

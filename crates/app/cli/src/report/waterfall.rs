@@ -255,6 +255,7 @@ mod tests {
             total_ns: 1.0,
             median_of: 1,
             least_ns: 1.0,
+            p50_ns: 1.0,
             p90_ns: 1.0,
             p99_ns: 1.0,
             most_ns: 1.0,

@@ -135,7 +135,7 @@ pub fn calls(out: &mut String, account: &[Rank], of: &str, terminal: &Terminal) 
         _ => of.to_owned(),
     };
     heading(out, terminal, "Calls", &aside)?;
-    let names = ["times", "time", "waiting", "library", "kernel", "NIC", "network"];
+    let names = ["calls", "total", "waiting", "library", "kernel", "NIC", "network"];
     line(out, "", &names.map(String::from))?;
     for (call, _) in all.iter().take(CALLS_MAX) {
         let share = |ps: u64| format!("{:.0} %", 100.0 * ps as f64 / call.total_ps.max(1) as f64);

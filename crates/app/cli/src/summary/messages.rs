@@ -8,10 +8,12 @@ use std::fmt::{self, Write};
 /// Classes of messages that have a line.
 const CLASSES_MAX: usize = 5;
 
-/// Number of steps of a way that have a line: the longest.
-const SEGMENTS_MAX: usize = 5;
-/// The same if all are asked for: then all have a line, but of a way with several legs only those that take a
-/// part of the time.
+/// Least number of steps of a way that have a line: the longest.
+const SEGMENTS_MIN: usize = 5;
+/// Part of a message's time that the steps with a line cover at least: who reads them has the cause.
+const COVERED: f64 = 0.9;
+/// If all steps are asked for each has a line, but of a way with more than this number, in several legs, only
+/// those that take a part of the time.
 const ALL_MAX: usize = 30;
 const SHARE_MIN: f64 = 0.01;
 
@@ -23,6 +25,14 @@ pub fn class_of(class: &Breakdown) -> String {
 /// The mean time of a class, in nanoseconds.
 fn mean_of(class: &Breakdown) -> f64 {
     class.sum_ps as f64 / 1e3 / class.messages.max(1) as f64
+}
+
+/// The same in the table, where room is short.
+fn sizes_of(class: &Breakdown) -> String {
+    match (class.bytes_least, class.bytes_most) {
+        (least, most) if least == most => format!("{} B", grouped(least)),
+        (least, most) => format!("{} to {} B", grouped(least), grouped(most)),
+    }
 }
 
 /// Sizes of the class.
@@ -58,12 +68,10 @@ pub fn table(
     };
     let title = format!("Messages {}", grouped(messages.ended));
     heading(out, terminal, &title, &aside)?;
-    let cells = ["number", "mean", "99 % to", "most"];
-    line(out, "kind, protocol, size", &cells.map(String::from))?;
-    for class in classes.iter().filter(|class| shown.iter().any(|one| std::ptr::eq(*one, *class))) {
-        let [mean, p99, most] = [mean_of(class), class.p99_ns, class.most_ns].map(time_of);
-        line(out, &class_of(class), &[grouped(class.messages), mean, p99, most])?;
-    }
+    // In the order of all classes.
+    let is_shown = |class: &&Breakdown| shown.iter().any(|one| std::ptr::eq(*one, *class));
+    let rows: Vec<_> = classes.iter().filter(is_shown).map(cells_of).collect();
+    lines(out, &rows, terminal)?;
     let unfinished = messages.unfinished;
     let left = [
         (unfinished.on_the_way, "on the way"),
@@ -79,27 +87,52 @@ pub fn table(
     Ok(())
 }
 
-fn line(out: &mut String, name: &str, cells: &[String; 4]) -> fmt::Result {
-    let [number, times @ ..] = cells;
-    write!(out, "  {name:33}{number:>11}")?;
-    for time in times {
-        write!(out, "{time:>11}")?;
+/// Cells of the table of classes.
+type Cells = [String; 6];
+/// The one that is left out where the terminal is too narrow.
+const MEDIAN: usize = 3;
+
+fn cells_of(class: &Breakdown) -> Cells {
+    let name = format!("{}, {}, {}", class.kind.name(), class.protocol.name(), sizes_of(class));
+    let times = [mean_of(class), class.p50_ns, class.p99_ns, class.most_ns];
+    let [mean, p50, p99, max] = times.map(time_of);
+    [name, grouped(class.messages), mean, p50, p99, max]
+}
+
+/// Prints the lines of the table, below its heading.
+fn lines(out: &mut String, rows: &[Cells], terminal: &Terminal) -> fmt::Result {
+    let head = ["kind, protocol, size", "number", "mean", "p50", "p99", "max"].map(String::from);
+    let widest = |at: usize| {
+        let all = std::iter::once(&head).chain(rows);
+        all.map(|cells| cells[at].chars().count()).max().unwrap_or(0)
+    };
+    let widths: [usize; 6] = std::array::from_fn(widest);
+    let fits = 2 + widths.iter().sum::<usize>() + widths.len() - 1 <= terminal.width;
+    for cells in std::iter::once(&head).chain(rows) {
+        write!(out, "  {:1$}", cells[0], widths[0])?;
+        for (at, cell) in cells.iter().enumerate().skip(1).filter(|(at, _)| fits || *at != MEDIAN) {
+            write!(out, " {cell:>0$}", widths[at])?;
+        }
+        writeln!(out)?;
     }
-    writeln!(out)
+    Ok(())
 }
 
 /// Least time of a step that has a line.
 fn least(class: &Breakdown, full: bool) -> f64 {
-    let most = if full { ALL_MAX } else { SEGMENTS_MAX };
+    let most = if full { ALL_MAX } else { SEGMENTS_MIN };
     if class.segments.len() <= most {
         return 0.0;
     }
-    if full {
-        return SHARE_MIN * class.total_ns;
-    }
     let mut times: Vec<f64> = class.segments.iter().map(|segment| segment.ns).collect();
     times.sort_by(|a, b| b.total_cmp(a));
-    times[most - 1]
+    let (all, mut sum, mut shown): (f64, f64, usize) = (times.iter().sum(), 0.0, 0);
+    while sum < COVERED * all && shown < times.len() {
+        sum += times[shown];
+        shown += 1;
+    }
+    let covers = times[shown.max(SEGMENTS_MIN) - 1];
+    if full { covers.min(SHARE_MIN * class.total_ns) } else { covers }
 }
 
 /// Prints the steps of a message's way, each as a bar that starts at the end of the one before: those that
@@ -146,8 +179,9 @@ pub fn waterfall(
         start = end;
     }
     if number > 0 {
-        let what = format!("{number} other steps");
-        writeln!(out, "  {what:name_width$}{:>12}", time_of(short))?;
+        let what = format!("{number} other step{}", if number == 1 { "" } else { "s" });
+        let share = 100.0 * short / total;
+        writeln!(out, "  {what:name_width$}{:>12}{share:>4.0} %", time_of(short))?;
     }
     writeln!(out, "  {:name_width$}{:>12}", "total", time_of(class.total_ns))
 }

@@ -51,6 +51,7 @@ fn report(nodes: u32) -> Report {
             total_ns: 1000.0,
             median_of: 31,
             least_ns: 900.0,
+            p50_ns: 1000.0,
             p90_ns: 1000.0,
             p99_ns: 1100.0,
             most_ns: 1100.0,
@@ -114,7 +115,7 @@ fn a_screenful_is_not_longer() {
     let step = |number: u32| Segment {
         name: format!("step {number}").into(),
         place: Layer::HOST,
-        ns: 10.0 + f64::from(number),
+        ns: 10.0 * 1.4_f64.powi(number as i32),
     };
     long.breakdowns[0].segments = (0..25).map(step).collect();
     long.breakdowns = vec![long.breakdowns[0].clone(); 20];
@@ -131,9 +132,60 @@ fn a_screenful_is_not_longer() {
     }];
     let text = summary(&long, &Facts::default(), &PLAIN);
     assert!((24..=40).contains(&text.lines().count()), "{text}");
-    assert!(text.contains("20 other steps") && text.contains("step 24"), "{text}");
+    assert!(text.contains("18 other steps") && text.contains("step 24"), "{text}");
     let all = summary(&long, &full(), &PLAIN);
     assert!(all.lines().count() > 50 && all.contains("step 0 "), "{all}");
+}
+
+/// The steps with a line cover nine tenths of the message, however the time is divided among them; and the
+/// rest is told with its share.
+#[test]
+fn steps_with_a_line_cover_nine_tenths() {
+    let mut random = des::Random::new(68);
+    for number in 0..200 {
+        let mut long = report(2);
+        let class = &mut long.breakdowns[0];
+        let steps = 1 + random.below(60) as usize;
+        let equal = random.below(2) == 0;
+        let ns = |random: &mut des::Random| match equal {
+            true => 100.0,
+            false => 1.0 + (1_u64 << random.below(12)) as f64,
+        };
+        class.segments = (0..steps)
+            .map(|at| Segment {
+                name: format!("step {at}").into(),
+                place: Layer::HOST,
+                ns: ns(&mut random),
+            })
+            .collect();
+        class.total_ns = class.segments.iter().map(|segment| segment.ns).sum();
+        let facts = if number % 2 == 0 { full() } else { Facts::default() };
+        let text = summary(&long, &facts, &PLAIN);
+        let shown = |name: &str| text.lines().any(|line| line.starts_with(&format!("  {name} ")));
+        let class = &long.breakdowns[0];
+        let told = class.segments.iter().filter(|segment| shown(&segment.name));
+        let (sum, count) = told.fold((0.0, 0), |(sum, n), segment| (sum + segment.ns, n + 1));
+        assert!(sum >= 0.9 * class.total_ns - 1e-6, "{text}");
+        let rest = format!("  {} other step", steps - count);
+        assert!(count == steps || text.contains(&rest), "{text}");
+        let share = format!("{:>4.0} %", 100.0 * (1.0 - sum / class.total_ns));
+        let line = text.lines().find(|line| line.starts_with(&rest)).unwrap_or(&share);
+        assert!(line.trim_end().ends_with(&share), "{line} has no {share}");
+    }
+}
+
+#[test]
+fn a_narrow_terminal_has_no_median() {
+    let narrow = Terminal { width: 60, ..PLAIN };
+    let mut report = report(2);
+    report.breakdowns[0].bytes_most = 1 << 40;
+    for (terminal, columns) in [(PLAIN, "mean      p50      p99      max"), (narrow, "max")] {
+        let text = summary(&report, &Facts::default(), &terminal);
+        let head = text.lines().find(|line| line.contains("kind, protocol, size")).unwrap();
+        assert!(head.ends_with(columns), "{text}");
+        assert_eq!(head.contains("p50"), terminal.width == 80, "{text}");
+        assert!(head.chars().count() <= terminal.width, "{text}");
+    }
 }
 
 #[test]

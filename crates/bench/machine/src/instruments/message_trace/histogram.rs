@@ -1,5 +1,6 @@
 //! Histogram of times, whose buckets grow with the time, in memory for those between the least and the
-//! greatest: each step of each class of messages has one, and most times of a step are alike.
+//! greatest: each step of each class of messages has one, and most times of a step are alike. A bucket keeps
+//! its greatest time, so that a percentile is a time that some message took, and never one too low.
 
 use std::fmt;
 
@@ -19,7 +20,21 @@ pub(crate) struct Spread {
     pub most: u64,
     /// Number of the first bucket in `buckets`, which end with the last that was used.
     first: usize,
-    buckets: Vec<u64>,
+    buckets: Vec<Bucket>,
+}
+
+/// Times that are about as long.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    count: u64,
+    most: u64,
+}
+
+impl Bucket {
+    fn add(&mut self, other: Bucket) {
+        self.count += other.count;
+        self.most = self.most.max(other.most);
+    }
 }
 
 impl Default for Spread {
@@ -45,6 +60,7 @@ fn bucket(ps: u64) -> usize {
 }
 
 /// The least time of a bucket.
+#[cfg(test)]
 fn floor(bucket: usize) -> u64 {
     match bucket.checked_sub(2 * PARTS) {
         None => bucket as u64,
@@ -61,7 +77,7 @@ impl Spread {
         self.sum += u128::from(ps);
         self.least = self.least.min(ps);
         self.most = self.most.max(ps);
-        *self.bucket_mut(bucket(ps)) += 1;
+        self.bucket_mut(bucket(ps)).add(Bucket { count: 1, most: ps });
     }
 
     pub fn merge(&mut self, other: &Spread) {
@@ -69,13 +85,15 @@ impl Spread {
         self.sum += other.sum;
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
-        for (at, count) in (other.first..).zip(&other.buckets).filter(|(_, count)| **count > 0) {
-            *self.bucket_mut(at) += count;
+        for (at, theirs) in (other.first..).zip(&other.buckets) {
+            if theirs.count > 0 {
+                self.bucket_mut(at).add(*theirs);
+            }
         }
     }
 
-    /// The count of a bucket, for which there is room from now on.
-    fn bucket_mut(&mut self, at: usize) -> &mut u64 {
+    /// A bucket, for which there is room from now on.
+    fn bucket_mut(&mut self, at: usize) -> &mut Bucket {
         if !(self.first..self.first + self.buckets.len()).contains(&at) {
             self.make_room(at);
         }
@@ -88,23 +106,21 @@ impl Spread {
             self.first = at;
         }
         let before = self.first.saturating_sub(at);
-        self.buckets.splice(0..0, std::iter::repeat_n(0, before));
+        self.buckets.splice(0..0, std::iter::repeat_n(Bucket::default(), before));
         self.first -= before;
         let end = self.buckets.len().max(at - self.first + 1);
-        self.buckets.resize(end, 0);
+        self.buckets.resize(end, Bucket::default());
     }
 
-    /// Time that so many percent of the times do not exceed, to one part in [`PARTS`]; 0 if there is none.
+    /// Time that so many percent of the times do not exceed; 0 if there is none. It is one of the times, and
+    /// in the bucket of the least such time: at most one part in [`PARTS`] above it.
     pub fn percentile(&self, percent: u64) -> u64 {
         let wanted = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1) as u64;
         let mut seen = 0;
-        for (index, count) in (self.first..).zip(&self.buckets) {
-            seen += count;
+        for bucket in &self.buckets {
+            seen += bucket.count;
             if seen >= wanted {
-                // The middle of the bucket, as far as there are such times.
-                let next = floor(index + 1);
-                let middle = floor(index) + (next - floor(index) - 1) / 2;
-                return middle.clamp(self.least, self.most);
+                return bucket.most;
             }
         }
         0
@@ -114,6 +130,7 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use des::Random;
 
     #[test]
     fn buckets_are_in_order_and_narrow() {
@@ -131,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_near_and_sums_exact_in_any_order() {
+    fn sums_are_exact_in_any_order() {
         let times = |half: u64| (0..5000).map(move |i| 1_000 + 3 * (2 * i + half));
         let (mut a, mut b, mut all) = (Spread::default(), Spread::default(), Spread::default());
         times(0).for_each(|ps| a.add(ps));
@@ -140,13 +157,54 @@ mod tests {
         b.merge(&a);
         assert_eq!((b.count, b.sum, b.least, b.most), (all.count, all.sum, all.least, all.most));
         assert_eq!((all.least, all.most), (1_000, 1_000 + 3 * 9_999));
-        for percent in [1, 50, 90, 99, 100] {
-            let exact = 1_000.0 + 3.0 * 100.0 * percent as f64;
-            let told = b.percentile(percent) as f64;
-            assert_eq!(told, all.percentile(percent) as f64);
-            assert!((told / exact - 1.0).abs() < 1.0 / PARTS as f64, "{percent}: {told} {exact}");
+        for percent in 1..=100 {
+            assert_eq!(b.percentile(percent), all.percentile(percent));
         }
         assert_eq!(Spread::default().percentile(50), 0);
+    }
+
+    /// Times as runs have them: a few values, a narrow band, a long tail, anything.
+    fn sample(random: &mut Random) -> Vec<u64> {
+        let number = 1 + random.below(if random.below(4) == 0 { 3_000 } else { 120 });
+        let (shape, base) = (random.below(4), 1 + random.below(1 << (1 + random.below(44))));
+        let width = match shape {
+            0 => 3,
+            1 => base / 8 + 1,
+            _ => base,
+        };
+        let mut one = |_| match shape {
+            2 => base << random.below(1 + random.below(7)),
+            _ => base + random.below(width),
+        };
+        (0..number).map(&mut one).collect()
+    }
+
+    /// The law of a percentile: at least so many percent are not above it, it is a time of the sample, in the
+    /// bucket of the exact one, and it is exact where all of a bucket are alike. It is so however the sample
+    /// is divided among those that count.
+    #[test]
+    fn percentiles_are_never_too_low_and_a_bucket_too_high_at_most() {
+        let mut random = Random::new(68);
+        for _ in 0..500 {
+            let mut times = sample(&mut random);
+            let (mut spread, mut other) = (Spread::default(), Spread::default());
+            for ps in &times {
+                if random.below(3) == 0 { &mut other } else { &mut spread }.add(*ps);
+            }
+            spread.merge(&other);
+            times.sort_unstable();
+            for percent in [1, 10, 50, 90, 99, 100] {
+                let wanted = (times.len() * percent).div_ceil(100);
+                let (exact, told) = (times[wanted - 1], spread.percentile(percent as u64));
+                let below = times.iter().filter(|ps| **ps <= told).count();
+                assert!(below >= wanted, "{percent}: {told} of {times:?}");
+                assert_eq!(bucket(told), bucket(exact), "{percent}: {told}, {exact}");
+                assert!(times.binary_search(&told).is_ok(), "{percent}: {told} of {times:?}");
+                if times.iter().all(|ps| *ps == exact || bucket(*ps) != bucket(exact)) {
+                    assert_eq!(told, exact);
+                }
+            }
+        }
     }
 
     /// A class of messages has some thirty histograms.
