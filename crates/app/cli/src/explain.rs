@@ -177,7 +177,8 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
         }
         false => cause.sentence.to_string(),
     };
-    let known = cause.parameters.iter().filter_map(|key| Some((key, value(key)?)));
+    let acting = cause.parameters.iter().flat_map(|key| acting(report, key));
+    let known = acting.filter_map(|key| Some((key, value(key)?)));
     let decides: Vec<_> = known.map(|(key, value)| format!("{key} = {value}")).collect();
     if !decides.is_empty() {
         told += &format!("; {}", decides.join(", "));
@@ -193,6 +194,30 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
     told
 }
 
+/// Parameters of hosts that hosts under Linux have under another name.
+const OF_SYSTEMS: [[&str; 2]; 4] = [
+    ["host.kernel_entry", "linux.kernel_entry"],
+    ["host.kernel_exit", "linux.kernel_exit"],
+    ["host.interrupt_entry", "linux.interrupt_entry"],
+    ["host.interrupt_exit", "linux.interrupt_exit"],
+];
+
+/// The parameters that act on the nodes of a run where a cause names `key`: of either operating system, or of
+/// both where nodes have both.
+fn acting(report: &Report, key: &'static str) -> Vec<&'static str> {
+    let Some([own, linux]) = OF_SYSTEMS.iter().find(|[own, _]| *own == key) else {
+        return vec![key];
+    };
+    let value = |key| report.machine.values.get(key).map(|setting| setting.value.as_str());
+    let of_linux = value("host.linux_nodes").and_then(|nodes| nodes.parse().ok()).unwrap_or(0);
+    let all_linux = value("host.os") == Some("linux") || of_linux >= report.nodes.len();
+    match (all_linux, of_linux) {
+        (true, _) => vec![linux],
+        (false, 0) => vec![own],
+        (false, _) => vec![own, linux],
+    }
+}
+
 /// The account of a rank.
 fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> fmt::Result {
     let title = format!("Rank {}: {}", rank.rank, time_of(rank.total_ps as f64 / 1e3));
@@ -203,6 +228,20 @@ fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> 
     let sent: u64 = rank.sent.iter().map(|sent| sent.messages).sum();
     let to = plural(rank.sent.len() as u64, "rank");
     writeln!(out, "  sent {} to {to}", plural(sent, "message"))?;
+    if account::has_lists(report) {
+        lists(out, report, rank)?;
+    }
+    // Others waited for it.
+    let for_it = |other: &Rank| -> u64 {
+        let waits = other.calls.iter().flat_map(|call| &call.waits_for);
+        waits.filter(|waits| waits.rank == rank.rank).map(|waits| waits.ps).sum()
+    };
+    let ps: u64 = report.account.iter().map(for_it).sum();
+    writeln!(out, "  the others waited {} for it", time_of(ps as f64 / 1e3))
+}
+
+/// The lists of a rank's receives and messages.
+fn lists(out: &mut String, report: &Report, rank: &Rank) -> fmt::Result {
     let (unexpected, most) = (grouped(rank.unexpected), grouped(rank.unexpected_most));
     let mean = |sum: u64| sum as f64 / rank.total_ps.max(1) as f64;
     writeln!(
@@ -228,13 +267,7 @@ fn rank(out: &mut String, report: &Report, rank: &Rank, terminal: &Terminal) -> 
         let results = plural(results, "result");
         writeln!(out, "  matching units gave {results}: {time} until the firmware had them")?;
     }
-    // Others waited for it.
-    let for_it = |other: &Rank| -> u64 {
-        let waits = other.calls.iter().flat_map(|call| &call.waits_for);
-        waits.filter(|waits| waits.rank == rank.rank).map(|waits| waits.ps).sum()
-    };
-    let ps: u64 = report.account.iter().map(for_it).sum();
-    writeln!(out, "  the others waited {} for it", time_of(ps as f64 / 1e3))
+    Ok(())
 }
 
 fn waits(out: &mut String, calls: &[Call]) -> fmt::Result {

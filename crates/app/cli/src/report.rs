@@ -172,7 +172,7 @@ fn draw(
     let waterfall = waterfall::section(report, what);
     let drawn = curves::section(curves, messages, machine.model());
     let queues = queues::section(report, machine, nodes);
-    let links = links::section(&report.nodes, report.simulated_ns, nodes);
+    let links = links::section(report, machine.model(), nodes);
     let heading = if about_machine { "The ping-pong behind this page" } else { "The run" };
     let summary = facts::summary(report, heading);
     let uses = uses::section(nodes);

@@ -2,7 +2,7 @@
 
 use crate::args::Date;
 use crate::terminal::Terminal;
-use machine::report::{Judged, JudgedMatching, NodeReport, Report};
+use machine::report::{Firmware, Judged, JudgedMatching, NodeReport, Report};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -166,7 +166,8 @@ fn firmware(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::Resu
     let rows = [
         ("instructions a message sent or received", firmware.instructions_per_message),
         ("cycles a message sent or received", firmware.cycles_per_message),
-        ("messages sent and received", firmware.messages as f64),
+        ("messages that NICs sent and received", firmware.messages as f64),
+        ("cycles in which it did more than poll", firmware.busy_cycles as f64),
         ("instructions, idle loop included", firmware.instructions as f64),
         ("cycles, idle loop included", firmware.cycles as f64),
     ];
@@ -286,9 +287,7 @@ fn totals(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal)
         }
     }
     if let (Some(firmware), Extent::Screenful) = (&report.firmware, facts.extent) {
-        let cycles = grouped(firmware.cycles_per_message.round() as u64);
-        let messages = grouped(firmware.messages);
-        writeln!(out, "Firmware        {cycles} cycles a message, {messages} sent and received")?;
+        writeln!(out, "Firmware        {}", firmware_words(firmware))?;
     }
     writeln!(out, "Trace hash      {}", report.trace_hash)?;
     let hint = match facts.extent {
@@ -296,6 +295,14 @@ fn totals(out: &mut String, report: &Report, facts: &Facts, terminal: &Terminal)
         _ => "(--full prints all steps and counters, --brief five lines, -q nothing)",
     };
     writeln!(out, "{}", terminal.dim(hint))
+}
+
+/// Work of the firmware in words.
+fn firmware_words(firmware: &Firmware) -> String {
+    let busy = 100.0 * firmware.busy();
+    let cycles = grouped(firmware.cycles_per_message.round() as u64);
+    let messages = grouped(firmware.messages);
+    format!("busy {busy:.0} %, {cycles} cycles a message, {messages} sent and received")
 }
 
 fn heading(out: &mut String, terminal: &Terminal, title: &str, aside: &str) -> fmt::Result {

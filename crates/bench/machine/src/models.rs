@@ -3,7 +3,7 @@
 
 use crate::bench;
 use crate::faults::{FaultKind, ModelFaults};
-use crate::instruments::message_trace::{Cause, MessagePath};
+use crate::instruments::message_trace::{Cause, Layer, MessagePath};
 use crate::instruments::timeline::{Queue, Room};
 use crate::parameters::{hosts, schema};
 use crate::parameters::{Parameters, Row, MODEL};
@@ -35,7 +35,8 @@ pub struct Model {
     pub queues: &'static [Queue],
     /// Queues whose greatest depth its nodes count, in the order in which a report lists them.
     pub depths: &'static [Depth],
-    /// Sentences below figures of reports: a figure's name, and what is to be said there of this model.
+    /// Words of reports about this model: the name of a figure, of a section or of a layer of messages' paths
+    /// (`host`), and what is said there instead of what suits any model.
     pub captions: &'static [(&'static str, &'static str)],
     /// True if packets cross a network of routers and links, which can fail.
     pub packets: bool,
@@ -107,6 +108,14 @@ impl Model {
             workloads: &[],
             nodes: bench::nodes_needed,
             check: bench::check_hosts,
+        }
+    }
+
+    /// Text of a layer in legends, for its machines.
+    pub fn text_of(&self, layer: Layer) -> &'static str {
+        match self.caption(layer.name()) {
+            "" => layer.text(),
+            own => own,
         }
     }
 

@@ -308,6 +308,7 @@ impl<N: Nic> Node<N> {
             counters,
             host_ns: span(&all(&end), &all(start)),
             links: Vec::new(),
+            work: None,
             cores: each.filter(|_| end.len() > 1).collect(),
         };
         self.nic.report(&mut report, &mut self.ports);

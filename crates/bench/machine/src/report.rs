@@ -1,6 +1,7 @@
 //! Report of a run, for people and for other programs (`--json`; the keys are documented in
 //! docs/reference/run-json.md).
 
+use crate::firmware::work::Work;
 use crate::instruments::account::{Collective, Rank};
 use crate::instruments::message_trace::{Breakdown, Messages};
 use serde::Serialize;
@@ -109,12 +110,16 @@ pub struct Firmware {
     pub options: String,
     /// Digest of the image: equal for equal images.
     pub image: String,
-    /// Messages sent plus messages received, over all nodes.
+    /// Messages that network interfaces sent plus those that they received, over all nodes.
     pub messages: u64,
     /// Instructions, those of the idle loop included.
     pub instructions: u64,
     /// Processor cycles, those of the idle loop included.
     pub cycles: u64,
+    /// Instructions outside of the idle loop.
+    pub busy_instructions: u64,
+    /// Cycles outside of the idle loop.
+    pub busy_cycles: u64,
     /// Instructions outside of the idle loop, a message.
     pub instructions_per_message: f64,
     /// Cycles outside of the idle loop, a message.
@@ -182,6 +187,9 @@ pub struct NodeReport {
     pub host_ns: BTreeMap<String, f64>,
     /// Links of the node's router that carried packets.
     pub links: Vec<Link>,
+    /// Work of its firmware, if it has any.
+    #[serde(skip)]
+    pub work: Option<Work>,
     /// Host time of each core, if the node uses more than one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<Core>,

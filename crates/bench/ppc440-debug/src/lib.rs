@@ -151,6 +151,24 @@ pub fn swapped(file: &Path) -> Result<Vec<u8>, ImageError> {
     Ok(bytes)
 }
 
+/// Counters of the processor since power-on by name, the same on every machine that has it.
+pub fn counters(core: &ppc440::Core) -> [(&'static str, u64); 11] {
+    let count = core.counters();
+    [
+        ("ppc.instructions", count.instructions),
+        ("ppc.cycles", count.cycles),
+        ("ppc.icache_misses", count.icache_misses),
+        ("ppc.dcache_misses", count.dcache_misses),
+        ("ppc.writebacks", count.writebacks),
+        ("ppc.uncached_reads", count.uncached_reads),
+        ("ppc.uncached_writes", count.uncached_writes),
+        ("ppc.gathered_stores", count.gathered_stores),
+        ("ppc.branches", count.branches),
+        ("ppc.mispredicts", count.mispredicts),
+        ("ppc.exceptions", count.exceptions),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -216,7 +216,7 @@ impl Nic for Station {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let c = self.adapter.counters();
         vec![
-            ("ethernet.interrupts", c.interrupts),
+            ("nic.interrupts", c.interrupts),
             ("rx.bytes", c.received_bytes),
             ("rx.frames", c.received),
             ("rx.missed", c.missed),

@@ -50,6 +50,7 @@ use machine::parameters::Parameters;
 use machine::programs::guests::{self, Guests, KeptByRank, Slot};
 use machine::programs::native::Workload;
 use machine::programs::Program;
+use machine::report::Firmware;
 use machine::{Inspector, Options, Outcome, UsageError};
 use monitor::{Desk, Monitor};
 use nic::{HostSide, Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
@@ -340,6 +341,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome, UsageError> {
     }
     let switches = (0..).zip(left.into_iter().flatten());
     report.switches = switches.map(|(number, left)| left.report(number)).collect();
+    let program = if machine.settings.module.is_bypass() { "bypass" } else { "dp" };
+    let digest = machine::digest(&machine.image.flat);
+    report.firmware = Some(Firmware::of(format!("module={program}"), digest, &report.nodes));
     Ok(Outcome { report, profiles, ..Outcome::default() })
 }
 

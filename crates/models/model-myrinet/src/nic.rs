@@ -18,8 +18,10 @@ use bus::BusError;
 use des::{Clock, Duration, Time};
 use host::SharedMemory;
 use machine::firmware::profile::Profile;
+use machine::firmware::work::Work;
 use machine::node::{Nic, Ports};
 use machine::programs::guests::Pin;
+use machine::report::NodeReport;
 use pci::node::{digest, Behind, PciBus};
 use pci::{ConfigSpace, Device, TargetRead, TargetWrite};
 use std::rc::Rc;
@@ -27,6 +29,7 @@ use std::sync::Arc;
 
 mod cable;
 mod counters;
+mod observers;
 
 use cable::{carried, Sent};
 pub(super) use counters::{LOST_BYTES, RX_BYTES, TX_BYTES};
@@ -88,6 +91,8 @@ pub(super) struct Station {
     calls: Option<Rc<GuestCalls>>,
     /// Messages of the bypass library, if the guest's processes have it.
     bypass: Option<Rc<Bypass>>,
+    /// The processor's time at the launch.
+    at_launch: Work,
 }
 
 /// Exit status of a run that the monitor has ended, as of one that gdb has: 128 + SIGKILL.
@@ -143,42 +148,8 @@ impl Station {
             tap: None,
             calls: None,
             bypass: None,
+            at_launch: Work::default(),
         }
-    }
-
-    /// Collects evidence from now on.
-    pub fn set_evidence(&mut self, evidence: Option<Evidence>) {
-        self.evidence = evidence.map(Box::new);
-    }
-
-    /// Its packets are captured.
-    pub fn set_tap(&mut self, tap: Wiretap) {
-        self.tap = Some(Box::new(tap));
-    }
-
-    /// The host is a guest with these calls.
-    pub fn set_guest_calls(&mut self, calls: Rc<GuestCalls>) {
-        self.calls = Some(calls);
-    }
-
-    /// The host is a guest whose processes send messages by themselves.
-    pub fn set_bypass(&mut self, bypass: Rc<Bypass>) {
-        self.bypass = Some(bypass);
-    }
-
-    /// Gives the cable faults.
-    pub fn set_faults(&mut self, faults: Option<Cable>) {
-        self.cable = faults.map(Box::new);
-    }
-
-    /// Tells of the processor from now on.
-    pub fn set_teller(&mut self, teller: Option<Teller>) {
-        self.teller = teller.map(Box::new);
-    }
-
-    /// Lets somebody look at the processor from now on.
-    pub fn set_desk(&mut self, desk: Option<Desk>) {
-        self.desk = desk.map(Box::new);
     }
 
     /// Lets the card do what it does before `until`. When the bus sees the first of what it asks for.
@@ -457,9 +428,8 @@ impl Nic for Station {
         if self.joints.cut < Time::NEVER {
             ports.schedule(self.joints.cut.max(now), Event::Cut);
         }
-        if self.teller.is_some() {
-            self.advance(now, ports);
-        }
+        self.advance(now, ports);
+        self.at_launch = self.work();
         if let Some(teller) = &mut self.teller {
             teller.count(self.card.core());
         }
@@ -485,6 +455,10 @@ impl Nic for Station {
         }
         let teller = self.teller.take()?;
         Some(teller.finish(ports.nid(), self.card.core()))
+    }
+
+    fn report(&mut self, report: &mut NodeReport, _: &mut Ports<Station>) {
+        report.work = Some(self.work_since(self.at_launch));
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

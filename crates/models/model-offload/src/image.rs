@@ -36,6 +36,8 @@ fn built(parameters: &Parameters) -> &'static str {
 pub(super) struct Loaded {
     pub image: Image,
     pub symbols: Symbols,
+    /// Digest of the image's files: equal for equal images.
+    pub digest: String,
 }
 
 impl Loaded {
@@ -49,7 +51,11 @@ impl Loaded {
         if image.text != symbols.loaded(of::TEXT_BASE, of::TEXT_SIZE) {
             return Err(BadImage::Mixed { folder: folder() });
         }
-        Ok(Loaded { image, symbols })
+        let words = [&image.text[..], &image.rom[..]].concat();
+        let files: Vec<u8> =
+            words.chunks_exact(4).flat_map(|word| word.iter().rev()).copied().collect();
+        let digest = machine::digest(&files);
+        Ok(Loaded { image, symbols, digest })
     }
 }
 
@@ -79,7 +85,7 @@ const REGIONS: [(&str, u32, u32); 4] = [
 
 /// Sizes of the images in a folder.
 fn listing(folder: &Path) -> Result<Listing, UsageError> {
-    let Loaded { image, symbols } = Loaded::load(folder)?;
+    let Loaded { image, symbols, .. } = Loaded::load(folder)?;
     let mut sizes = format!("Flat image      {:>7} bytes\n", image.text.len());
     sizes.push_str("  region             base          size     used     free\n");
     for (name, base, size) in REGIONS {

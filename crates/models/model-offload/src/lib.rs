@@ -14,6 +14,7 @@
 //! | `wires`, `on_mesh` | the machine with each of the networks |
 //! | `image` | the firmware's files, and what it occupies |
 //! | `nic` | a card on its node |
+//! | `meter`, `idle` | work of its firmware, without turns that find nothing to do |
 //! | `debug` | the same while gdb debugs its processor |
 //! | `trail` | records of the program's messages there |
 //! | `lists` | MPI's lists, as far as that needs them |
@@ -35,6 +36,7 @@ use machine::node::Equipment;
 use machine::parameters::hosts::Host;
 use machine::parameters::Parameters;
 use machine::programs::Carrier;
+use machine::report::Firmware;
 use machine::{Options, Outcome, UsageError};
 use network::Network;
 use nic::{Station, Surroundings};
@@ -47,9 +49,11 @@ use trail::Trail;
 
 mod debug;
 mod hardware;
+mod idle;
 mod image;
 mod lists;
 mod message_path;
+mod meter;
 mod network;
 mod nic;
 mod on_mesh;
@@ -162,6 +166,9 @@ fn run<L>(
     let (capture, streams) = (machine.capture.take(), machine.streams.take());
     let captured = capture.map(|capture| capture.write(streams, parameters.name()));
     let (mut report, _) = bench.conclude(ended, captured);
+    let search = parameters.choice(settings::Firmware::search);
+    let options = format!("search={search}");
+    report.firmware = Some(Firmware::of(options, machine.image.digest.clone(), &report.nodes));
     let drawn = machine.hardware.as_ref().map_or(Ok(()), Hardware::write_wave);
     if let Err(why) = drawn {
         report.exit.code = report.exit.code.max(1);

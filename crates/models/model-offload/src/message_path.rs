@@ -36,6 +36,9 @@ pub(crate) static MESSAGE_PATH: MessagePath =
 pub(crate) static MESH_PATH: MessagePath =
     MessagePath { legs: 3, commands: false, steps: &ON_MESH };
 
+/// The host of these steps: no kernel is entered, and there is no Portals.
+pub(crate) const HOST_CAPTION: (&str, &str) = ("host", "host processor: the program and its MPI");
+
 /// Queues of a node, by their number.
 pub(crate) static QUEUES: &[Queue] = &[
     Queue::named("command FIFOs: commands that the firmware has not fetched"),

@@ -1,6 +1,7 @@
 //! A card on its node.
 
 use super::image::Loaded;
+use super::meter::Meter;
 use super::network::{Event, Message, Network};
 use super::settings::Settings;
 use super::trail::Trail;
@@ -54,6 +55,8 @@ pub(super) struct Station {
     pub(super) gdb: GdbSlot,
     /// True if the failure that ends the run has been shown.
     pub(super) shown: bool,
+    /// Work of its firmware.
+    pub(super) meter: Meter,
 }
 
 /// The node, for the card.
@@ -148,6 +151,7 @@ impl Station {
             failed: false,
             gdb: GdbSlot::default(),
             shown: false,
+            meter: Meter::default(),
         }
     }
 
@@ -191,7 +195,7 @@ impl Station {
     }
 
     /// Lets the processor do what it does before `until`.
-    fn advance(&mut self, until: Time, ports: &mut Ports<Station>) {
+    pub(super) fn advance(&mut self, until: Time, ports: &mut Ports<Station>) {
         let mut until = self.debug(until, ports);
         let ended = ports.failure().is_some();
         while !ended && self.card.fault().is_none() && self.card.core().now() < until {
@@ -394,7 +398,9 @@ impl Nic for Station {
     }
 
     fn launched(&mut self, now: Time, ports: &mut Ports<Station>) {
+        self.measure_idle_turn(now, ports);
         self.advance(now, ports);
+        self.meter.launch = self.count(now);
         if !self.card.is_ready() {
             let place = self.symbols().describe(self.card.core().pc());
             let why = "the firmware was not ready for the launch";
@@ -409,6 +415,7 @@ impl Nic for Station {
         self.advance(end, ports);
         self.card.catch_up(end);
         self.tell(ports);
+        self.meter.end = self.count(end);
         if let Some((tap, streams)) = self.tap.take().map(|tap| *tap) {
             streams.put(ports.nid(), tap);
         }
@@ -423,6 +430,7 @@ impl Nic for Station {
     }
 
     fn report(&mut self, report: &mut NodeReport, _: &mut Ports<Station>) {
+        report.work = Some(self.meter.work(self.card.counters()));
         if let Network::Mesh(port) = &self.network {
             report.links = mesh_network::links(port.router());
         }
@@ -436,7 +444,7 @@ impl Nic for Station {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let (card, core) = (self.card.counters(), self.card.core().counters());
+        let card = self.card.counters();
         let [posted, unexpected] = card.units;
         let network = match &self.network {
             Network::Wire(_) => Vec::new(),
@@ -444,23 +452,19 @@ impl Nic for Station {
         };
         let own = [
             ("offload.commands", card.commands),
-            ("offload.messages_sent", card.sent[0]),
-            ("offload.bytes_sent", card.sent[1]),
-            ("offload.messages_received", card.received[0]),
-            ("offload.bytes_received", card.received[1]),
+            ("tx.messages", card.sent[0]),
+            ("tx.bytes", card.sent[1]),
+            ("rx.messages", card.received[0]),
+            ("rx.bytes", card.received[1]),
             ("offload.stores_to_host", card.stores),
             ("offload.turns", card.turns),
             ("alpu.posted_requests", posted[0]),
             ("alpu.posted_matches", posted[1]),
             ("alpu.unexpected_requests", unexpected[0]),
             ("alpu.unexpected_matches", unexpected[1]),
-            ("ppc440.instructions", core.instructions),
-            ("ppc440.icache_misses", core.icache_misses),
-            ("ppc440.dcache_misses", core.dcache_misses),
-            ("ppc440.uncached_reads", core.uncached_reads),
-            ("ppc440.uncached_writes", core.uncached_writes),
         ];
-        own.into_iter().chain(network).collect()
+        let processor = ppc440_debug::counters(self.card.core());
+        own.into_iter().chain(processor).chain(network).collect()
     }
 
     fn waiting(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! A machine with a mesh between its cards.
 
-use crate::message_path::{MESH_PATH, QUEUES};
+use crate::message_path::{HOST_CAPTION, MESH_PATH, QUEUES};
 use crate::network::Network as Joined;
 use crate::nic::Station;
 use crate::settings::{Settings, MESH_ROWS};
@@ -23,6 +23,7 @@ pub static MODEL: Model = Model {
     depths: DEPTHS,
     link_type: Some(149),
     processes: true,
+    captions: &[HOST_CAPTION],
     nodes,
     check,
     ..Model::new(

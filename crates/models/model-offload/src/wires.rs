@@ -1,6 +1,6 @@
 //! A machine with a wire between any two of its cards.
 
-use crate::message_path::{MESSAGE_PATH, QUEUES};
+use crate::message_path::{HOST_CAPTION, MESSAGE_PATH, QUEUES};
 use crate::network::Network;
 use crate::nic::Station;
 use crate::settings::{Settings, Unfit, Wire, ROWS};
@@ -19,6 +19,7 @@ pub static MODEL: Model = Model {
     queues: QUEUES,
     link_type: Some(149),
     processes: true,
+    captions: &[HOST_CAPTION, ("links", NO_LINKS)],
     nodes,
     check,
     ..Model::new(
@@ -28,6 +29,10 @@ pub static MODEL: Model = Model {
         run,
     )
 };
+
+/// Caption of the section of links.
+const NO_LINKS: &str =
+    "Between any two nodes lies a wire, which no other pair uses: there is no load to tell.";
 
 struct Wires<'a> {
     machine: &'a Machine<'a>,

@@ -38,7 +38,10 @@ pub static MODEL: Model = Model {
     messages: Some(&message_path::MESSAGE_PATH),
     queues: queues::QUEUES,
     depths: DEPTHS,
-    captions: &[("latency-small", INLINE)],
+    captions: &[
+        ("latency-small", INLINE),
+        ("host", "host processor: MPI, Portals, kernel, interrupts"),
+    ],
     packets: true,
     faults: faults::KINDS,
     exhausted: &["no receive pending is free"],

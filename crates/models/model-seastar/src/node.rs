@@ -15,6 +15,7 @@ use machine::faults::Faults;
 use machine::firmware::profile::Profile;
 use machine::firmware::recorder::Recorder;
 use machine::firmware::symbols::Symbols;
+use machine::firmware::work::Count;
 use machine::instruments::capture::{Side, Tap};
 use machine::instruments::timeline::About;
 use machine::judge::Adapter;
@@ -22,7 +23,6 @@ use machine::node::{Nic, Ports};
 use machine::report::NodeReport;
 use ports::{Chipset, Message, NodePorts, Touched};
 use ppc440_debug::debugger::GdbSlot;
-use remains::Snapshot;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -81,11 +81,9 @@ pub(crate) struct Station {
     symbols: Arc<Symbols>,
     driver: LateDriver,
     /// Once it has been launched.
-    at_launch: Option<Snapshot>,
+    at_launch: Option<Count>,
     /// Once it has ended.
-    at_end: Option<Snapshot>,
-    /// Messages that the firmware has completed then.
-    messages: u64,
+    at_end: Option<Count>,
     /// Reasons why it is stuck then.
     stuck: Vec<String>,
 }
@@ -128,7 +126,6 @@ impl Station {
             driver,
             at_launch: None,
             at_end: None,
-            messages: 0,
             stuck: Vec::new(),
         }
     }

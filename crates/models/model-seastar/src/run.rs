@@ -184,26 +184,13 @@ fn balance(ended: &Ended<Option<Left>>) {
 
 /// Results of the nodes beside the report, and their additions to it.
 fn outcome(image: &FirmwareImage, mut report: Report, left: impl Iterator<Item = Left>) -> Outcome {
-    let mut firmware = Firmware {
-        options: image.options.clone(),
-        image: digest(&image.image),
-        ..Firmware::default()
-    };
-    let (mut busy_instructions, mut busy_cycles) = (0.0, 0.0);
+    let (options, digest) = (image.options.clone(), digest(&image.image));
+    report.firmware = Some(Firmware::of(options, digest, &report.nodes));
     let mut outcome = Outcome::default();
     for node in left {
-        firmware.messages += node.work.messages;
-        firmware.instructions += node.work.instructions;
-        firmware.cycles += node.work.cycles;
-        busy_instructions += node.work.busy_instructions;
-        busy_cycles += node.work.busy_cycles;
         outcome.sram.push(node.sram);
         outcome.effort += node.effort;
     }
-    let messages = firmware.messages.max(1) as f64;
-    firmware.instructions_per_message = busy_instructions / messages;
-    firmware.cycles_per_message = busy_cycles / messages;
-    report.firmware = Some(firmware);
     outcome.report = report;
     outcome
 }

@@ -10,6 +10,7 @@ use crate::probe::{Off, Probe, Step};
 use des::{Clock, Time};
 use std::ops::Range;
 
+mod idle;
 mod registers;
 
 /// The program counter among the registers.
@@ -133,10 +134,13 @@ impl Core {
         self.registers[1] = u32::MAX;
         (self.flags, self.loading, self.waited, self.owed) = (0, LOADS_NONE, false, -FETCH);
         (self.pc, self.next, self.late) = (0, 4, NONE);
-        self.cycle = self.config.clock.edge_at_or_after(at);
+        self.polling.put_off(self.spent());
+        let first = self.config.clock.edge_at_or_after(at);
+        self.polling.stood(first.saturating_sub(self.cycle));
+        self.cycle = first;
         self.counters = Counters::default();
         self.fault = None;
-        self.polling.put_off(self.cycle);
+        self.polling.put_off(self.spent());
     }
 
     /// Executes instructions that issue before `until` and before the board's horizon.
@@ -316,22 +320,10 @@ impl Core {
         }
     }
 
-    /// True while it only polls: it goes round in a loop, and each turn leaves processor, memory and card as
-    /// they were, until something else happens on the card ([`Core::disturbed`]).
-    pub fn polls(&self) -> bool {
-        self.fault.is_none() && self.polling.iteration().is_some()
-    }
-
-    /// Sets whether iterations of a loop that only polls are booked; else all are executed, with the same
-    /// result.
-    pub fn set_booking(&mut self, books: bool) {
-        self.polling.books = books;
-    }
-
     /// Says that something has happened on the card that a polling loop may see. The core has been run up to
     /// then.
     pub fn disturbed(&mut self) {
-        self.polling.put_off(self.cycle);
+        self.polling.put_off(self.spent());
     }
 
     #[inline(always)]
@@ -427,7 +419,7 @@ impl Core {
         match board.read(self.now(), addr, len) {
             Ok(value) => {
                 if !board.is_steady(addr) {
-                    self.polling.put_off(self.cycle);
+                    self.polling.put_off(self.spent());
                 }
                 self.look(board, false);
                 Some(value)
@@ -446,7 +438,7 @@ impl Core {
         len: usize,
         value: u32,
     ) -> bool {
-        self.polling.put_off(self.cycle);
+        self.polling.put_off(self.spent());
         match board.write(self.now(), addr, len, value) {
             Ok(()) => self.look(board, false),
             Err(error) => {

@@ -67,4 +67,5 @@ pub use board::{Board, SLOTS_A_CYCLE, SLOT_UNIT};
 pub use decode::{describe, rows, Description, Source};
 pub use disassemble::{disassemble, REGISTERS};
 pub use fault::{Fault, FaultKind};
+pub use polling::Spent;
 pub use probe::{Off, Probe, Step};

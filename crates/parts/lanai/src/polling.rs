@@ -63,6 +63,18 @@ pub(crate) struct Polling {
     pub books: bool,
     /// Cycles of the last turn that was found: the next may be the same.
     last: u64,
+    /// Time in turns that have changed nothing, before the present one; and the begin of the first like that.
+    idle: Spent,
+    since: Option<Spent>,
+}
+
+/// Cycles and instructions, up to an instant or between two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Cycles.
+    pub cycles: u64,
+    /// Instructions.
+    pub instructions: u64,
 }
 
 impl Polling {
@@ -79,7 +91,24 @@ impl Polling {
             iteration: None,
             books: true,
             last: 0,
+            idle: Spent::default(),
+            since: None,
         }
+    }
+
+    /// Time in turns that have changed nothing, up to an instant.
+    pub fn idle(&self, now: Spent) -> Spent {
+        let mut idle = self.idle;
+        if let Some(since) = self.since {
+            idle.cycles += now.cycles - since.cycles;
+            idle.instructions += now.instructions - since.instructions;
+        }
+        idle
+    }
+
+    /// The processor does nothing for so many cycles, and begins anew.
+    pub fn stood(&mut self, cycles: u64) {
+        self.idle.cycles += cycles;
     }
 
     /// The turn in which the core is.
@@ -90,7 +119,10 @@ impl Polling {
 
     /// Something has happened: the present turn is no longer known, and is searched again after a turn or so.
     #[inline]
-    pub fn put_off(&mut self, cycle: u64) {
+    pub fn put_off(&mut self, now: Spent) {
+        self.idle = self.idle(now);
+        self.since = None;
+        let cycle = now.cycles;
         (self.anchor, self.records, self.iteration) = (NOWHERE, false, None);
         self.end = cycle + SHORT.max(self.last);
         self.length = SHORT.max(self.last + 1);
@@ -141,6 +173,7 @@ impl Polling {
         let cycles = cycle - self.began;
         (self.iteration, self.last) = (Some(Iteration { cycles, counters }), cycles);
         (self.anchor, self.records, self.end) = (NOWHERE, false, u64::MAX);
+        self.since = Some(Spent { cycles: self.began, instructions: before.instructions });
         true
     }
 }

@@ -54,6 +54,11 @@ fn beside(words: &[u32], taken: u32) -> (bool, u64) {
         assert_eq!(cores[0].cycle(), cores[1].cycle());
         assert_eq!(cores[0].counters(), cores[1].counters());
         assert_eq!(cores[0].registers(), cores[1].registers());
+        assert_eq!(cores[0].idle(), cores[1].idle());
+        let idle = cores[0].idle();
+        assert!(idle.cycles <= cores[0].cycle());
+        assert!(idle.instructions <= cores[0].counters().instructions);
+        assert_eq!(idle.cycles > 0, found, "what was found is counted, and nothing else");
         assert_eq!(boards[0].sram[0x1000..0x2010], boards[1].sram[0x1000..0x2010]);
         if random.below(4) == 0 {
             let value = random.next_u64() as u32;

@@ -28,10 +28,12 @@ pub struct Diff {
     pub verdict: String,
     /// Property by which one of them is called slower.
     pub comparable: Comparable,
-    /// Messages that the network interfaces sent plus those that they received.
-    pub messages: Pair,
-    /// Messages of the programs that came to their end.
-    pub ended: Pair,
+    /// Messages that came to their end; absent if a run's model does not tell of messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Pair>,
+    /// Cycles in which the firmware did more than poll, on all nodes; absent if a run has no firmware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware_cycles: Option<Pair>,
     /// What all ranks together have spent in each function; what differs, the greatest difference first.
     pub account: Vec<CallDifference>,
     /// Time of the messages that both runs sent, class by class; the class with the greatest difference
@@ -145,19 +147,20 @@ impl Diff {
         let parameters = parameters(a, b);
         let run = words(a, b);
         let simulated_ps = Pair::new(ps(a.simulated_ns), ps(b.simulated_ns));
-        let messages = messages(a, b);
+        let ended = |run: &Run| run.messages.as_ref().map(|all| all.ended);
+        let messages = both(a, b, ended);
+        let firmware_cycles = both(a, b, |run| run.firmware.as_ref().map(|all| all.busy_cycles));
         let comparable = match (a.exit.code, b.exit.code) {
             (0, 0) => Comparable::Times,
-            (TIME_UP, TIME_UP) => Comparable::Messages,
+            (TIME_UP, TIME_UP) if messages.is_some() => Comparable::Messages,
             _ => Comparable::Nothing,
         };
-        let verdict = match comparable {
-            Comparable::Messages => verdict_of_stopped(ended(a, b), simulated_ps),
+        let verdict = match (comparable, messages) {
+            (Comparable::Messages, Some(messages)) => verdict_of_stopped(messages, simulated_ps),
             _ => verdict(a, b, simulated_ps),
         };
         let (journeys, unlike) = messages::journeys(a, b);
         let account = account::differences(a, b);
-        let ended = ended(a, b);
         let sums = |run: &Run| sums(&run.nodes, |node| &node.host_ns, |_, x, y| x + y);
         let in_ps =
             |sums: BTreeMap<String, f64>| sums.into_iter().map(|(k, ns)| (k, ps(ns))).collect();
@@ -181,7 +184,7 @@ impl Diff {
             verdict,
             comparable,
             messages,
-            ended,
+            firmware_cycles,
             account,
             journeys,
             unlike,
@@ -207,7 +210,9 @@ impl Diff {
         let percent = |by: i64, of: u64| 100.0 * by as f64 / of.max(1) as f64;
         match self.comparable {
             Comparable::Times => percent(self.simulated_ps.difference, self.simulated_ps.a),
-            Comparable::Messages => percent(-self.ended.difference, self.ended.a),
+            Comparable::Messages => {
+                self.messages.map_or(f64::INFINITY, |all| percent(-all.difference, all.a))
+            }
             Comparable::Nothing => f64::INFINITY,
         }
     }
@@ -311,24 +316,9 @@ fn firmware(run: &Run, text: fn(&Firmware) -> &String) -> String {
     run.firmware.as_ref().map_or_else(|| "none".into(), |firmware| text(firmware).clone())
 }
 
-/// Messages sent and received: as the firmware counts them, if both have any, else as the network interfaces
-/// do.
-fn messages(a: &Run, b: &Run) -> Pair {
-    if let (Some(a), Some(b)) = (&a.firmware, &b.firmware) {
-        return Pair::new(a.messages, b.messages);
-    }
-    let of = |node: &Node, name| node.counters.get(name).copied().unwrap_or(0);
-    let both = |node: &Node| of(node, "tx.messages").saturating_add(of(node, "rx.messages"));
-    let all = |run: &Run| run.nodes.iter().map(both).fold(0, u64::saturating_add);
-    Pair::new(all(a), all(b))
-}
-
-/// Messages of the programs that came to their end.
-fn ended(a: &Run, b: &Run) -> Pair {
-    let of = |run: &Run| {
-        run.breakdowns.iter().fold(0, |sum: u64, class| sum.saturating_add(class.messages))
-    };
-    Pair::new(of(a), of(b))
+/// A number that both runs have.
+fn both(a: &Run, b: &Run, of: impl Fn(&Run) -> Option<u64>) -> Option<Pair> {
+    Some(Pair::new(of(a)?, of(b)?))
 }
 
 /// Parameter that names the model of a machine's network interfaces.

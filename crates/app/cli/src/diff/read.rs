@@ -39,6 +39,8 @@ pub struct Run {
     pub simulated_ns: f64,
     /// Hash of all events.
     pub trace_hash: String,
+    /// Messages; absent where the model does not tell of them.
+    pub messages: Option<Messages>,
     /// Breakdown of the messages' time, by class.
     pub breakdowns: Vec<Class>,
     /// Times of each rank, call by call.
@@ -107,6 +109,12 @@ pub struct Exit {
     pub sentences: Vec<String>,
 }
 
+#[derive(Debug, Deserialize)]
+pub struct Messages {
+    /// Number of those that came to their end.
+    pub ended: u64,
+}
+
 /// Messages of one kind that travel in one way and are about as long.
 #[derive(Debug, Deserialize)]
 pub struct Class {
@@ -137,7 +145,9 @@ pub struct Step {
 pub struct Firmware {
     pub options: String,
     pub image: String,
-    pub messages: u64,
+    /// Cycles outside of its idle loop; absent in files of earlier versions.
+    #[serde(default)]
+    pub busy_cycles: u64,
     /// Cost by function; only with `--functions`.
     pub functions: Option<Vec<Function>>,
 }

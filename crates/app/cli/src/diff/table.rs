@@ -59,7 +59,12 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     writeln!(out)?;
     heading(out, terminal, "Result", &["A", "B", "difference"])?;
     pair(out, "simulated time", diff.simulated_ps, time, share)?;
-    pair(out, "messages sent and received", diff.messages, grouped, share)?;
+    if let Some(messages) = diff.messages {
+        pair(out, "messages", messages, grouped, share)?;
+    }
+    if let Some(cycles) = diff.firmware_cycles {
+        pair(out, "firmware, cycles beyond polling", cycles, grouped, share)?;
+    }
     account(out, &diff.account, terminal)?;
     let (differ, equal): (Vec<_>, Vec<_>) =
         diff.journeys.iter().partition(|message_trace| message_trace.total.difference != 0);

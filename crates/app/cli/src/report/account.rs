@@ -4,7 +4,7 @@
 use super::messages::{kept, link, SLOWEST_MAX};
 use super::units::{share, time};
 use super::{matrix, part_of};
-use crate::summary::account::{by_call, costs, waits_of, walkers, whole, Walkers};
+use crate::summary::account::{by_call, costs, has_lists, waits_of, walkers, whole, Walkers};
 use machine::instruments::account::{Call, Collective, Rank, WaitsFor};
 use machine::instruments::message_trace::Slow;
 use machine::report::Report;
@@ -41,7 +41,9 @@ pub fn section(report: &Report) -> Markup {
                      messages. Bars have one scale in each table."
                 }
                 ul class="legend" {
-                    @for (name, class) in PARTS { li { span class={ "key " (class) } {} (name) } }
+                    @for ((name, class), ps) in PARTS.into_iter().zip(parts_of_all(account)) {
+                        @if ps > 0 { li { span class={ "key " (class) } {} (name) } }
+                    }
                 }
                 (largest(account))
                 (calls(report))
@@ -104,6 +106,15 @@ fn parts_of_rank(rank: &Rank) -> [u64; 7] {
         parts.iter_mut().zip(own).for_each(|(sum, part)| *sum += part);
     }
     parts
+}
+
+/// The parts of all ranks' time: which of them there are.
+fn parts_of_all(account: &[Rank]) -> [u64; 6] {
+    let mut all = [0; 6];
+    for rank in account {
+        all.iter_mut().zip(parts_of_rank(rank)).for_each(|(sum, part)| *sum += part);
+    }
+    all
 }
 
 /// The parts of the calls' time, with waiting divided as far as known.
@@ -178,7 +189,7 @@ fn calls(report: &Report) -> Markup {
             div class="scroll" {
                 table class="bars" {
                     thead { tr {
-                        th { "function" } th class="num" { "times" } th class="num" { "time" }
+                        th { "function" } th class="num" { "calls" } th class="num" { "total" }
                         th { "waits most for" } th { "parts" }
                     } }
                     tbody {
@@ -309,7 +320,7 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
                 }
             }
             (waits(waited.iter().map(|&(rank, ps)| WaitsFor { rank, ps })))
-            (queues(rank, walkers(report)))
+            @if has_lists(report) { (queues(rank, walkers(report))) }
             (links(report, "from it", |slow| slow.from == number))
             (links(report, "to it", |slow| slow.to == number))
         }

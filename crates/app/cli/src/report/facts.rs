@@ -1,34 +1,34 @@
 //! Facts around the drawings: program, command line, parameters of the machine, papers.
 
-use super::units::{count, time};
+use super::units::{count, share, time};
 use machine::parameters::{Parameter, Parameters};
-use machine::report::{NodeReport, Report};
+use machine::report::Report;
 use maud::{html, Markup};
 
 /// Summary of the run, in a few numbers.
 pub fn summary(report: &Report, title: &str) -> Markup {
     let per_message = |number: f64| crate::summary::grouped(number.round() as u64);
     let firmware = report.firmware.as_ref();
-    let sent = |node: &NodeReport| node.counters.get("tx.messages").copied().unwrap_or(0);
-    let messages = firmware
-        .map_or_else(|| report.nodes.iter().map(sent).sum(), |firmware| firmware.messages / 2);
+    let untold = || format!("not told by model {}", report.machine.model);
+    let messages = report.messages.as_ref().map(|all| all.ended);
     let cycles = firmware.map(|firmware| firmware.cycles_per_message);
     let numbers = [
         ("simulated time", time(report.simulated_ns)),
         ("ranks", crate::summary::grouped(report.ranks.into())),
         ("nodes", crate::summary::grouped(report.nodes.len() as u64)),
-        ("messages", crate::summary::grouped(messages)),
+        ("messages", messages.map_or_else(untold, crate::summary::grouped)),
         (
             "firmware, a message sent or received",
             cycles.map_or("none".into(), |cycles| per_message(cycles) + " cycles"),
         ),
+        ("firmware busy", firmware.map_or("none".into(), |firmware| share(firmware.busy(), 1.0))),
         ("seed", report.seed.to_string()),
         ("trace hash", report.trace_hash.clone()),
     ];
     html! {
         section id="summary" {
             h2 { (title) }
-            dl class="cards" data-simulated=(report.simulated_ns) data-messages=(2 * messages)
+            dl class="cards" data-simulated=(report.simulated_ns) data-messages=[messages]
                 data-cycles=(cycles.unwrap_or(0.0)) data-hash=(report.trace_hash) {
                 @for (name, number) in numbers { div { dt { (name) } dd { (number) } } }
             }

@@ -5,7 +5,8 @@ use super::queues::time_ticks;
 use super::svg::{self, Chart, Scale, Size};
 use super::units::{count, plain, rate, share, time};
 use crate::summary::grouped;
-use machine::report::{Link, NodeReport};
+use machine::models::Model;
+use machine::report::{Link, NodeReport, Report};
 use maud::{html, Markup};
 
 /// Links that are listed one by one, the busiest first.
@@ -23,8 +24,9 @@ type Directed<'a> = (u32, &'a Link);
 /// Links whose loads are drawn over time, the busiest ones.
 const DRAWN: usize = 4;
 
-/// The section about a run of `run_ns`; `all_series` are the nodes over time.
-pub fn section(nodes: &[NodeReport], run_ns: f64, all_series: &[Node]) -> Markup {
+/// The section about a run; `all_series` are the nodes over time.
+pub fn section(report: &Report, model: &Model, all_series: &[Node]) -> Markup {
+    let (nodes, run_ns) = (&report.nodes[..], report.simulated_ns);
     let mut links: Vec<Directed> =
         nodes.iter().flat_map(|node| node.links.iter().map(|link| (node.nid, link))).collect();
     links.sort_by(|a, b| b.1.busy_ns.total_cmp(&a.1.busy_ns).then(a.0.cmp(&b.0)));
@@ -33,7 +35,7 @@ pub fn section(nodes: &[NodeReport], run_ns: f64, all_series: &[Node]) -> Markup
         section id="links" {
             h2 { "Loads of links" }
             @if links.is_empty() {
-                p { "No packet passed a link." }
+                p { (no_links(model)) }
             } @else {
                 p {
                     (count(links.len() as u64, "link")) " (each direction by itself) carried "
@@ -49,6 +51,15 @@ pub fn section(nodes: &[NodeReport], run_ns: f64, all_series: &[Node]) -> Markup
                 (list(&links, run_ns))
             }
         }
+    }
+}
+
+/// Why there is nothing to tell.
+fn no_links(model: &Model) -> String {
+    match model.caption("links") {
+        "" if model.packets => "No packet passed a link.".into(),
+        "" => format!("Model {} does not count what passes its links.", model.name),
+        own => own.into(),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::depths::{Node, Series};
 use super::svg::{self, path, Chart, Scale, Size};
 use super::units::{plain, share, short};
+use crate::summary::account::walkers_of;
 use crate::summary::grouped;
 use machine::instruments::timeline::Gauge;
 use machine::models::Depth;
@@ -23,7 +24,11 @@ fn is(which: Gauge, gauge: Gauge) -> bool {
 
 fn queues(machine: &Parameters) -> Vec<Queue> {
     let posted = "posted receives of a rank";
-    let unexpected = "unexpected messages of a rank, kept by its library";
+    // Who keeps them is who searches them.
+    let unexpected = match walkers_of(machine).unexpected {
+        "library" => "unexpected messages of a rank, kept by its library",
+        _ => "unexpected messages of a rank, kept by the NIC",
+    };
     let own = machine.model().queues.iter().zip(0..).map(|(queue, number)| {
         let id = match queue.id {
             "" => format!("own-{number}"),

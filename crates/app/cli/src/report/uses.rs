@@ -43,7 +43,7 @@ impl Use {
     fn of(track: Track, name: Option<&str>) -> Option<Use> {
         match (track, name) {
             (Track::Core(_), Some("kernel" | "interrupt")) => Some(Use::Kernel),
-            (Track::Core(_), Some("user" | "polling")) => Some(Use::Program),
+            (Track::Core(_), Some("user")) => Some(Use::Program),
             (Track::Firmware, Some("idle")) => None,
             (Track::Firmware, _) => Some(Use::Firmware),
             (Track::Transmit(_), _) => Some(Use::Transmit),
@@ -274,6 +274,11 @@ mod tests {
         uses.end(15, Track::Core(1));
         uses.end(20, Track::Core(1));
         uses.end(30, Track::Core(0));
+        // Who polls does not work.
+        for (at, name) in [(30, "polling"), (40, "user"), (45, "polling")] {
+            uses.begin(at, Track::Core(0), Some(name));
+            uses.end(at + 5, Track::Core(0));
+        }
         uses.begin(0, Track::Firmware, Some("idle"));
         uses.end(40, Track::Firmware);
         for lane in 0..2 {
@@ -282,7 +287,7 @@ mod tests {
         (0..2).for_each(|lane| uses.end(9, Track::Transmit(lane)));
         let all_series = uses.finish(50);
         let sums: Vec<_> = all_series.iter().map(|(what, series)| (*what, series.sum())).collect();
-        assert_eq!(sums, [(Use::Kernel, 40), (Use::Transmit, 4)]);
+        assert_eq!(sums, [(Use::Program, 5), (Use::Kernel, 40), (Use::Transmit, 4)]);
     }
 
     /// Courses of nodes with different lengths, whose bins differ in width, add up.

@@ -6,6 +6,7 @@ use crate::summary::untold;
 use machine::instruments::message_trace::{Breakdown, Layer, Segment};
 use machine::report::Report;
 use maud::{html, Markup};
+use models::MODELS;
 
 /// Sizes that are shown step by step.
 const STEPWISE_MAX: usize = 6;
@@ -14,6 +15,8 @@ const STEPWISE_MAX: usize = 6;
 pub fn section(report: &Report, what: &str) -> Markup {
     let sizes = &report.breakdowns[..];
     let chosen = chosen(sizes);
+    let model = MODELS.model(report.machine.model);
+    let text_of = |layer: Layer| model.map_or(layer.text(), |model| model.text_of(layer));
     html! {
         section id="waterfall" {
             h2 { "Where the time of a message went" }
@@ -34,7 +37,7 @@ pub fn section(report: &Report, what: &str) -> Markup {
                 }
                 ul class="legend" {
                     @for layer in layers(sizes) {
-                        li { span class={ "key p-" (layer.name()) } {} (layer.text()) }
+                        li { span class={ "key p-" (layer.name()) } {} (text_of(layer)) }
                     }
                 }
                 (overview(sizes))

@@ -4,7 +4,9 @@ use super::{grouped, heading, plural, time_of};
 use crate::bench::queues::UNITS;
 use crate::terminal::Terminal;
 use machine::instruments::account::{Call, CameLast, Collective, Rank};
+use machine::parameters::Parameters;
 use machine::report::Report;
+use models::MODELS;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -66,6 +68,13 @@ pub fn walkers(report: &Report) -> Walkers {
     Walkers::of(accelerated, interface)
 }
 
+/// Walkers of a machine.
+pub fn walkers_of(machine: &Parameters) -> Walkers {
+    let has = |key: &str| machine.iter().find(|parameter| parameter.key == key);
+    let accelerated = has("firmware.accelerated").is_some_and(|set| set.text != "0");
+    Walkers::of(accelerated, has(UNITS).is_some())
+}
+
 impl Walkers {
     /// Walkers of a machine: `accelerated` if the firmware walks the lists of accelerated processes,
     /// `interface` if the network interface has queues of its own.
@@ -76,6 +85,13 @@ impl Walkers {
             timed: !accelerated,
         }
     }
+}
+
+/// True if receives are posted and messages kept: programs that call MPI or Portals do so.
+pub fn has_lists(report: &Report) -> bool {
+    MODELS
+        .model(report.machine.model)
+        .is_none_or(|model| model.processes || model.guest_mpi.is_some())
 }
 
 /// The time of all ranks together, in picoseconds.
@@ -136,7 +152,9 @@ pub fn calls(out: &mut String, account: &[Rank], of: &str, terminal: &Terminal) 
     };
     heading(out, terminal, "Calls", &aside)?;
     let names = ["calls", "total", "waiting", "library", "kernel", "NIC", "network"];
-    line(out, "", &names.map(String::from))?;
+    // Where no kernel is entered there is none.
+    let kernel = all.iter().any(|(call, _)| call.kernel_ps > 0);
+    line(out, "", &names.map(String::from), kernel)?;
     for (call, _) in all.iter().take(CALLS_MAX) {
         let share = |ps: u64| format!("{:.0} %", 100.0 * ps as f64 / call.total_ps.max(1) as f64);
         let cells = [
@@ -148,7 +166,7 @@ pub fn calls(out: &mut String, account: &[Rank], of: &str, terminal: &Terminal) 
             share(call.nic_ps),
             share(call.network_ps),
         ];
-        line(out, call.call, &cells)?;
+        line(out, call.call, &cells, kernel)?;
     }
     Ok(())
 }
@@ -183,10 +201,13 @@ pub fn collectives(out: &mut String, all: &[Collective], terminal: &Terminal) ->
     all.iter().try_for_each(|one| writeln!(out, "  {:18}{}", one.call, came_last(one)))
 }
 
-fn line(out: &mut String, name: &str, cells: &[String; 7]) -> fmt::Result {
+/// Place of the kernel's column behind the total.
+const KERNEL: usize = 2;
+
+fn line(out: &mut String, name: &str, cells: &[String; 7], kernel: bool) -> fmt::Result {
     let [times, time, parts @ ..] = cells;
     write!(out, "  {name:18}{times:>8}{time:>12}")?;
-    for part in parts {
+    for (_, part) in parts.iter().enumerate().filter(|(at, _)| kernel || *at != KERNEL) {
         write!(out, "{part:>8}")?;
     }
     writeln!(out)

@@ -1,6 +1,6 @@
 //! Five lines about a run.
 
-use super::{grouped, messages, own_work, plural, ranks, time_of, Facts};
+use super::{firmware_words, grouped, messages, own_work, plural, ranks, time_of, Facts};
 use crate::args::Date;
 use crate::terminal::Terminal;
 use machine::report::Report;
@@ -31,14 +31,7 @@ pub fn write(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> 
         None => writeln!(out, "A message       none was sent")?,
     }
     match &report.firmware {
-        Some(firmware) => {
-            let cycles = grouped(firmware.cycles_per_message.round() as u64);
-            let messages = grouped(firmware.messages);
-            writeln!(
-                out,
-                "Firmware        {cycles} cycles a message, {messages} sent and received"
-            )?;
-        }
+        Some(firmware) => writeln!(out, "Firmware        {}", firmware_words(firmware))?,
         None => writeln!(out, "Firmware        none (model {})", report.machine.model)?,
     }
     let (simulated, wall) = (report.simulated_ns, time_of(report.wall_seconds * 1e9));

@@ -132,7 +132,11 @@ fn least(class: &Breakdown, full: bool) -> f64 {
         shown += 1;
     }
     let covers = times[shown.max(SEGMENTS_MIN) - 1];
-    if full { covers.min(SHARE_MIN * class.total_ns) } else { covers }
+    if full {
+        covers.min(SHARE_MIN * class.total_ns)
+    } else {
+        covers
+    }
 }
 
 /// Prints the steps of a message's way, each as a bar that starts at the end of the one before: those that

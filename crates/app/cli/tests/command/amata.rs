@@ -33,7 +33,7 @@ const CRCS: u64 = 5;
 fn packets_go_to_and_fro_with_all_their_bytes() {
     for (bytes, times) in [(1, 3), (8, 20), (1001, 5), (65_520, 2)] {
         let report = report(&format!("-n 2 builtin:myrinet-pingpong {bytes} {times}"));
-        for name in ["tx.packets", "rx.packets", "myrinet.blocks", "myrinet.interrupts"] {
+        for name in ["tx.packets", "rx.packets", "myrinet.blocks", "nic.interrupts"] {
             assert_eq!(counters(&report, name), [times, times], "{name} of {bytes} bytes");
         }
         let came = times * (bytes + HEADER + CRCS);

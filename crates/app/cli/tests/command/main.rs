@@ -14,6 +14,7 @@ mod bad_files;
 mod boot;
 mod bringup;
 mod bypass;
+mod causes;
 mod children;
 mod collectives;
 // Words that this backend cannot say stay unused.
@@ -77,6 +78,7 @@ mod queuepair;
 mod queues;
 mod random;
 mod rdma;
+mod recomputed;
 mod recovery;
 mod refused;
 mod report;

@@ -169,8 +169,8 @@ fn tshark_shows_messages_of_queues_on_the_interface() {
     let fields = ["offload.packet_kind", "offload.source", "offload.serial", "offload.payload"];
     let fields = [&fields[..], &["offload.length", "frame.len"]].concat();
     let [mut sent, mut received] = [SENT, RECEIVED].map(|side| offload(side, &fields));
-    assert_eq!(sent.len(), counter(&report, "offload.messages_sent"));
-    assert_eq!(received.len(), counter(&report, "offload.messages_received"));
+    assert_eq!(sent.len(), counter(&report, "tx.messages"));
+    assert_eq!(received.len(), counter(&report, "rx.messages"));
     sent.sort();
     received.sort();
     assert_eq!(sent, received, "the same at both ends");
@@ -181,7 +181,7 @@ fn tshark_shows_messages_of_queues_on_the_interface() {
     let long: u64 = long.map(|class| class["messages"].as_u64().unwrap()).sum();
     assert_eq!([of("2"), of("3"), of("4")], [long, long, 4 * long].map(|count| count as usize));
     let bytes = sent.iter().map(|row| row[3].parse::<usize>().unwrap()).sum::<usize>();
-    assert_eq!(bytes, counter(&report, "offload.bytes_sent"));
+    assert_eq!(bytes, counter(&report, "tx.bytes"));
     let of_rank = offload("offload.packet_kind == 2 && offload.rank == 1", &["offload.source"]);
     assert!(!of_rank.is_empty() && of_rank.iter().all(|row| row[0] == "1"), "{of_rank:?}");
     let malformed = offload("_ws.malformed || offload.malformed", &["frame.number"]);

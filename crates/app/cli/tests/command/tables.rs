@@ -39,7 +39,7 @@ print(json.dumps(told))
 "#;
 
 /// Contents of build/tables, which scripts/bootstrap test fills.
-fn python(folder: &Path, script: &str) -> String {
+pub fn python(folder: &Path, script: &str) -> String {
     let mut python = Command::new(root().join("build/tables/bin/python"));
     let output = python.current_dir(folder).args(["-c", script]).output();
     let output = output.expect("build/tables, which scripts/bootstrap test makes");

@@ -126,7 +126,7 @@ pub struct Layer {
 
 impl Layer {
     /// The host's processor.
-    pub const HOST: Layer = Layer::new("host", "host processor: MPI, Portals, kernel, interrupts");
+    pub const HOST: Layer = Layer::new("host", "host processor: program, libraries, kernel");
     /// The bus between host and NIC.
     pub const BUS: Layer = Layer::new("bus", "the bus between host and NIC");
     /// The NIC's processor.

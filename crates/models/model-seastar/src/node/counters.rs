@@ -21,19 +21,8 @@ pub(crate) fn of(
     nic: &seastar_nic::SeaStar,
     router: &mesh::Router,
 ) -> BTreeMap<String, u64> {
-    let (ppc, nic) = (core.counters(), nic.counters());
+    let nic = nic.counters();
     let counters = [
-        ("ppc.instructions", ppc.instructions),
-        ("ppc.cycles", ppc.cycles),
-        ("ppc.icache_misses", ppc.icache_misses),
-        ("ppc.dcache_misses", ppc.dcache_misses),
-        ("ppc.writebacks", ppc.writebacks),
-        ("ppc.uncached_reads", ppc.uncached_reads),
-        ("ppc.uncached_writes", ppc.uncached_writes),
-        ("ppc.gathered_stores", ppc.gathered_stores),
-        ("ppc.branches", ppc.branches),
-        ("ppc.mispredicts", ppc.mispredicts),
-        ("ppc.exceptions", ppc.exceptions),
         ("tx.messages", nic.tx_messages),
         ("tx.packets", nic.tx_packets),
         ("tx.bytes", nic.tx_bytes),
@@ -58,6 +47,7 @@ pub(crate) fn of(
         ("nic.window_reads", nic.window_reads),
         ("nic.window_writes", nic.window_writes),
     ];
-    let all = counters.into_iter().chain(mesh_network::counters(router));
+    let processor = ppc440_debug::counters(core).into_iter();
+    let all = processor.chain(counters).chain(mesh_network::counters(router));
     all.map(|(name, value)| (name.to_string(), value)).collect()
 }

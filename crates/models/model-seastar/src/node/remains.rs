@@ -1,6 +1,7 @@
 //! Report on a node at the end of its run.
 
 use super::*;
+use machine::firmware::work::{Count, IdleTurn, Work};
 use machine::instruments::spool::Stream;
 use portals::Nal;
 
@@ -8,28 +9,8 @@ use portals::Nal;
 pub(crate) struct Left {
     pub ledger: mesh::Ledger,
     pub sram: bus::Memory,
-    pub work: Work,
     pub packets: Option<Stream>,
     pub effort: Effort,
-}
-
-/// Running sums at one instant.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Snapshot {
-    instructions: u64,
-    cycles: u64,
-    /// Turns of the firmware's main loop.
-    turns: u64,
-}
-
-/// Work of a node's firmware since the launch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Work {
-    pub messages: u64,
-    pub instructions: u64,
-    pub cycles: u64,
-    pub busy_instructions: f64,
-    pub busy_cycles: f64,
 }
 
 /// Fault of a link: its count, the word for it, and its consequence (there is no go-back-n).
@@ -44,8 +25,8 @@ const MISDEEDS: [Misdeed; 4] = [
 
 impl Station {
     /// The sums now.
-    pub(super) fn snapshot(&mut self, now: Time) -> Snapshot {
-        Snapshot {
+    pub(super) fn snapshot(&mut self, now: Time) -> Count {
+        Count {
             instructions: self.core.counters().instructions,
             cycles: self.core.cycles_at(now),
             turns: self.chipset.firmware.turns,
@@ -96,18 +77,13 @@ impl Station {
         ledger
     }
 
-    /// Work between launch and end; for each turn of the main loop the cost of an idle one is subtracted.
-    fn work(&self, launch: &Snapshot, end: &Snapshot) -> Work {
-        let instructions = end.instructions.saturating_sub(launch.instructions);
-        let cycles = end.cycles.saturating_sub(launch.cycles);
-        let turns = end.turns.saturating_sub(launch.turns) as f64;
-        Work {
-            messages: self.messages,
-            instructions,
-            cycles,
-            busy_instructions: (instructions as f64 - turns * self.idle.instructions).max(0.0),
-            busy_cycles: (cycles as f64 - turns * self.idle.cycles).max(0.0),
-        }
+    /// Work between launch and end.
+    fn work(&self, messages: u64) -> Work {
+        let end = self.at_end.unwrap_or_default();
+        // A node that was never launched has done nothing since.
+        let launch = self.at_launch.unwrap_or(end);
+        let heartbeat::IdleTurn { instructions, cycles, .. } = self.idle;
+        Work::between(launch, end, IdleTurn { instructions, cycles }, messages)
     }
 
     /// Adds counters and links to the node's report.
@@ -135,17 +111,14 @@ impl Station {
             counters.insert("nic.posts_refused".into(), rings.posts_refused());
         }
         let count = |name: &str| counters.get(name).copied().unwrap_or(0);
-        self.messages = count("niccb.tx_complete") + count("niccb.rx_complete");
+        let messages = count("niccb.tx_complete") + count("niccb.rx_complete");
+        report.work = Some(self.work(messages));
         report.links = mesh_network::links(&self.chipset.router);
     }
 
     /// Results beside the report, which has been made.
     pub(super) fn leave(mut self) -> Left {
-        let end = self.at_end.take().unwrap_or_default();
-        // A node that was never launched has done nothing since.
-        let launch = self.at_launch.take().unwrap_or_else(|| end.clone());
         Left {
-            work: self.work(&launch, &end),
             ledger: self.ledger(),
             effort: Effort { events: self.steady.events, ..self.meter.effort(&self.core) },
             packets: self.chipset.observers.tap.take().map(Tap::finish),

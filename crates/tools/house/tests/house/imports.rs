@@ -26,7 +26,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("spec", 3),
     ("model-myrinet", 4),
     ("model-rdma", 7),
-    ("model-seastar", 8),
+    ("model-seastar", 7),
     ("abigen", 2),
     ("lanai-link", 2),
     ("sunstar", 2),

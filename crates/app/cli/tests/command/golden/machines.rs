@@ -32,6 +32,13 @@ pub fn all() -> Vec<Parameters> {
     all
 }
 
+/// The machines on which more than guests runs.
+pub fn with_programs() -> Vec<Parameters> {
+    let place = Place::new();
+    let runs = |machine: &Parameters| !has_guests_only(&Bench::new(machine.clone(), &place));
+    all().into_iter().filter(runs).collect()
+}
+
 /// Jobs for the rows of a machine; none if nothing but guests run on it.
 fn jobs<'a>(bench: &'a Bench, first: bool) -> Vec<Job<'a>> {
     let all = programs::all(bench);
