@@ -84,7 +84,7 @@ fn long_messages_after_many_short_ones_are_counted() {
     assert_eq!((number("eager", 24), number("eager", 96 << 10)), (2000, 30), "{report:#}");
     assert_eq!(number("header", 0), 2000 / 64);
     let text = ended(command().args(["run", "-n", "2", "tests/cli/mixed.c", "2000", "30"])).stdout;
-    for (class, number) in [("24 bytes", " 2,000 "), ("98,304 bytes", " 30 ")] {
+    for (class, number) in [("24 B", " 2,000 "), ("98,304 B", " 30 ")] {
         let class = format!("  send, eager, {class} ");
         let line = text.lines().find(|line| line.starts_with(&class));
         assert!(line.is_some_and(|line| line.contains(number)), "no '{class}' in\n{text}");

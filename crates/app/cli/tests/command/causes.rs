@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 fn steps(machine: &Parameters, set: &[&str], line: &str) -> Option<BTreeMap<String, Vec<f64>>> {
     let mut run = command();
     run.args(["run", "-q", "--json", "-", "-m", machine.name()]);
-    set.iter().for_each(|set| drop(run.args(["--set", set])));
+    for set in set {
+        run.args(["--set", set]);
+    }
     let run = ended(run.args(line.split(' ')));
     let report: Value = serde_json::from_str(&run.stdout).ok()?;
     let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
@@ -44,9 +46,9 @@ fn named(machine: &Parameters, line: &str) -> BTreeMap<String, BTreeSet<String>>
                 let words: Vec<&str> = line.split([' ', ';', ',']).collect();
                 let keys = words.windows(2).filter(|pair| pair[1] == "=").map(|pair| pair[0]);
                 let keys = keys.filter(|key| MODELS.row(key).is_some());
-                keys.for_each(|key| {
-                    drop(all.entry(key.to_owned()).or_default().insert(step.clone()))
-                });
+                for key in keys {
+                    all.entry(key.to_owned()).or_default().insert(step.clone());
+                }
             }
             _ => {}
         }

@@ -181,7 +181,7 @@ fn a_packet_and_a_call_are_explained() {
     assert!(explain("").contains("slowest of 20 messages"));
     let people = unjudged("run -n 2 -m amata builtin:myrinet-pingpong 8 10");
     let people = &people.went_well().stdout;
-    assert!(people.contains("send, eager, 8 bytes"), "{people}");
+    assert!(people.contains("send, eager, 8 B"), "{people}");
 }
 
 /// `diff` names the step that has become slower.
