@@ -165,16 +165,21 @@ mod tests {
 
     /// Times as runs have them: a few values, a narrow band, a long tail, anything.
     fn sample(random: &mut Random) -> Vec<u64> {
-        let number = 1 + random.below(if random.below(4) == 0 { 3_000 } else { 120 });
-        let (shape, base) = (random.below(4), 1 + random.below(1 << (1 + random.below(44))));
+        let longest = if random.below(4) == 0 { 3_000 } else { 120 };
+        let number = 1 + random.below(longest);
+        let (shape, bits) = (random.below(4), 1 + random.below(44));
+        let base = 1 + random.below(1 << bits);
         let width = match shape {
             0 => 3,
             1 => base / 8 + 1,
             _ => base,
         };
-        let mut one = |_| match shape {
-            2 => base << random.below(1 + random.below(7)),
-            _ => base + random.below(width),
+        let mut one = |_| {
+            let doublings = random.below(7);
+            match shape {
+                2 => base << random.below(1 + doublings),
+                _ => base + random.below(width),
+            }
         };
         (0..number).map(&mut one).collect()
     }
