@@ -1,31 +1,10 @@
-//! Parameters that `explain` names beside a step act on it: each is turned, and the step moves.
+//! Parameters that `explain` names beside a step act on the nodes of the run.
 
-use crate::golden::{machines_with_programs, others};
-use crate::recomputed::programs;
+use crate::golden::machines_with_programs;
 use crate::runner::{command, ended};
 use machine::parameters::Parameters;
 use models::MODELS;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The mean time of each step of a run, by the class of its messages; none if it was refused.
-fn steps(machine: &Parameters, set: &[&str], line: &str) -> Option<BTreeMap<String, Vec<f64>>> {
-    let mut run = command();
-    run.args(["run", "-q", "--json", "-", "-m", machine.name()]);
-    for set in set {
-        run.args(["--set", set]);
-    }
-    let run = ended(run.args(line.split(' ')));
-    let report: Value = serde_json::from_str(&run.stdout).ok()?;
-    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for class in report["breakdowns"].as_array().unwrap() {
-        for step in class["steps"].as_array().unwrap() {
-            let mean = step["sum_ps"].as_f64().unwrap() / step["messages"].as_f64().unwrap();
-            all.entry(step["name"].as_str().unwrap().to_owned()).or_default().push(mean);
-        }
-    }
-    Some(all)
-}
 
 /// The parameters that `explain` names, each with the steps.
 fn named(machine: &Parameters, line: &str) -> BTreeMap<String, BTreeSet<String>> {
@@ -72,34 +51,4 @@ fn hosts_under_linux_are_told_the_parameters_of_linux() {
         let named = named(machine, &line);
         assert_eq!(keys.map(|key| named.contains_key(key)), expected, "{name} {line}: {named:?}");
     }
-}
-
-#[test]
-#[ignore = "a minute: make soak"]
-fn each_parameter_that_explain_names_moves_its_step() {
-    let (mut idle, mut turned) = (Vec::new(), 0);
-    for machine in machines_with_programs() {
-        for line in programs(machine.model()) {
-            let before = steps(&machine, &[], line).unwrap();
-            for (key, of) in named(&machine, line) {
-                let parameter = machine.iter().find(|parameter| parameter.key == key).unwrap();
-                let row = MODELS.row(&key).unwrap();
-                let mut still = of.clone();
-                for value in others(row, parameter).iter().take(3) {
-                    let Some(after) = steps(&machine, &[&format!("{key}={value}")], line) else {
-                        continue;
-                    };
-                    still.retain(|step| before.get(step) == after.get(step));
-                    turned += 1;
-                    if still.is_empty() {
-                        break;
-                    }
-                }
-                idle.extend(still.iter().map(|step| format!("{}: {key}: {step}", machine.name())));
-            }
-        }
-    }
-    idle.sort();
-    idle.dedup();
-    assert!(idle.is_empty() && turned > 50, "{turned} turned\n{}", idle.join("\n"));
 }
