@@ -266,8 +266,10 @@ mod tests {
         assert_eq!(class(0.0, 0.0), 0);
         let link = |to, busy_ns| Link { to, packets: 1, bytes: 64, busy_ns, ..Link::default() };
         let node = |nid, links| NodeReport { nid, links, ..NodeReport::default() };
-        let nodes = [node(0, vec![link(1, 10.0)]), node(1, vec![link(0, 30.0), link(2, 20.0)])];
-        let text = section(&nodes, 100.0, &[]).into_string();
+        let nodes = vec![node(0, vec![link(1, 10.0)]), node(1, vec![link(0, 30.0), link(2, 20.0)])];
+        let report = Report { nodes, simulated_ns: 100.0, ..Report::default() };
+        let model = models::MODELS.iter().next().expect("there are models");
+        let text = section(&report, model, &[]).into_string();
         let rows: Vec<&str> = text.split("data-from=\"").skip(1).map(|row| &row[..1]).collect();
         assert_eq!(rows, ["1", "1", "0"], "{text}");
         assert!(text.contains("30 %") && text.contains("3 links"), "{text}");
