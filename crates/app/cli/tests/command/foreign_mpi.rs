@@ -73,7 +73,7 @@ fn random_programs_over_mpich_soak() {
     hold(chosen(1000), |seed| check(&program, seed));
 }
 
-/// What Intel's MPI does depends on nothing but the program. Messages of windows are lists of memory.
+/// Intel's ranks do the same whenever they run. Messages of windows are lists of memory.
 #[test]
 #[ignore = "half a minute: make soak"]
 fn intels_ranks_do_the_same_in_each_run() {

@@ -1,5 +1,5 @@
-//! The tests of mpi4py (PyPI's sources, in `build/mpi4py-suite`) over MPICH's wheel: calls of most of MPI from
-//! Python. `scripts/bootstrap soak` fetches both.
+//! The tests of mpi4py (PyPI's sources, in `build/mpi4py-suite`) over MPICH's wheel: calls of most of MPI
+//! from Python. `scripts/bootstrap soak` fetches both.
 
 use crate::runner::{root, Ended};
 use crate::verdicts::{failed, hold, Case, OK};

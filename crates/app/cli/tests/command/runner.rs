@@ -60,7 +60,7 @@ pub fn sunstar<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ended
     ended(&mut command)
 }
 
-/// What a run sees that is alone: no shared memory of others.
+/// A run that is alone sees no shared memory of others.
 const ALONE: &str = "mount -t tmpfs none /dev/shm && exec \"$@\"";
 
 /// `sunstar run --judge`, to which more words are added, for so many seconds. Runs of another MPI share names

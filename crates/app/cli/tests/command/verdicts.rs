@@ -23,7 +23,7 @@ pub const OK: &str = "ok";
 /// A program of a suite, with what its list says of it.
 #[derive(Debug)]
 pub struct Case {
-    /// What the table calls it, for all of a suite another one.
+    /// Its name in the table, which no other one has.
     pub name: String,
     /// Words of `sunstar run`: options, program and arguments.
     pub words: Vec<String>,
