@@ -64,6 +64,8 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
         ("-n 4 -m redstorm-accelerated --fault pool.streams=1 tests/network/flood.c 5", 0),
         ("-n 2 -m amata builtin:myrinet-pingpong 8 2", 0),
         ("-n 2 tests/cli/types.c message", 0),
+        // Between its calls it looks at clocks, sleeps, and uses sockets.
+        ("-n 2 tests/cli/sockets.c", 0),
         // Its units answer.
         ("-n 2 -m alpu examples/ring.c", 0),
         ("-n 2 -m example --fault engine.late=#1:1us builtin:pingpong 8 2", 0),
