@@ -1,4 +1,5 @@
-/* Calls of the program, as the simulator is told of them: they take their time there, and reports name them. */
+/* Calls of the program, as the simulator is told of them: they take their time there, and
+ * reports name them. */
 #include "fabric.h"
 
 #include <string.h>

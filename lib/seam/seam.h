@@ -65,9 +65,9 @@ typedef uint32_t rank_find(const struct rank_channel *channel, const uint64_t *a
  * interrupted the library. */
 bool rank_do_alone(struct rank_channel *channel, uint32_t deed, uint64_t cost, rank_find *find,
                    const uint64_t *arguments) RANK_SHARED(rank_do_alone);
-/* The libfabric provider says that the program calls a function (rank_fabric_call); that this returns, with so
- * many completions, or as a look that has found nothing; and what its queues do (rank_fabric_note). Nothing
- * happens outside of a run. */
+/* The libfabric provider says that the program calls a function (rank_fabric_call); that this returns, with
+ * so many completions, or as a look that has found nothing; and what its queues do (rank_fabric_note).
+ * Nothing happens outside of a run. */
 void rank_fabric_begin(unsigned call) RANK_SHARED(rank_fabric_begin);
 void rank_fabric_end(uint64_t completions, bool in_vain) RANK_SHARED(rank_fabric_end);
 void rank_fabric_tell(unsigned note, uint64_t number) RANK_SHARED(rank_fabric_tell);

@@ -121,7 +121,7 @@
 #define RANK_VERBS_CALL_ARM RANK_U(12) /* Node, any word: asks for an event behind what was posted. */
 #define RANK_VERBS_CALL_EVENT RANK_U(13) /* Picoseconds to wait at most: tells 1 and ARM's word, or 0. */
 
-/* What the libfabric provider says. Looks at a queue or counter that find nothing, one after the other, are one call: its END comes with something else, which is not within a call, or is another BEGIN. Source: own design. */
+/* Words of the libfabric provider. Looks at a queue or counter that find nothing, one after the other, are one call: its END comes with something else, which is not within a call, or is another BEGIN. Source: own design. */
 #define RANK_FABRIC_NOTE_BEGIN RANK_U(1) /* The program calls it (fabric_call). */
 #define RANK_FABRIC_NOTE_END RANK_U(2) /* That call returns, with so many completions. */
 #define RANK_FABRIC_NOTE_POSTED RANK_U(3) /* A receive was posted that no message had come for. */

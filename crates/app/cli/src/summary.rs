@@ -20,8 +20,8 @@ pub const NOT_COUNTERS: [&str; 3] = ["niccb.build_time", "niccb.local_nid", "nic
 /// Nodes that still get a column each.
 const NODE_COLUMNS_MAX: usize = 4;
 
-/// Least time of the programs' own work that the summary prints, and its least share: a longer one of the wall
-/// time, or a shorter one of the simulated time of all ranks, which it would have made longer.
+/// Least time of the programs' own work that the summary prints, and its least share: a longer one of the
+/// wall time, or a shorter one of the simulated time of all ranks, which it would have made longer.
 const WORK_MIN: Duration = Duration::from_millis(100);
 const WORK_MIN_OF_SIMULATED: Duration = Duration::from_millis(5);
 const PART_MIN: f64 = 0.1;

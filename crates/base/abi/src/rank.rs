@@ -215,7 +215,7 @@ pub mod verbs_call {
     pub const EVENT: u32 = 13;
 }
 
-/// What the libfabric provider says. Looks at a queue or counter that find nothing, one after the other, are one call: its END comes with something else, which is not within a call, or is another BEGIN.
+/// Words of the libfabric provider. Looks at a queue or counter that find nothing, one after the other, are one call: its END comes with something else, which is not within a call, or is another BEGIN.
 ///
 /// Source: own design.
 pub mod fabric_note {

@@ -116,7 +116,7 @@ impl Bridge {
         looked.err().unwrap_or(code::OK)
     }
 
-    /// True if no other rank is on the node, which might give the process something by memory that they share.
+    /// True if no other rank is on the node, which might give the process something by shared memory.
     pub(crate) fn is_alone(&self) -> bool {
         let Party { rank, map } = &self.party;
         let own = map.get(*rank as usize).map(|process| process.nid);

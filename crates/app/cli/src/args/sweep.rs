@@ -93,8 +93,8 @@ pub struct DiffOptions {
     /// Write the differences to FILE as JSON ("-" or no FILE: standard output, instead of the tables)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
-    /// For scripts: exit status 1 only if B takes more than PERCENT longer than A, or did less by that if --until
-    /// has stopped both, as "2%"
+    /// For scripts: exit status 1 only if B takes more than PERCENT longer than A ("2%"), or did less by that
+    /// if --until has stopped both
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_above: Option<f64>,
 }

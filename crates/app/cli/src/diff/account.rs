@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Ranks that are told of a call.
 const RANKS_MAX: usize = 3;
 
-/// What all ranks together have spent in the calls of one function, or between calls, in picoseconds.
+/// Time of all ranks together in the calls of one function, or between calls, in picoseconds.
 #[derive(Debug, Serialize)]
 pub struct CallDifference {
     /// The function, or what the program does between calls.

@@ -34,7 +34,7 @@ pub struct Diff {
     /// Cycles in which the firmware did more than poll, on all nodes; absent if a run has no firmware.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware_cycles: Option<Pair>,
-    /// What all ranks together have spent in each function; what differs, the greatest difference first.
+    /// Time of all ranks together in each function that differs, the greatest difference first.
     pub account: Vec<CallDifference>,
     /// Time of the messages that both runs sent, class by class; the class with the greatest difference
     /// first.
@@ -204,8 +204,8 @@ impl Counter {
 }
 
 impl Diff {
-    /// Percent by which the second run is slower than the first: of its time, or, if both were stopped, of what
-    /// they did. Infinite if one of them failed, or was stopped alone.
+    /// Percent by which the second run is slower than the first: of its time, or, if both were stopped, of
+    /// its messages. Infinite if one of them failed, or was stopped alone.
     pub fn slower(&self) -> f64 {
         let percent = |by: i64, of: u64| 100.0 * by as f64 / of.max(1) as f64;
         match self.comparable {

@@ -206,7 +206,7 @@ fn own_work_is_told_if_it_counts_for_nothing() {
     }
 }
 
-/// What is little beside the wall time may be much beside the simulated time, and change the picture.
+/// Work that is little beside the wall time may be much beside the simulated time, and change the picture.
 #[test]
 fn own_work_is_told_if_it_is_much_beside_the_simulated_time() {
     let ranks = |total_ps| {

@@ -70,8 +70,8 @@ fn counted(folder: &Path) -> PathBuf {
     built(folder, &root().join("tests/fabric/counted.c"))
 }
 
-/// The program says how often it calls what; all reports have the same, on machines that match in the firmware,
-/// in the kernel, and in the host.
+/// The program says how often it calls what; all reports have the same, on machines that match in the
+/// firmware, in the kernel, and in the host.
 #[test]
 fn calls_messages_and_queues_of_libfabric_are_counted() {
     if !Path::new(HEADER).is_file() {

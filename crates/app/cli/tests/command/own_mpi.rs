@@ -122,7 +122,7 @@ fn mpichs_ranks_do_the_same_in_each_run() {
     }
 }
 
-/// Who waits by looking again and again waits, too.
+/// A program that looks again and again waits, too.
 #[test]
 fn a_deadlock_names_the_call_that_waits() {
     if !root().join("build/lib/libfabric/libsunstar-fi.so").is_file() {
@@ -139,7 +139,7 @@ fn a_deadlock_names_the_call_that_waits() {
     }
 }
 
-/// What runs out on the network interface is refused, and comes again: MPICH loses nothing.
+/// A message for which the network interface has no room is refused, and comes again: MPICH loses nothing.
 #[test]
 fn mpich_loses_nothing_where_the_network_interface_recovers() {
     if !root().join("build/lib/libfabric/libsunstar-fi.so").is_file() {

@@ -68,8 +68,8 @@ impl Ni {
     }
 
     /// Stands for the looks at these queues of a program that looks again and again: lets time pass until the
-    /// process is woken, or for as long as such a wait may last (`for_ever`: without a limit), and ends when one
-    /// of those looks would, with what that finds.
+    /// process is woken, or for as long as such a wait may last (`for_ever`: without a limit), and ends when
+    /// one of those looks would, with what that finds.
     pub fn eq_watch(&self, eqs: &[EqHandle], for_ever: bool) -> Result<Polled, Error> {
         let most = self.cpu.now() + self.cpu.costs().poll_most;
         let deadline = if for_ever { Time::NEVER } else { most };

@@ -11,8 +11,8 @@ use mpi::{Callback, Wait};
 
 /// Looks that have waited in vain, one after the other, after which the next one waits until something comes:
 /// 100 ms, if each may wait for 10 us. A program that has nothing else to do, and does not look at a clock,
-/// then waits as if it had asked for that, so that a deadlock is one. Assumed: no program counts so many looks
-/// to give up.
+/// then waits as if it had asked for that, so that a deadlock is one. Assumed: no program counts so many
+/// looks to give up.
 const WAITS_MAX: u32 = 10_000;
 
 /// Bytes of a function's name.
