@@ -8,12 +8,21 @@ use crate::summary::{grouped, row, time_of};
 use crate::terminal::Terminal;
 use std::fmt::{self, Write};
 
-/// Functions and counters that are listed, and kinds of the hosts' time; the JSON has all.
+/// Functions and counters that are listed; kinds of the hosts' time, and counters that different models
+/// share. The JSON has all.
 const ROWS_MAX: usize = 20;
 const HOST_MAX: usize = 4;
 
-/// Classes of messages whose steps are listed.
-const CLASSES_MAX: usize = 2;
+/// Classes of messages whose steps are listed, and the steps of each. Those of different models share few
+/// steps.
+const SHOWN: Shown = Shown { classes: 2, steps: usize::MAX };
+const SHOWN_OF_MODELS: Shown = Shown { classes: 1, steps: 6 };
+
+/// Rows of the messages' part.
+struct Shown {
+    classes: usize,
+    steps: usize,
+}
 
 /// Functions whose times are listed, and their parts.
 const CALLS_MAX: usize = 6;
@@ -68,10 +77,11 @@ fn write_table(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Resul
     account(out, &diff.account, terminal)?;
     let (differ, equal): (Vec<_>, Vec<_>) =
         diff.journeys.iter().partition(|message_trace| message_trace.total.difference != 0);
-    for message_trace in differ.iter().take(CLASSES_MAX) {
-        steps(out, message_trace, terminal)?;
+    let shown = if diff.other_model { SHOWN_OF_MODELS } else { SHOWN };
+    for message_trace in differ.iter().take(shown.classes) {
+        steps(out, message_trace, shown.steps, terminal)?;
     }
-    classes(out, diff, differ.len().saturating_sub(CLASSES_MAX), equal.len())?;
+    classes(out, diff, differ.len().saturating_sub(shown.classes), equal.len())?;
     if !diff.host.is_empty() {
         writeln!(out)?;
         heading(out, terminal, "Host processors, all nodes", &["A", "B", "difference"])?;
@@ -148,7 +158,12 @@ fn account(out: &mut String, calls: &[CallDifference], terminal: &Terminal) -> f
     more(out, differ.len(), CALLS_MAX)
 }
 
-fn steps(out: &mut String, message_trace: &MessageTrace, terminal: &Terminal) -> fmt::Result {
+fn steps(
+    out: &mut String,
+    message_trace: &MessageTrace,
+    most: usize,
+    terminal: &Terminal,
+) -> fmt::Result {
     let Pair { a, b, .. } = message_trace.messages;
     let of = if a == b { format!("{a}") } else { format!("{a} in A, {b} in B") };
     writeln!(out)?;
@@ -163,17 +178,20 @@ fn steps(out: &mut String, message_trace: &MessageTrace, terminal: &Terminal) ->
     let is_little = |step: &&Named| (step.pair.difference.unsigned_abs() as f64) < STEP_MIN * whole;
     let (differ, equal): (Vec<_>, Vec<_>) =
         message_trace.steps.iter().partition(|step| step.pair.difference != 0);
-    let (little, much): (Vec<_>, Vec<_>) = differ.iter().copied().partition(is_little);
+    let (mut little, mut much): (Vec<_>, Vec<_>) = differ.iter().copied().partition(is_little);
     // A single one, and all if none is more, stand for themselves.
-    let folds = little.len() > 1 && !much.is_empty();
-    for step in if folds { &much } else { &differ } {
+    if little.len() == 1 || much.is_empty() {
+        (little, much) = (Vec::new(), differ.clone());
+    }
+    let name = if much.len() > most { "other steps" } else { "steps with less than 1 % each" };
+    little.extend(much.iter().skip(most));
+    for step in much.iter().take(most) {
         pair(out, &step.name, step.pair, time, |_| String::new())?;
     }
-    if folds {
+    if !little.is_empty() {
         let sum = |side: fn(&Pair) -> u64| little.iter().map(|step| side(&step.pair)).sum::<u64>();
         let rest = Pair::new(sum(|pair| pair.a), sum(|pair| pair.b));
-        let name = format!("{} steps with less than 1 % each", little.len());
-        pair(out, &name, rest, time, |_| String::new())?;
+        pair(out, &format!("{} {name}", little.len()), rest, time, |_| String::new())?;
     }
     if equal.iter().any(|step| step.pair.a > 0) {
         let (a, b) = (equal.iter().map(|s| s.pair.a).sum(), equal.iter().map(|s| s.pair.b).sum());
@@ -201,9 +219,9 @@ fn classes(out: &mut String, diff: &Diff, more: usize, equal: usize) -> fmt::Res
     let only = |side: fn(&Unlike) -> u64| {
         let of = |unlike: &Unlike| format!("{} {}", grouped(side(unlike)), words(&unlike.like));
         let all: Vec<_> = diff.unlike.iter().filter(|unlike| side(unlike) > 0).collect();
-        let mut told: Vec<_> = all.iter().take(CLASSES_MAX).map(|unlike| of(unlike)).collect();
-        if all.len() > CLASSES_MAX {
-            let more = all.len() - CLASSES_MAX;
+        let mut told: Vec<_> = all.iter().take(SHOWN.classes).map(|unlike| of(unlike)).collect();
+        if all.len() > SHOWN.classes {
+            let more = all.len() - SHOWN.classes;
             told.push(format!("{more} more {} (--json has all)", plural(more)));
         }
         told.join("; ")
@@ -235,12 +253,13 @@ fn counters(out: &mut String, diff: &Diff, terminal: &Terminal) -> fmt::Result {
     // Those of another model are many, and say nothing of a difference.
     let (shared, single): (Vec<_>, Vec<_>) =
         diff.counters.iter().partition(|counter| !diff.other_model || counter.is_in_both());
-    for counter in shared.iter().take(ROWS_MAX) {
+    let most = if diff.other_model { HOST_MAX } else { ROWS_MAX };
+    for counter in shared.iter().take(most) {
         let Pair { a, b, .. } = counter.named.pair;
         let ratio = counter.ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
         line(out, &counter.named.name, &[grouped(a), grouped(b), ratio])?;
     }
-    more(out, shared.len(), ROWS_MAX)?;
+    more(out, shared.len(), most)?;
     match single.len() {
         0 => Ok(()),
         single => writeln!(out, "  {single} are of one model only (--json has all)"),
