@@ -122,9 +122,9 @@ fn the_account_comes_first_and_adds_up() {
         assert_eq!(sum, total(&b) - total(&a), "{line}");
         let text = diff(&a, &b).stdout;
         assert!(text.contains("Time in calls, all ranks"), "{text}");
-        // Machines of different models fit a screen.
+        // Two machines with firmware of their own fit a screen; ideal has other values of many parameters.
         let lines = text.lines().count();
-        assert!(line.contains("redstorm") || lines <= 60, "{lines} lines:\n{text}");
+        assert!(!line.contains("alpu") || lines <= 60, "{lines} lines:\n{text}");
     }
 }
 
