@@ -90,8 +90,8 @@ pub struct Runner {
     launcher: Launcher,
     /// The call of libfabric that the program is in.
     above: Cell<Option<FabricCall>>,
-    /// Looks that have waited in vain, one after the other.
-    waited: Cell<u32>,
+    /// Looks that have waited in vain, one after the other: time of the first, and their number.
+    waited: Cell<(Time, u32)>,
     /// End of the rank, if it ended in a function that MPI had called back.
     ended_early: RefCell<Option<Ending>>,
 }
@@ -219,6 +219,7 @@ impl Runner {
             return Step::Ended(ending);
         }
         self.leave_fabric(&demand, observer);
+        self.end_wait(&demand);
         match demand {
             Demand::Call { function, args, posted } => {
                 if function == Function::Finalize {

@@ -10,6 +10,7 @@ mod words;
 
 use abi::arguments::Arguments;
 use abi::portals::{args, code, Function};
+use des::Duration;
 use host::{Cpu, SpaceId};
 use mpi::{Wait, Waiting};
 use portals::{Error, Kernel, Ni, ProcessId};
@@ -58,8 +59,8 @@ pub struct Bridge {
     party: Party,
     waiting: Waiting,
     state: RefCell<State>,
-    /// Looks that may let time pass do so until something comes.
-    despairs: Cell<bool>,
+    /// Most time that a look lets pass if it may; None: until something comes.
+    watch_most: Cell<Option<Duration>>,
     /// The call above Portals that the program is in, if there is one.
     above: RefCell<Option<Wait>>,
 }
@@ -101,8 +102,9 @@ impl Bridge {
         waiting: Waiting,
     ) -> Rc<Bridge> {
         let ProgramSpaces { space, in_kernel } = memory;
-        let (state, despairs, above) = Default::default();
-        Rc::new(Bridge { cpu, kernel, space, in_kernel, party, waiting, state, despairs, above })
+        let (state, above) = Default::default();
+        let watch_most = Cell::new(Some(cpu.costs().poll_most));
+        Rc::new(Bridge { cpu, kernel, space, in_kernel, party, waiting, state, watch_most, above })
     }
 
     /// Does `function` with its raw C arguments; its return code.
@@ -123,9 +125,9 @@ impl Bridge {
         map.iter().filter(|process| Some(process.nid) == own).count() == 1
     }
 
-    /// From now on a look that may let time pass does so until something comes, or not any more.
-    pub(crate) fn set_despair(&self, despairs: bool) {
-        self.despairs.set(despairs);
+    /// Sets the most time that a look lets pass if it may; None: until something comes.
+    pub(crate) fn set_watch_most(&self, most: Option<Duration>) {
+        self.watch_most.set(most);
     }
 
     /// Sets the call above Portals in which the process waits, if it does.

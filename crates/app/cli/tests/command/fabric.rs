@@ -1,4 +1,4 @@
-//! The libfabric provider: programs that call libfabric, over Portals on the card, in the kernel, in the host.
+//! The libfabric provider: programs of libfabric over Portals, on the card, in the kernel, in the host.
 //!
 //! It needs libfabric's headers and library (Debian: libfabric-dev), as `make test-tools` installs them.
 
@@ -176,6 +176,26 @@ fn the_provider_tells_of_all_its_calls() {
         }
     }
     assert_eq!(told, known);
+}
+
+/// A program that looks in vain for long sees its memory and its clock not much later: between two looks at
+/// its memory it looks at two queues.
+#[test]
+fn long_waits_end_by_memory_and_clocks() {
+    if !Path::new(HEADER).is_file() {
+        return eprintln!("skipped: there is no {HEADER}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = built(folder.path(), &root().join("tests/cli/flag.c"));
+    let mut run = command();
+    let run = ended(run.args(["run", "-q", "-n", "2", "-m", "ideal"]).arg(&program));
+    let late = |word: &str| {
+        let text = &run.went_well().stdout;
+        let line = text.lines().find_map(|line| line.strip_prefix(word)).expect("it says so");
+        line.trim().trim_end_matches(" us late").parse::<u64>().unwrap()
+    };
+    assert!(late("seen") <= 2 * 200_000 / 64 + 300, "{run:?}");
+    assert!(late("ended") <= 20, "{run:?}");
 }
 
 /// A program that lists what there is needs no run.

@@ -68,11 +68,10 @@ impl Ni {
     }
 
     /// Stands for the looks at these queues of a program that looks again and again: lets time pass until the
-    /// process is woken, or for as long as such a wait may last (`for_ever`: without a limit), and ends when
-    /// one of those looks would, with what that finds.
-    pub fn eq_watch(&self, eqs: &[EqHandle], for_ever: bool) -> Result<Polled, Error> {
-        let most = self.cpu.now() + self.cpu.costs().poll_most;
-        let deadline = if for_ever { Time::NEVER } else { most };
+    /// process is woken, or for so long (None: without a limit), and ends when one of those looks would, with
+    /// what that finds.
+    pub fn eq_watch(&self, eqs: &[EqHandle], most: Option<Duration>) -> Result<Polled, Error> {
+        let deadline = most.map_or(Time::NEVER, |most| self.cpu.now() + most);
         let each = self.kernel.config.costs.event_get * eqs.len() as u64;
         let read = self.on_nic.as_ref().map_or(Duration::ZERO, |user| user.slot_read());
         // Looks may take no time, and a loop of the program does.

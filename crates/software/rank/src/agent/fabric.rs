@@ -5,15 +5,20 @@ use super::{Observer, Runner};
 use crate::bridge::Bridge;
 use crate::demand::Demand;
 use crate::fabric::FabricNote;
+use crate::lease::Deed;
 use abi::portals::code;
+use des::Duration;
 use host::AddressSpace;
 use mpi::{Callback, Wait};
 
-/// Looks that have waited in vain, one after the other, after which the next one waits until something comes:
-/// 100 ms, if each may wait for 10 us. A program that has nothing else to do, and does not look at a clock,
-/// then waits as if it had asked for that, so that a deadlock is one. Assumed: no program counts so many
-/// looks to give up.
+/// Looks that have waited in vain, one after the other, after which the next one may wait for longer: for a
+/// part of the time that all have waited. A program may look at its memory meanwhile, which others write
+/// without an event, and sees that so much later. Assumed: no program counts so many looks to give up.
 const WAITS_MAX: u32 = 10_000;
+const WAIT_PART: u64 = 64;
+
+/// Time of such looks after which the next one waits until something comes, so that a deadlock is one.
+const DESPAIR: Duration = Duration(1_000_000_000_000_000);
 
 /// Bytes of a function's name.
 const NAME_BYTES: usize = 64;
@@ -28,6 +33,18 @@ impl Runner {
         let goes_on = matches!(demand, Demand::Clock | Demand::Did(_) | Demand::Fabric(_));
         if !goes_on && !self.process.borrow().is_in_fabric() {
             self.end_fabric(observer);
+        }
+    }
+
+    /// A program that does more than look for events begins a new wait: above all, one that looks at a clock.
+    pub(super) fn end_wait(&self, demand: &Demand) {
+        let only_looks = match demand {
+            Demand::Portals { .. } | Demand::Fabric(_) | Demand::Computed(_) => true,
+            Demand::Did(deeds) => !deeds.rows().any(|row| row.0 == Deed::Tell && row.1 > 0),
+            _ => false,
+        };
+        if !only_looks {
+            self.waited.set((self.cpu.now(), 0));
         }
     }
 
@@ -66,10 +83,18 @@ impl Runner {
         observer.fabric_noted(self.cpu.now(), note, took);
     }
 
-    /// Before a Portals call: a look in vain too many has no limit, and its place in the program is known.
+    /// Before a Portals call: how long it may wait if it is a look, and for whom it does.
     pub(super) fn prepare(&self, bridge: &Bridge, waits: bool, observer: &dyn Observer) {
-        let despairs = waits && self.waited.get() >= WAITS_MAX && bridge.is_alone();
-        bridge.set_despair(despairs);
+        let (since, looks) = self.waited.get();
+        let waited = self.cpu.now().since(since);
+        let patient = waits && looks >= WAITS_MAX && bridge.is_alone();
+        let despairs = patient && waited >= DESPAIR;
+        let (most, part) = (self.cpu.costs().poll_most, Duration(waited.0 / WAIT_PART));
+        bridge.set_watch_most(match patient {
+            _ if despairs => None,
+            true => Some(most.max(part)),
+            false => Some(most),
+        });
         let Some(call) = self.above.get() else { return bridge.set_above(None) };
         let caller = if despairs { self.caller(observer) } else { None };
         bridge.set_above(Some(match caller {
@@ -81,7 +106,11 @@ impl Runner {
     /// Counts a look that has waited.
     pub(super) fn note_wait(&self, waits: bool, code: i32) {
         let in_vain = waits && code == code::EQ_EMPTY;
-        self.waited.set(if in_vain { self.waited.get() + 1 } else { 0 });
+        let (since, looks) = self.waited.get();
+        self.waited.set(match in_vain {
+            true => (since, looks + 1),
+            false => (self.cpu.now(), 0),
+        });
     }
 
     /// The function of MPI that the process is in, which waits for an answer.

@@ -408,8 +408,8 @@ impl Bridge {
             _ => self.while_waiting(function.name(), || ni.eq_poll(queues, limit)),
         };
         if taken == Err(Error::EqEmpty) && limit == Some(Duration::ZERO) && into.waits {
-            let for_ever = self.despairs.get();
-            taken = self.while_waiting(function.name(), || ni.eq_watch(queues, for_ever));
+            let most = self.watch_most.get();
+            taken = self.while_waiting(function.name(), || ni.eq_watch(queues, most));
         }
         let taken = taken.map_err(number)?;
         self.write_event(into.event, &taken.event)?;
