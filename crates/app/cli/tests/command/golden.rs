@@ -23,6 +23,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use draws::others;
 pub use machines::with_programs as machines_with_programs;
 
 const RUNS: u64 = 64;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Programs of a machine: with many messages of one class, and with messages of many classes.
-fn programs(model: &Model) -> [&'static str; 2] {
+pub fn programs(model: &Model) -> [&'static str; 2] {
     match (model.processes, model.verbs) {
         (true, _) => ["-n 2 builtin:pingpong 8 120", "-n 6 builtin:traffic 20000 6"],
         (_, true) => ["-n 2 builtin:rdma-pingpong 8 120", "-n 2 builtin:rdma-stream 4104 40"],
