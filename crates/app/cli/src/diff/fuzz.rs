@@ -43,7 +43,19 @@ fn run(nanoseconds: f64, counter: u64) -> Value {
                 "messages": 1, "steps": [{ "name": "wire", "sum_ps": 7 }],
             },
         ],
+        "messages": { "ended": counter },
+        "account": [
+            {
+                "rank": 0, "computes_ps": counter, "sleeps_ps": counter,
+                "calls": [{
+                    "call": "MPI_Recv", "times": counter, "library_ps": counter, "kernel_ps": 1,
+                    "nic_ps": counter, "network_ps": 0, "late_sender_ps": counter,
+                    "late_receiver_ps": 2, "imbalance_ps": 3,
+                }],
+            },
+        ],
         "firmware": {
+            "busy_cycles": counter,
             "options": "CACHE=id",
             "image": "aa",
             "messages": 7,
