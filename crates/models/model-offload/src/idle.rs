@@ -5,10 +5,10 @@ use des::{Duration, Time};
 use machine::firmware::work::{Count, IdleTurn};
 use machine::node::Ports;
 
-/// Least time for which the idle loop is observed, before the launch.
-const OBSERVED: Duration = Duration::from_us(20);
-/// Start of that, before the launch: the firmware has long been ready.
-const OBSERVED_FROM: Duration = Duration::from_us(50);
+/// Most time for which the idle loop is observed, and the part of the time before the launch that this is
+/// at most: the firmware is ready by then.
+const OBSERVED: Duration = Duration::from_us(500);
+const PART_OF_LAUNCH: u64 = 4;
 
 /// Turns after which those of different lengths have come round.
 const ROUND: u64 = 12;
@@ -21,17 +21,21 @@ impl Station {
         Count { instructions, cycles: core.cycles_at(now), turns }
     }
 
-    /// Measures the cost of a turn while nothing is due until `launch`: whole turns, from one heartbeat to
-    /// another. Of a firmware without room for that before the launch it stays unknown.
+    /// Measures the cost of a turn while nothing is due until `launch`: whole rounds, from one heartbeat to
+    /// another, each of the nearest whole number of instructions and cycles, as a heartbeat is seen some late.
+    /// Of a firmware without room for that before the launch, and where a debugger has already had the
+    /// processor go there, it stays unknown.
     pub(super) fn measure_idle_turn(&mut self, launch: Time, ports: &mut Ports<Station>) {
-        let from = Time::ZERO + launch.since(Time::ZERO + OBSERVED_FROM);
-        self.advance(from, ports);
+        let observed = Duration(OBSERVED.0.min(launch.0 / PART_OF_LAUNCH));
+        self.advance(Time(launch.0 - observed.0 - observed.0 / PART_OF_LAUNCH), ports);
         let Some((begun, first)) = self.next_beat(launch, ports) else { return };
-        self.advance((begun + OBSERVED).min(launch), ports);
+        self.advance((begun + observed).min(launch), ports);
         while let Some((_, beat)) = self.next_beat(launch, ports) {
             let turns = beat.turns - first.turns;
             if turns % ROUND == 0 {
-                let each = |end: u64, start: u64| (end - start) as f64 / turns as f64;
+                let rounds = (turns / ROUND).max(1) as f64;
+                let each =
+                    |end: u64, start: u64| ((end - start) as f64 / rounds).round() / ROUND as f64;
                 self.meter.idle = IdleTurn {
                     instructions: each(beat.instructions, first.instructions),
                     cycles: each(beat.cycles, first.cycles),

@@ -197,7 +197,7 @@ fn instruments_know_verbs() {
     assert_eq!(run.code, 0, "{run:?}");
     // The rest of a write travels with the record of its last bytes; counts of records come back.
     for said in
-        ["ibv_post_send           10", "ibv_poll_cq", "Messages 20 ", "4,099 bytes", "doorbells"]
+        ["ibv_post_send           10", "ibv_poll_cq", "Messages 20 ", "4,099 B", "doorbells"]
     {
         assert!(run.stdout.contains(said), "{said}: {run:?}");
     }

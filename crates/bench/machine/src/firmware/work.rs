@@ -36,6 +36,11 @@ pub struct Work {
     pub busy_instructions: f64,
     /// Cycles likewise.
     pub busy_cycles: f64,
+    /// Turns of the main loop, and the cost of an idle one. Where that is not known (a debugger had the
+    /// processor before the launch) all turns are busy here.
+    pub turns: u64,
+    /// As above.
+    pub idle: IdleTurn,
 }
 
 impl Work {
@@ -44,14 +49,27 @@ impl Work {
     pub fn between(from: Count, to: Count, idle: IdleTurn, messages: u64) -> Work {
         let instructions = to.instructions.saturating_sub(from.instructions);
         let cycles = to.cycles.saturating_sub(from.cycles);
-        let turns = to.turns.saturating_sub(from.turns) as f64;
+        let turns = to.turns.saturating_sub(from.turns);
+        let (busy_instructions, busy_cycles) = (instructions as f64, cycles as f64);
+        let work =
+            Work { messages, instructions, cycles, busy_instructions, busy_cycles, turns, idle };
+        work.with(idle)
+    }
+
+    /// The same, if an idle turn costs so much.
+    fn with(self, idle: IdleTurn) -> Work {
+        let turns = self.turns as f64;
         Work {
-            messages,
-            instructions,
-            cycles,
-            busy_instructions: (instructions as f64 - turns * idle.instructions).max(0.0),
-            busy_cycles: (cycles as f64 - turns * idle.cycles).max(0.0),
+            busy_instructions: (self.instructions as f64 - turns * idle.instructions).max(0.0),
+            busy_cycles: (self.cycles as f64 - turns * idle.cycles).max(0.0),
+            idle,
+            ..self
         }
+    }
+
+    /// True if it has turns whose cost is not known.
+    fn lacks_idle(&self) -> bool {
+        self.turns > 0 && self.idle == IdleTurn::default()
     }
 }
 
@@ -60,7 +78,11 @@ impl Firmware {
     pub fn of(options: String, image: String, nodes: &[NodeReport]) -> Firmware {
         let mut firmware = Firmware { options, image, ..Firmware::default() };
         let (mut instructions, mut cycles) = (0.0, 0.0);
-        for work in nodes.iter().filter_map(|node| node.work) {
+        let all = || nodes.iter().filter_map(|node| node.work);
+        // All nodes have the same firmware.
+        let known = all().map(|work| work.idle).find(|idle| *idle != IdleTurn::default());
+        for work in all() {
+            let work = known.filter(|_| work.lacks_idle()).map_or(work, |idle| work.with(idle));
             firmware.messages += work.messages;
             firmware.instructions += work.instructions;
             firmware.cycles += work.cycles;
@@ -104,5 +126,11 @@ mod tests {
         assert_eq!(firmware.busy(), 0.3);
         assert!((firmware.cycles_per_message - 2_400.0 / 7.0).abs() < 1e-9);
         assert_eq!(Firmware::default().busy(), 0.0);
+        // A node whose idle turns could not be measured has those of the others.
+        let unknown = Work::between(count(100), count(300), IdleTurn::default(), 7);
+        assert_eq!(unknown.busy_cycles, 4_000.0);
+        let firmware =
+            Firmware::of("all".into(), "0".into(), &[node(Some(unknown)), node(Some(work))]);
+        assert_eq!((firmware.busy_instructions, firmware.busy_cycles), (2_200, 4_800));
     }
 }

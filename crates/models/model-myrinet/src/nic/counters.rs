@@ -21,6 +21,7 @@ impl Station {
             cycles,
             busy_instructions: instructions.saturating_sub(idle.instructions) as f64,
             busy_cycles: cycles.saturating_sub(idle.cycles) as f64,
+            ..Work::default()
         }
     }
 
@@ -33,6 +34,7 @@ impl Station {
             cycles: now.cycles.saturating_sub(then.cycles),
             busy_instructions: (now.busy_instructions - then.busy_instructions).max(0.0),
             busy_cycles: (now.busy_cycles - then.busy_cycles).max(0.0),
+            ..Work::default()
         }
     }
 
