@@ -1,5 +1,6 @@
-//! fabtests, the test programs of libfabric, from a folder that SUNSTAR_FABTESTS names: no registry has
-//! them. Two processes each, of which the second one asks the first one for its address.
+//! fabtests, the test programs of libfabric, from a folder that SUNSTAR_FABTESTS names. No registry has them
+//! built; their source is in Debian's source package of MPICH (modules/libfabric/fabtests). Two processes
+//! each, of which the second one asks the first one for its address.
 
 use crate::runner::{ended, judged_alone, root};
 use std::path::Path;
@@ -25,7 +26,7 @@ const PROGRAMS: [&str; 16] = [
 ];
 
 #[test]
-#[ignore = "needs fabtests, which no registry has: SUNSTAR_FABTESTS=FOLDER says where its programs are"]
+#[ignore = "needs fabtests, which no registry has built: SUNSTAR_FABTESTS=FOLDER says where its programs are"]
 fn fabtests_pass() {
     let Some(folder) = std::env::var_os("SUNSTAR_FABTESTS") else {
         return println!(

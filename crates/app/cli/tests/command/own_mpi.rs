@@ -25,6 +25,15 @@ fn built(folder: &Path, name: &str, mut compiler: Command) -> PathBuf {
     program
 }
 
+/// A program of `tests/cli`, made by the compiler of MPICH's wheel.
+fn by_mpicc(folder: &Path, name: &str) -> PathBuf {
+    let program = folder.join(name);
+    let mut mpicc = Command::new(mpich().join("bin/mpicc"));
+    mpicc.arg("-O2").arg(root().join(format!("tests/cli/{name}.c"))).arg("-o").arg(&program);
+    ended(&mut mpicc).went_well();
+    program
+}
+
 fn sunstar_cc(words: &[&str]) -> Command {
     let mut compiler = command();
     compiler.arg("cc").args(words);
@@ -100,10 +109,7 @@ fn mpichs_ranks_do_the_same_in_each_run() {
         return eprintln!("skipped: there is no provider (Debian: libfabric-dev)");
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("collects");
-    let mut mpicc = Command::new(mpich().join("bin/mpicc"));
-    mpicc.arg("-O2").arg(root().join("tests/cli/collects.c")).arg("-o").arg(&program);
-    ended(&mut mpicc).went_well();
+    let program = by_mpicc(folder.path(), "collects");
     for ranks in [2_u32, 4, 8] {
         let runs = ["1", "1", "2"].map(|threads| {
             let ranks = ranks.to_string();
@@ -129,10 +135,7 @@ fn a_deadlock_names_the_call_that_waits() {
         return eprintln!("skipped: there is no provider (Debian: libfabric-dev)");
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("awaits");
-    let mut mpicc = Command::new(mpich().join("bin/mpicc"));
-    mpicc.arg("-O2").arg(root().join("tests/cli/awaits.c")).arg("-o").arg(&program);
-    ended(&mut mpicc).went_well();
+    let program = by_mpicc(folder.path(), "awaits");
     for machine in ["redstorm-accelerated", "redstorm", "ideal"] {
         let run = run(&["-q", "-n", "2", "-m", machine], &program);
         run.said(1, &["deadlock", "rank 0 waits in fi_cq_read", "for MPI_Recv"]);
@@ -146,10 +149,7 @@ fn mpich_loses_nothing_where_the_network_interface_recovers() {
         return eprintln!("skipped: there is no provider (Debian: libfabric-dev)");
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("collects");
-    let mut mpicc = Command::new(mpich().join("bin/mpicc"));
-    mpicc.arg("-O2").arg(root().join("tests/cli/collects.c")).arg("-o").arg(&program);
-    ended(&mut mpicc).went_well();
+    let program = by_mpicc(folder.path(), "collects");
     for (machine, fault) in [
         (&["redstorm-accelerated"][..], "pool.streams=1"),
         (&["redstorm-accelerated"], "pool.rx_pendings=8"),
