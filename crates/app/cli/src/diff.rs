@@ -5,6 +5,7 @@ mod compare;
 #[cfg(test)]
 mod fuzz;
 mod messages;
+mod point;
 mod read;
 mod table;
 
@@ -19,11 +20,14 @@ const EXIT_DIFFERENT: u8 = 1;
 
 /// Compares two runs; the exit status is 0 if they are equal, or the second one is not slower than allowed.
 pub fn diff(options: &DiffOptions) -> Result<u8, UsageError> {
+    let files = [point::file_of(&options.a)?, point::file_of(&options.b)?];
     if let Some(file) = &options.json {
-        let compared = [&options.a, &options.b].map(|run| ("what is compared", run.as_path()));
+        let compared = files.each_ref().map(|run| ("what is compared", run.as_path()));
         outputs::check(&[("--json", file)], &compared)?;
     }
-    let (a, b) = (read::read(&options.a)?, read::read(&options.b)?);
+    let [mut a, mut b] = [read::read(&files[0])?, read::read(&files[1])?];
+    // A point has the name that the user knows it by.
+    (a.file, b.file) = (options.a.display().to_string(), options.b.display().to_string());
     let diff = Diff::of(&a, &b);
     match &options.json {
         Some(file) => bench::write_json(file, &diff)?,

@@ -177,7 +177,9 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
         }
         false => cause.sentence.to_string(),
     };
-    let acting = cause.parameters.iter().flat_map(|key| acting(report, key));
+    let idle = |key: &&&str| report.machine.idle.contains(*key);
+    let named = cause.parameters.iter().filter(|key| !idle(key));
+    let acting = named.flat_map(|key| acting(report, key));
     let known = acting.filter_map(|key| Some((key, value(key)?)));
     let decides: Vec<_> = known.map(|(key, value)| format!("{key} = {value}")).collect();
     if !decides.is_empty() {

@@ -8,11 +8,11 @@ use crate::streams::Output;
 use crate::summary::{Extent, Facts, Refusals};
 use crate::terminal::Terminal;
 use crate::{firmware, keyboard, machines, summary, terminal};
+use machine::bench::launch;
 use machine::console;
 use machine::firmware::profile::{Function, Profile, Summary};
 use machine::firmware::symbols::Symbols;
 use machine::models::Processor;
-use machine::parameters::hosts::Machine;
 use machine::parameters::Parameters;
 use machine::programs::Program;
 use machine::report::Report;
@@ -123,7 +123,7 @@ pub fn execute(root: &Root, options: &RunOptions, observers: Observers) -> Resul
     let monitor = options.monitor.as_ref().map(monitor).transpose()?;
     let inspector = debugger.or(monitor);
     reins.begun.store(true, Ordering::Relaxed);
-    let (progress, launch) = (Arc::<Progress>::default(), Machine::of(&parameters).launch);
+    let (progress, launch) = (Arc::<Progress>::default(), launch(&parameters, guests));
     let place = Place::beside((processes || guests) && options.all.output.is_none());
     let line = Line::of(progress.clone(), launch, options.until, options.quiet, place);
     let outcome = machine::run(&Options {

@@ -8,7 +8,8 @@ use crate::instruments::message_trace::Tallies;
 use crate::judge::Adapter;
 use crate::node::{Equipment, Nic, Node};
 use crate::parameters::hosts::{
-    Administration, Clocks, Collectives, Fabric, GuestNode, Machine, Mpi, Portals,
+    Administration, Clocks, Collectives, Fabric, GuestNode, Machine, Mpi, MpiOverPortals, Portals,
+    Processor,
 };
 use crate::parameters::{Parameters, Row};
 use crate::placement::Placement;
@@ -26,18 +27,20 @@ use std::sync::Arc;
 /// Process ids of the ranks: those of the MPI libraries, then those of the programs' own Portals processes.
 pub(crate) type Maps = [Arc<[ProcessId]>; 2];
 
-/// Parameters of the software that every machine has.
+/// Parameters of the software of hosts.
 #[derive(Clone)]
 pub struct Common {
     /// The ranks' places.
     pub placement: Placement,
     /// Operating systems and hosts.
     pub systems: Systems,
-    /// Costs and limits of Portals.
-    pub portals: portals::Config,
-    /// Costs and limits of MPI.
-    pub mpi: mpi::Settings,
-    /// Costs of what the agents of ranks do beside MPI.
+    /// Costs and limits of Portals, where hosts have it.
+    pub portals: Option<portals::Config>,
+    /// Costs and limits of MPI, where processes call it.
+    pub mpi: Option<mpi::Settings>,
+    /// The same of MPI over Portals.
+    pub over_portals: Option<mpi::PortalsParams>,
+    /// Costs of what the agents of ranks do beside MPI; none where no process runs.
     pub agent: rank::Costs,
     /// Time of the launch, since power on.
     pub launch: Duration,
@@ -48,7 +51,7 @@ pub struct Common {
 pub struct Bench<'a> {
     /// Options of the run.
     pub options: &'a Options,
-    /// Parameters of the software that every machine has.
+    /// Parameters of the software of hosts.
     pub common: Common,
     /// Number of nodes.
     pub nodes: u32,
@@ -104,11 +107,21 @@ impl<L> Ended<L> {
     }
 }
 
-/// Costs of the agents of ranks.
-fn agent(p: &Parameters, frequency: u64) -> rank::Costs {
+/// Costs of the agents of ranks, if processes run on a machine.
+fn agent(p: &Parameters) -> Option<rank::Costs> {
+    let (processor, sockets) = Processor::find(p).zip(Administration::find(p))?;
     let Clocks { clock_read } = Clocks::of(p);
-    let (sockets, fabric) = (Administration::of(p), Fabric::of(p));
-    rank::Costs { clock_read, frequency, sockets, fabric }
+    let fabric = Fabric::find(p).unwrap_or_default();
+    Some(rank::Costs { clock_read, frequency: processor.clock.hz(), sockets, fabric })
+}
+
+/// Time of the launch, since power on.
+pub fn launch(p: &Parameters, in_guests: bool) -> Duration {
+    // Linux takes longer to boot.
+    match Machine::find(p) {
+        Some(machine) if !in_guests => machine.launch,
+        _ => GuestNode::of(p).launch,
+    }
 }
 
 impl Common {
@@ -116,11 +129,12 @@ impl Common {
     pub fn new(p: &Parameters, ranks: u32) -> Result<Common, UsageError> {
         let systems = Systems::of(p);
         Ok(Common {
-            placement: Placement::new(p.name(), &systems.host, ranks)?,
+            placement: Placement::new(p.name(), systems.cores, ranks)?,
             portals: portals(p),
             mpi: mpi(p)?,
-            agent: agent(p, systems.host.clock.hz()),
-            launch: Machine::of(p).launch,
+            over_portals: over_portals(p)?,
+            agent: agent(p).unwrap_or_default(),
+            launch: launch(p, false),
             systems,
         })
     }
@@ -156,7 +170,9 @@ impl<'a> Bench<'a> {
         };
         let ahead = ahead(options)?;
         let maps = [common.placement.libraries(), common.placement.programs()];
-        common.portals.nodes = nodes;
+        if let Some(portals) = &mut common.portals {
+            portals.nodes = nodes;
+        }
         let tallies = Tallies::new(
             options.seed,
             options.observers.follow,
@@ -181,10 +197,7 @@ impl<'a> Bench<'a> {
     pub fn of_hosts(options: &'a Options) -> Result<Bench<'a>, UsageError> {
         let p = &options.parameters;
         let mut common = Common::new(p, options.ranks)?;
-        if let Program::Guests(_) = options.program {
-            // Linux takes longer to boot.
-            common.launch = GuestNode::of(p).launch;
-        }
+        common.launch = launch(p, matches!(options.program, Program::Guests(_)));
         let nodes = nodes_needed(p, options.ranks)?;
         let (texts, launch) = (&options.faults, common.launch());
         let faults =
@@ -236,11 +249,14 @@ impl<'a> Bench<'a> {
         let Bench { options, common, .. } = self;
         let systems = &common.systems;
         let software = Rc::new(Software {
-            portals: portals::Config { system: systems.portals(os), ..common.portals },
+            portals: common
+                .portals
+                .map(|portals| portals::Config { system: systems.portals(os), ..portals }),
             carrier,
             loopback: systems.echoes(os),
-            kernel_programs: systems.host.kernel_programs,
-            mpi: common.mpi.clone(),
+            kernel_programs: systems.kernel_programs(),
+            mpi: common.mpi.clone().expect("a machine whose processes call MPI"),
+            over_portals: common.over_portals,
             rules: self.rules.clone(),
             check_types: options.observers.check_types,
             start: self.start(),
@@ -349,7 +365,7 @@ fn ahead(options: &Options) -> Result<Arc<[Arc<[PathBuf]>]>, UsageError> {
 /// Mappings of memory that the software of all nodes takes: stacks, and what each process shares with us.
 fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     let ranks = common.placement.per_node;
-    let loopback = u32::from(common.systems.host.echo != Echo::Off);
+    let loopback = u32::from(common.systems.echo() != Echo::Off);
     // The interrupt handler, and behind the kernel's boot what it starts.
     let fibres = u64::from(1 + ranks + loopback) * u64::from(nodes);
     let shared = match options.program {
@@ -359,14 +375,17 @@ fn mappings(options: &Options, common: &Common, nodes: u32) -> u64 {
     fibres * host::MAPPINGS_PER_FIBRE + u64::from(shared)
 }
 
-/// Configuration of Portals for Catamount, without the number of nodes; `Os::portals` has the rest.
-fn portals(p: &Parameters) -> portals::Config {
-    portals::Config {
-        nodes: 0,
-        system: portals::System::CATAMOUNT,
-        costs: Portals::of(p),
-        limits: portals::Limits::default(),
-    }
+/// Configuration of Portals for Catamount, without the number of nodes; `Systems::portals` has the rest.
+fn portals(p: &Parameters) -> Option<portals::Config> {
+    let (system, limits) = (portals::System::CATAMOUNT, portals::Limits::default());
+    let costs = Portals::find(p)?;
+    Some(portals::Config { nodes: 0, system, costs, limits })
+}
+
+fn over_portals(p: &Parameters) -> Result<Option<mpi::PortalsParams>, UsageError> {
+    let Some(params) = MpiOverPortals::find(p) else { return Ok(None) };
+    params.check()?;
+    Ok(Some(params))
 }
 
 /// An algorithm that network interfaces of a model do not perform.
@@ -380,7 +399,8 @@ struct NotOnNic {
     model: &'static str,
 }
 
-fn mpi(p: &Parameters) -> Result<mpi::Settings, UsageError> {
+fn mpi(p: &Parameters) -> Result<Option<mpi::Settings>, UsageError> {
+    let Some(params) = Mpi::find(p) else { return Ok(None) };
     let mut algorithms = mpi::Algorithms::default();
     let model = p.model();
     for Row { key, .. } in Collectives::ROWS {
@@ -391,7 +411,5 @@ fn mpi(p: &Parameters) -> Result<mpi::Settings, UsageError> {
         }
         algorithms.set(collective, chosen)?;
     }
-    let params = Mpi::of(p);
-    params.check()?;
-    Ok(mpi::Settings { params, algorithms })
+    Ok(Some(mpi::Settings { params, algorithms }))
 }

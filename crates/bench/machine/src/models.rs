@@ -22,8 +22,9 @@ pub struct Model {
     pub name: &'static str,
     /// Description, in a line.
     pub doc: &'static str,
-    /// Parameters that machines of this model have beside those that all have, in the order in which they are
-    /// printed.
+    /// Parameters of its hosts: of what they are made of ([`hosts`]), and no more.
+    pub hosts: &'static [Row],
+    /// Parameters that its machines have beside those of hosts, in the order in which they are printed.
     pub rows: &'static [Row],
     /// Firmware that its network interfaces execute, if they do: it can be listed and profiled.
     pub firmware: Option<&'static Firmware>,
@@ -52,6 +53,8 @@ pub struct Model {
     pub processes: bool,
     /// True if processes on a machine with these parameters reach network interfaces without their kernel.
     pub accelerated: fn(&Parameters) -> bool,
+    /// True for a parameter that does nothing with the values of the others: a crossbar's where there is none.
+    pub idle: fn(&Parameters, &str) -> bool,
     /// Clock of the bus whose cycles its nodes count.
     pub bus_clock: Option<fn(&Parameters) -> Clock>,
     /// True if its network interfaces can perform MPI's collective operations.
@@ -74,7 +77,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model that has only what all have: hosts without processes, no firmware, nothing observed. A row
+    /// A model that has only what all have: hosts that are Linux guests, no firmware, nothing observed. A row
     /// states what is different (`Model { processes: true, ..Model::new(...) }`).
     pub const fn new(
         name: &'static str,
@@ -85,6 +88,7 @@ impl Model {
         Model {
             name,
             doc,
+            hosts: hosts::GUESTS,
             rows,
             run,
             firmware: None,
@@ -100,6 +104,7 @@ impl Model {
             console: None,
             processes: false,
             accelerated: |_| false,
+            idle: |_, _| false,
             bus_clock: None,
             collectives: false,
             verbs: false,
@@ -341,7 +346,7 @@ const TELLING: usize = 4;
 impl Models {
     /// The parameters of machines of a model, in the order in which they are printed.
     pub fn rows(&'static self, model: &'static Model) -> Vec<&'static Row> {
-        let mut rows: Vec<&Row> = self.of_all().collect();
+        let mut rows: Vec<&Row> = model.hosts.iter().chain([self.choice()]).collect();
         for row in model.rows {
             let behind = rows.iter().rposition(|other| other.section() == row.section());
             rows.insert(behind.map_or(rows.len(), |behind| behind + 1), row);
@@ -354,19 +359,21 @@ impl Models {
         self.all().find(|row| row.key == key)
     }
 
-    /// The models that have the parameter `key`; none if all have, or none.
+    /// The first model that has the parameter `key` beside those of its hosts.
     pub fn owner(&self, key: &str) -> Option<&'static Model> {
         self.iter().find(|model| model.rows.iter().any(|row| row.key == key))
     }
 
-    /// The rows of all models.
-    pub fn all(&'static self) -> impl Iterator<Item = &'static Row> + Clone {
-        self.of_all().chain(self.iter().flat_map(|model| model.rows))
+    /// The models that have the parameter `key`, but for `nic.model`, which all have.
+    pub fn owners(&self, key: &str) -> Vec<&'static Model> {
+        let has = |model: &&Model| model.hosts.iter().chain(model.rows).any(|row| row.key == key);
+        self.iter().filter(has).collect()
     }
 
-    /// The rows that every machine has.
-    pub fn of_all(&'static self) -> impl Iterator<Item = &'static Row> + Clone {
-        hosts::ROWS.iter().chain([self.choice()])
+    /// The rows of all models: several models may have one, which is then the same for all of them.
+    pub fn all(&'static self) -> impl Iterator<Item = &'static Row> + Clone {
+        let of_models = self.iter().flat_map(|model| model.hosts.iter().chain(model.rows));
+        of_models.chain([self.choice()])
     }
 
     /// The existing key that a mistyped one was probably meant to be.

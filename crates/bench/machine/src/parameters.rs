@@ -1,8 +1,8 @@
 //! Machine files: reading, checking, overriding and printing a machine's parameters.
 //!
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
-//! `value` (with its unit), `doc` and `source`. [`hosts::ROWS`] and the model that `nic.model` chooses
-//! define the parameters, with kinds and ranges; a machine must have each of them, and no other. With
+//! `value` (with its unit), `doc` and `source`. The model that `nic.model` chooses defines the parameters, its
+//! own and those of its hosts, with kinds and ranges; a machine must have each of them, and no other. With
 //! `base = "NAME"`, missing parameters come from `NAME.toml` in the same folder or among Sunstar's own. That
 //! may have a base itself, and be of another model: what its model has no use for, it hands on from its base.
 
@@ -18,9 +18,12 @@ use crate::usage_error::UsageError;
 pub use schema::Row;
 
 use des::{Clock, Duration};
+use hosts::Cores;
 use quantity::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
@@ -106,6 +109,8 @@ pub struct Parameters {
     model: &'static Model,
     /// In the order of [`Models::rows`].
     list: Vec<Parameter>,
+    /// Which of them have been asked for, of all copies.
+    read: Arc<[AtomicBool]>,
     /// Parameters of its bases that its own model does not have, for machines that build on this one.
     handed_on: Vec<Parameter>,
     overrides: Vec<String>,
@@ -187,6 +192,7 @@ impl Parameters {
             doc: top(found.doc, "doc")?,
             models,
             model,
+            read: list.iter().map(|_| AtomicBool::new(false)).collect(),
             list,
             handed_on,
             overrides: Vec::new(),
@@ -220,6 +226,17 @@ impl Parameters {
         }
         let value =
             row.parse(text).map_err(|why| usage_error(format!("{key} is \"{text}\": {why}")))?;
+        if key == Cores::ranks_per_node && !self.is_set(key) {
+            let model = self.model.name;
+            return match value {
+                // To say so is no mistake.
+                Value::Count(1) => Ok(()),
+                _ => {
+                    let why = format!("machines of model {model} have one rank on each node");
+                    Err(usage_error(why))
+                }
+            };
+        }
         let parameter = self.list.iter_mut().find(|parameter| parameter.key == row.key);
         let parameter =
             parameter.ok_or_else(|| usage_error(foreign(self.models, key, self.model)))?;
@@ -263,9 +280,27 @@ impl Parameters {
         Role::ALL.map(|role| (role, self.list.iter().filter(|p| p.role() == role).count()))
     }
 
+    /// True if machines of its model have this parameter.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.list.iter().any(|parameter| parameter.key == key)
+    }
+    /// Parameters that do nothing with the values of the others.
+    pub fn idle(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let keys = self.list.iter().map(|parameter| parameter.key);
+        keys.filter(|key| (self.model.idle)(self, key))
+    }
+    /// Parameters that nobody has asked for until now, neither of this machine nor of a copy of it.
+    pub fn unread(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let unread = self.list.iter().zip(&*self.read).filter(|(_, read)| !read.load(Relaxed));
+        // The model was chosen when the machine was read.
+        unread.map(|(parameter, _)| parameter.key).filter(|key| *key != MODEL)
+    }
+
     fn value(&self, key: &str) -> Value {
-        let parameter = self.list.iter().find(|parameter| parameter.key == key);
-        parameter.unwrap_or_else(|| panic!("{key} is not in the schema")).value
+        let place = self.list.iter().position(|parameter| parameter.key == key);
+        let place = place.unwrap_or_else(|| panic!("{key} is not in the schema"));
+        self.read[place].store(true, Relaxed);
+        self.list[place].value
     }
     /// A duration.
     pub fn duration(&self, key: &str) -> Duration {
@@ -311,13 +346,15 @@ impl Parameters {
     }
 }
 
-/// "machines of model A have no KEY; it belongs to model B"
+/// "machines of model A have no KEY; it belongs to model B", or to several.
 fn foreign(models: &Models, key: &str, model: &Model) -> String {
-    let owner = models.owner(key).map_or("none", |owner| owner.name);
-    format!(
-        "machines of model {} (nic.model) have no {key}; it belongs to model {owner}",
-        model.name
-    )
+    let owners: Vec<&str> = models.owners(key).iter().map(|owner| owner.name).collect();
+    let owners = match &owners[..] {
+        [one] => format!("model {one}"),
+        [all @ .., last] => format!("models {} and {last}", all.join(", ")),
+        [] => unreachable!("a row belongs to a model"),
+    };
+    format!("machines of model {} (nic.model) have no {key}; it belongs to {owners}", model.name)
 }
 
 /// Contents of a file.

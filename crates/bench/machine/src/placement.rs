@@ -1,6 +1,6 @@
 //! Placement of ranks on nodes: ranks with neighbouring numbers share a node, each with a core of its own.
 
-use crate::parameters::hosts::Host;
+use crate::parameters::hosts::Cores;
 use portals::ProcessId;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,9 +65,13 @@ pub enum PlacementError {
 const NODES_MAX: u32 = 1 << 16;
 
 impl Placement {
-    /// Placement of so many ranks on the nodes of a machine with these hosts.
-    pub fn new(machine: &str, host: &Host, ranks: u32) -> Result<Placement, PlacementError> {
-        let Host { ranks_per_node: per_node, cores, .. } = *host;
+    /// Placement of so many ranks on the nodes of a machine with these cores; with none told, one on each.
+    pub fn new(
+        machine: &str,
+        cores: Option<Cores>,
+        ranks: u32,
+    ) -> Result<Placement, PlacementError> {
+        let (per_node, cores) = cores.map_or((1, 1), |cores| (cores.ranks_per_node, cores.cores));
         if per_node > cores {
             return Err(PlacementError::Cores { machine: machine.to_owned(), per_node, cores });
         }

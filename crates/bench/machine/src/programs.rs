@@ -112,10 +112,13 @@ impl Program {
 
 /// Parts of the software of every node.
 pub(crate) struct Software {
-    pub portals: portals::Config,
+    /// Costs and limits of Portals, if that carries messages.
+    pub portals: Option<portals::Config>,
     /// Transport of the messages of its processes.
     pub carrier: Carrier,
     pub mpi: mpi::Settings,
+    /// Costs and limits of MPI over Portals, if that carries messages.
+    pub over_portals: Option<mpi::PortalsParams>,
     /// The ledger of MPI's rules, if the ranks are judged.
     pub rules: Option<Arc<spec::mpi::Ledger>>,
     /// Datatypes that do not match end the run.
@@ -167,7 +170,8 @@ impl Ranks {
     ) -> Ranks {
         let placement = software.start.placement;
         let first = placement.per_node * nid;
-        let list_entry = software.portals.costs.list_entry;
+        let list_entry =
+            software.portals.map_or(des::Duration::ZERO, |portals| portals.costs.list_entry);
         let observer = |core| {
             Rc::new(Observer::new(Placed { core, rank: first + core }, journal.clone(), list_entry))
         };
@@ -202,7 +206,8 @@ impl Ranks {
             if let Carrier::Portals(nal) = &software.carrier {
                 let nal = nal(&cpu);
                 let nid = u16::try_from(nid).expect("Portals names 65,536 nodes");
-                let started = Kernel::boot(&cpu, nid, &software.portals, observers.clone(), nal);
+                let config = software.portals.as_ref().expect("costs of Portals");
+                let started = Kernel::boot(&cpu, nid, config, observers.clone(), nal);
                 assert!(kernel.set(started.clone()).is_ok(), "a kernel boots once");
                 if software.loopback {
                     cpu.spawn("echo", move |cpu| loopback::serve(&cpu, &started));

@@ -83,6 +83,9 @@ pub struct Machine {
     pub parameters: BTreeMap<String, usize>,
     /// Every parameter, by its key.
     pub values: BTreeMap<&'static str, Setting>,
+    /// Parameters that do nothing with the values of the others.
+    #[serde(skip)]
+    pub idle: Vec<&'static str>,
 }
 
 /// A parameter of the machine of a run.

@@ -12,11 +12,9 @@ use des::{Duration, Links, Time};
 use machine::bench::{Bench, Plan};
 use machine::models::Model;
 use machine::node::{Equipment, Nic, Node, Ports};
-use machine::parameters::hosts::GuestNode;
-use machine::parameters::Row;
 use machine::programs::guests::{GuestRank, Guests, Slot, MESSAGES};
 use machine::programs::Program;
-use machine::{rows, Options, Outcome, UsageError};
+use machine::{Options, Outcome, UsageError};
 use pci::{Function, Identity};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -27,13 +25,10 @@ pub static MODEL: Model = Model {
     ..Model::new(
         "bell",
         "docs/guests.md's example: a PCI card for Linux guests, with DMA and an interrupt",
-        ROWS,
+        Params::ROWS,
         run,
     )
 };
-
-/// Its parameters, in the order in which they are printed.
-const ROWS: &[Row] = rows![Params::ROWS, GuestNode::ROWS];
 
 machine::parameters! {
     /// Its own.

@@ -11,14 +11,13 @@
 
 use des::{Duration, Links};
 use ethernet::{AdapterParams, Switch, SwitchParams, Wire};
-use machine::bench::{self, Bench, Plan};
+use machine::bench::{Bench, Plan};
 use machine::models::Model;
 use machine::node::{Equipment, Process};
-use machine::parameters::hosts::{GuestNode, Host};
-use machine::parameters::{Parameters, Row};
+use machine::parameters::Parameters;
 use machine::programs::guests::{GuestRank, Guests, Slot};
 use machine::programs::Program;
-use machine::{rows, Options, Outcome, UsageError};
+use machine::{Options, Outcome, UsageError};
 use nic::{Joints, Station, CONFIG};
 use std::sync::atomic::Ordering;
 use switch::Middle;
@@ -29,18 +28,13 @@ mod switch;
 /// The row of this model.
 pub static MODEL: Model = Model {
     guests: true,
-    nodes,
-    check,
     ..Model::new(
         "ethernet",
         "Fast Ethernet: Linux guests with RTL8139 adapters, a store-and-forward switch",
-        ROWS,
+        Params::ROWS,
         run,
     )
 };
-
-/// Its parameters, in the order in which they are printed.
-const ROWS: &[Row] = rows![Params::ROWS, GuestNode::ROWS];
 
 machine::parameters! {
     /// Its own.
@@ -131,26 +125,6 @@ impl Plan for Machine<'_> {
     }
 }
 
-/// Nodes of a machine for so many ranks: each has one.
-fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
-    if Host::of(parameters).ranks_per_node > 1 {
-        let why = "host.ranks_per_node is 1 with model ethernet: a guest is one rank";
-        return Err(UsageError::sentence(why));
-    }
-    bench::nodes_needed(parameters, ranks)
-}
-
-/// Finds out whether machine, ranks and faults fit together, without a run.
-fn check(
-    parameters: &Parameters,
-    ranks: u32,
-    faults: &[String],
-    seed: u64,
-) -> Result<(), UsageError> {
-    nodes(parameters, ranks)?;
-    bench::check_hosts(parameters, ranks, faults, seed)
-}
-
 /// Runs programs in guests.
 fn run(options: &Options) -> Result<Outcome, UsageError> {
     let Program::Guests(guests) = &options.program else {
@@ -159,7 +133,6 @@ fn run(options: &Options) -> Result<Outcome, UsageError> {
     if options.observers.judge {
         return Err(UsageError::sentence("--judge judges Portals, and model ethernet has none"));
     }
-    nodes(&options.parameters, options.ranks)?;
     let bench = Bench::of_hosts(options)?;
     let settings = Settings::new(&options.parameters);
     let ended = bench.simulate(&Machine { bench: &bench, settings, guests });

@@ -20,6 +20,7 @@ use machine::instruments::message_trace::{
 };
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
+use machine::parameters::hosts;
 use machine::{Options, Outcome, UsageError};
 use portals::messages::{Deposit, Driver, Incoming, Outgoing, Port};
 use std::collections::{BTreeMap, VecDeque};
@@ -31,6 +32,7 @@ pub static MODEL: Model = Model {
     messages: Some(&MESSAGE_PATH),
     faults: faults::KINDS,
     processes: true,
+    hosts: hosts::WITH_PORTALS,
     ..Model::new(
         "example",
         "docs/adding-a-nic.md's example: a command queue, a DMA engine, a link, an interrupt",
@@ -53,8 +55,8 @@ const STEPS: [PathStep; 12] = [
         Layer::DMA,
         Part::Nic,
         cause(
-            "the interface fetches the command, and its DMA engine reads the first packet",
-            &[Params::fetch, Params::dma_start, Params::dma_rate, Params::packet],
+            "the interface fetches the command, and its DMA engine reads the message",
+            &[Params::fetch, Params::dma_start, Params::dma_rate],
         ),
     ),
     step(

@@ -16,6 +16,7 @@ use machine::instruments::message_trace::{
 };
 use machine::models::Model;
 use machine::node::{Nic, Node, Ports};
+use machine::parameters::hosts;
 use machine::{Options, Outcome, UsageError};
 use portals::messages::{Driver, Incoming, Outgoing, Port};
 use std::collections::VecDeque;
@@ -26,6 +27,7 @@ use std::sync::atomic::Ordering;
 pub static MODEL: Model = Model {
     messages: Some(&MESSAGE_PATH),
     processes: true,
+    hosts: hosts::WITH_PORTALS,
     ..Model::new(
         "ideal",
         "a network interface of constants (LogGP): no firmware, no network, matching free",

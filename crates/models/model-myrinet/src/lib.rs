@@ -45,7 +45,7 @@ use machine::instruments::journal::Journal;
 use machine::instruments::timeline::Picture;
 use machine::models::{GuestMessages, Model};
 use machine::node::{Equipment, Node, Process, Software};
-use machine::parameters::hosts::Host;
+use machine::parameters::hosts;
 use machine::parameters::Parameters;
 use machine::programs::guests::{self, Guests, KeptByRank, Slot};
 use machine::programs::native::Workload;
@@ -56,7 +56,7 @@ use monitor::{Desk, Monitor};
 use nic::{HostSide, Joints, Station, LOST_BYTES, RX_BYTES, TX_BYTES};
 use observed::Teller;
 use pci::node::CONFIG;
-use settings::{Settings, Unfit};
+use settings::Settings;
 use spec::directed_point::Excuses;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -104,6 +104,7 @@ pub static MODEL: Model = Model {
     link_type: Some(150),
     faults: faults::KINDS,
     guests: true,
+    hosts: hosts::WITH_DRIVERS,
     guest_mpi: Some("pico"),
     workloads: WORKLOADS,
     nodes,
@@ -269,9 +270,6 @@ impl Plan for Machine<'_> {
 
 /// Nodes of a machine for so many ranks: each has one.
 pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
-    if Host::of(parameters).ranks_per_node > 1 {
-        return Err(Unfit::Ranks.into());
-    }
     let nodes = bench::nodes_needed(parameters, ranks)?;
     Settings::new(parameters, nodes)?;
     Ok(nodes)

@@ -5,7 +5,7 @@ use machine::instruments::message_trace::{
     cause, firmware, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 use machine::instruments::timeline::Queue;
-use machine::parameters::hosts::{Clocks, GuestNode, Host, Linux};
+use machine::parameters::hosts::{Catamount, Clocks, GuestNode, Host, Linux};
 
 // Waypoints of its own.
 
@@ -143,7 +143,7 @@ const STEPS: [PathStep; 19] = [
         "kernel entry",
         Layer::HOST,
         Part::Kernel,
-        cause("the process enters the kernel", &[Host::kernel_entry]),
+        cause("the process enters the kernel", &[Catamount::kernel_entry]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
@@ -169,7 +169,7 @@ const STEPS: [PathStep; 19] = [
         Part::Kernel,
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
-            &[Host::interrupt_entry],
+            &[Catamount::interrupt_entry],
         ),
     ),
     step(
@@ -210,7 +210,7 @@ const STEPS: [PathStep; 19] = [
         Part::Library,
         cause(
             "the handler returns, and the process finds the packet",
-            &[Host::interrupt_exit, Host::poll_period],
+            &[Catamount::interrupt_exit, Host::poll_period],
         ),
     ),
     step(

@@ -4,12 +4,12 @@ use super::fabric::{Fabric, FabricError};
 use super::module::Module;
 use ::myrinet::{CardParams, Params, ParamsError, SwitchParams};
 use des::Duration;
-use machine::parameters::hosts::{GuestNode, Host};
+use machine::parameters::hosts::Host;
 use machine::parameters::{Parameters, Row};
 use machine::{parameters, rows};
 
 /// The parameters of such machines.
-pub(crate) const ROWS: &[Row] = rows![Lanai::ROWS, Own::ROWS, CardModule::ROWS, GuestNode::ROWS];
+pub(crate) const ROWS: &[Row] = rows![Lanai::ROWS, Own::ROWS, CardModule::ROWS];
 
 parameters! {
     /// The card's processor.
@@ -68,8 +68,6 @@ pub(super) enum Unfit {
     Fabric(#[from] FabricError),
     #[error("myrinet.stop and myrinet.go: {0}")]
     Link(#[from] ParamsError),
-    #[error("host.ranks_per_node is 1 with model myrinet: a card has one user")]
-    Ranks,
 }
 
 impl Settings {

@@ -33,7 +33,7 @@ use machine::firmware::recorder::{Code, Recorder};
 use machine::instruments::capture::{Capture, Streams};
 use machine::instruments::timeline::Picture;
 use machine::node::Equipment;
-use machine::parameters::hosts::Host;
+use machine::parameters::hosts::Cores;
 use machine::parameters::Parameters;
 use machine::programs::Carrier;
 use machine::report::Firmware;
@@ -126,7 +126,7 @@ impl Machine<'_> {
 
 /// Checks that cards can serve so many ranks.
 fn check_ranks(parameters: &Parameters, ranks: u32) -> Result<(), Unfit> {
-    let (per_node, model) = (Host::of(parameters).ranks_per_node, parameters.model().name);
+    let (per_node, model) = (Cores::of(parameters).ranks_per_node, parameters.model().name);
     if per_node > abi::offload::PROCESSES {
         return Err(Unfit::Processes { per_node, model });
     }

@@ -57,7 +57,7 @@ static ON_WIRES: [PathStep; 22] = steps(Crossing {
     arrives: cause(
         "the header comes, behind the message before it, and wants a place in the FIFO and in \
          that of the unit",
-        &[Wire::wire_rate, Unit::header_fifo],
+        &[Wire::wire_rate],
     ),
     moves: cause(
         "the engine moves the payload to its buffer, behind those before it",
@@ -72,10 +72,7 @@ static ON_MESH: [PathStep; 22] = steps(Crossing {
          taken from its buffer",
         &[Routers::route, Routers::link_latency, Routers::flit, Routers::port_flit, Card::dma_rate],
     ),
-    arrives: cause(
-        "the header wants a place in the FIFO and in that of the unit",
-        &[Unit::header_fifo],
-    ),
+    arrives: cause("the header wants a place in the FIFO and in that of the unit", &[]),
     moves: cause(
         "the other packets come, and the engine moves the payload to its buffer, behind those \
          before it",
@@ -178,7 +175,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         cause(
             "the unit compares all entries that it holds, and the firmware fetches the result over \
              the bus",
-            &[Matching::alpu, Unit::block, Unit::clock, Card::bus],
+            &[Matching::alpu, Unit::clock, Card::bus],
         ),
     ),
     step(
@@ -213,7 +210,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         cause(
             "the unit compares all messages that it holds, and the firmware fetches the result \
              over the bus",
-            &[Matching::alpu, Unit::block, Unit::clock, Card::bus],
+            &[Matching::alpu, Unit::clock, Card::bus],
         ),
     ),
     step(

@@ -11,7 +11,7 @@ use machine::faults::{parse_of_hosts, Faults};
 use machine::instruments::timeline::Room;
 use machine::models::{Depth, Model};
 use machine::node::Node;
-use machine::parameters::Parameters;
+use machine::parameters::{hosts, Parameters};
 use machine::{Options, Outcome, UsageError};
 use mesh_network::{balance, Left, Network, Port};
 
@@ -23,6 +23,7 @@ pub static MODEL: Model = Model {
     depths: DEPTHS,
     link_type: Some(149),
     processes: true,
+    hosts: hosts::WITH_QUEUES,
     captions: &[HOST_CAPTION],
     nodes,
     check,

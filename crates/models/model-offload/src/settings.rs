@@ -4,7 +4,6 @@ use abi::offload as of;
 use alpu::{Config, ConfigError, QueueKind};
 use des::Duration;
 use machine::parameters::{Parameters, Row};
-use machine::system::{Os, Systems};
 use machine::{parameters, rows};
 use offload_nic::{Params, Units};
 
@@ -109,10 +108,6 @@ impl Settings {
             wire_rate,
             units: units(p)?,
         };
-        let Systems { host, .. } = Systems::of(p);
-        if host.os != Os::Catamount || host.linux_nodes > 0 {
-            return Err(Unfit::Linux { model: p.model().name });
-        }
         Ok(Settings { card, completion_read: Completion::of(p).completion_read })
     }
 }
@@ -120,11 +115,6 @@ impl Settings {
 /// Parameters or ranks that do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unfit {
-    #[error(
-        "host.os is catamount on machines of model {model}: a process gives the network interface \
-         physical addresses itself"
-    )]
-    Linux { model: &'static str },
     #[error("the matching units (nic.alpu, alpu.*): {0}")]
     Units(#[from] ConfigError),
     #[error(

@@ -9,7 +9,7 @@ use des::{Duration, Links};
 use machine::bench::{self, Bench, Plan};
 use machine::models::Model;
 use machine::node::Node;
-use machine::parameters::Parameters;
+use machine::parameters::{hosts, Parameters};
 use machine::{Options, Outcome, UsageError};
 
 /// The row of this model.
@@ -19,6 +19,7 @@ pub static MODEL: Model = Model {
     queues: QUEUES,
     link_type: Some(149),
     processes: true,
+    hosts: hosts::WITH_QUEUES,
     captions: &[HOST_CAPTION, ("links", NO_LINKS)],
     nodes,
     check,

@@ -28,6 +28,7 @@ use faults::Losses;
 use machine::bench::{Bench, Plan};
 use machine::models::Model;
 use machine::node::Node;
+use machine::parameters::hosts;
 use machine::{Options, Outcome, UsageError};
 use portals::messages::Driver;
 use rings::Rings;
@@ -42,6 +43,7 @@ pub static MODEL: Model = Model {
     depths: message_path::DEPTHS,
     faults: faults::KINDS,
     processes: true,
+    hosts: hosts::WITH_PORTALS,
     ..Model::new(
         "queuepair",
         "docs/adding-a-nic.md's other example: rings in host memory, a window, acknowledgements",

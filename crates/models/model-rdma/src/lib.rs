@@ -55,7 +55,7 @@ use machine::instruments::calls::Calls;
 use machine::instruments::capture::{Capture, Streams};
 use machine::models::Model;
 use machine::node::{Equipment, Node, Process};
-use machine::parameters::Parameters;
+use machine::parameters::{hosts, Parameters};
 use machine::placement::Placed;
 use machine::programs::Program;
 use machine::report::Judged;
@@ -81,6 +81,8 @@ pub static MODEL: Model = Model {
     console: Some("firmware/crossbar/console.bin"),
     bus_clock: Some(|machine| rows::Bus::of(machine).clock),
     verbs: true,
+    idle,
+    hosts: hosts::WITH_VERBS,
     workloads: WORKLOADS,
     nodes,
     check,
@@ -168,9 +170,6 @@ fn notice(settings: &Settings) -> Duration {
 /// Nodes of a machine for so many ranks: one each; a link has two ends.
 pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageError> {
     let placement = Common::new(parameters, ranks)?.placement;
-    if placement.per_node != 1 {
-        return Err(Unfit::Processes.into());
-    }
     let crossed = rows::Lanes::of(parameters).topology == rows::Topology::Crossbar;
     let most = if crossed { NODES_MAX } else { 2 };
     let nodes = placement.nodes().max(2);
@@ -179,6 +178,12 @@ pub(crate) fn nodes(parameters: &Parameters, ranks: u32) -> Result<u32, UsageErr
         return Err(Unfit::Nodes { ranks, nodes, ends, most }.into());
     }
     Ok(nodes)
+}
+
+/// Parameters of a crossbar, where there is none.
+fn idle(parameters: &Parameters, key: &str) -> bool {
+    let of_crossbar = rows::Crossbar::ROWS.iter().any(|row| row.key == key);
+    of_crossbar && rows::Lanes::of(parameters).topology != rows::Topology::Crossbar
 }
 
 /// Card or crossbar are RTL.

@@ -7,7 +7,7 @@ use machine::instruments::message_trace::{
     cause, step, Layer, MessagePath, Part, PathStep, Waypoint,
 };
 use machine::instruments::timeline::Queue;
-use machine::parameters::hosts::Host;
+use machine::parameters::hosts::{Host, Linux};
 
 // Waypoints of its own.
 
@@ -110,7 +110,7 @@ const STEPS: [PathStep; 14] = [
         Part::Nic,
         cause(
             "the payload streams through lanes and bus into memory, to its last word",
-            &[Lanes::clock, Bus::width, Card::credit],
+            &[Lanes::clock, Bus::width],
         ),
     ),
     step(
@@ -120,7 +120,7 @@ const STEPS: [PathStep; 14] = [
         Part::Kernel,
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
-            &[Host::interrupt_entry],
+            &[Linux::interrupt_entry],
         ),
     ),
     step(
@@ -147,7 +147,7 @@ const STEPS: [PathStep; 14] = [
         Part::Library,
         cause(
             "the process polls the word, or is woken by the handler",
-            &[Host::poll_period, Host::interrupt_exit],
+            &[Host::poll_period, Linux::interrupt_exit],
         ),
     ),
     step(

@@ -4,7 +4,7 @@ use super::bugs::Bugs;
 use super::rows::{Bus, Card, Console, Crossbar, Lanes, Library, Topology};
 use super::storage::{Disks, UnfitDisks};
 use des::{Clock, Duration};
-use machine::parameters::hosts::Linux;
+use machine::parameters::hosts::Pins;
 use machine::parameters::Parameters;
 use rank::Network;
 use serial::{lane_bytes, ChannelParams};
@@ -62,8 +62,6 @@ pub(super) struct Costs {
 /// Parameters that do not fit together, or not to ranks, program or faults.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unfit {
-    #[error("host.ranks_per_node must be 1: the NIC serves one process")]
-    Processes,
     #[error("{ranks} ranks need {nodes} nodes, but {ends} for {most} only")]
     Nodes { ranks: u32, nodes: u32, ends: &'static str, most: u32 },
     #[error("nic.bindings: programs that use verbs have physical addresses only; set it to 0")]
@@ -265,7 +263,7 @@ fn bus(own: &Bus) -> pci::Params {
 
 fn costs(p: &Parameters) -> Costs {
     let Library { post, reclaim, doorbell, handles, notify, .. } = Library::of(p);
-    Costs { post, reclaim, doorbell, pin: Linux::of(p).pin_page, handles, notify }
+    Costs { post, reclaim, doorbell, pin: Pins::of(p).pin_page, handles, notify }
 }
 
 #[cfg(test)]
@@ -275,7 +273,6 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_one_sentence() {
         for (unfit, sentence) in [
-            (Unfit::Processes, "host.ranks_per_node must be 1: the NIC serves one process"),
             (
                 Unfit::Nodes { ranks: 9, nodes: 9, ends: "the crossbar has ports", most: 8 },
                 "9 ranks need 9 nodes, but the crossbar has ports for 8 only",

@@ -29,6 +29,7 @@ pub use ppc440_debug::debugger;
 use abi::seastar::{CAM_ENTRIES, INLINE_MAX};
 use machine::instruments::timeline::Room;
 use machine::models::{Depth, Firmware, Model, Processor};
+use machine::parameters::hosts;
 
 pub(crate) use rows::ROWS;
 
@@ -47,7 +48,11 @@ pub static MODEL: Model = Model {
     exhausted: &["no receive pending is free"],
     link_type: Some(147),
     processes: true,
+    hosts: hosts::WITH_PORTALS,
     accelerated: |machine| rows::Firmware::of(machine).accelerates(),
+    idle: |machine, key| {
+        key == hosts::Catamount::interrupt_exit && rows::Firmware::of(machine).accelerates()
+    },
     collectives: true,
     nodes: run::nodes,
     check: run::check,

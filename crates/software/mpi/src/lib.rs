@@ -53,7 +53,7 @@ pub use comm::{CommId, InitialErrors, OnError};
 pub use error::{Error, Result};
 pub use local::{Local, World};
 pub use observe::{Exchange, Kinds, Observer, Seat, Sent, Share, Witness};
-pub use params::{Params, ParamsError};
+pub use params::{Params, ParamsError, PortalsParams};
 pub use process::{Process, Settings};
 pub use reduction::op::Op;
 pub use request::waiting::{Wait, Waiting};

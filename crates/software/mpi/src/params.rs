@@ -3,22 +3,31 @@
 use des::Duration;
 use host::LIBRARY_MAX;
 
-/// Parameters of the MPI library. The fields are the names of the machine file's sections
-/// `[mpi.NAME]`.
+/// Parameters of the MPI library, whatever carries its messages. The fields are the names of the machine
+/// file's sections `[mpi.NAME]`.
 #[derive(Clone, Debug)]
 pub struct Params {
     /// Entering and leaving a call: arguments checked, objects looked up.
     pub call: Duration,
     /// Setting up a request.
     pub request: Duration,
-    /// Looking at one entry of the unexpected list.
-    pub unexpected_entry: Duration,
-    /// Dealing with one Portals event.
+    /// Dealing with one event of its transport.
     pub event: Duration,
     /// Reducing one predefined item of up to 16 bytes.
     pub reduce_element: Duration,
     /// Gathering or scattering one run of bytes of a datatype with holes, beside copying it.
     pub datatype_run: Duration,
+    /// Most bytes to each rank for which an alltoall goes in rounds, if it is chosen by size.
+    pub alltoall_short: u64,
+    /// Most bytes of all ranks for which an allgather goes in rounds, if it is chosen by size.
+    pub allgather_short: u64,
+}
+
+/// Its parameters over Portals, where it keeps the unexpected messages itself: `[mpi.NAME]` too.
+#[derive(Clone, Copy, Debug)]
+pub struct PortalsParams {
+    /// Looking at one entry of the unexpected list.
+    pub unexpected_entry: Duration,
     /// Longest message, in bytes, that is kept here if it arrives before its receive; a longer one is fetched
     /// then.
     pub eager_limit: u64,
@@ -42,16 +51,12 @@ pub struct Params {
     /// Events that a queue for expected messages and for sends holds; more queues are made as
     /// needed.
     pub events: u32,
-    /// Most bytes to each rank for which an alltoall goes in rounds, if it is chosen by size.
-    pub alltoall_short: u64,
-    /// Most bytes of all ranks for which an allgather goes in rounds, if it is chosen by size.
-    pub allgather_short: u64,
 }
 
 /// Events that an operation over Portals can leave in its queue: END and UNLINK.
 pub(crate) const EVENTS_PER_OPERATION: u32 = 2;
 
-impl Params {
+impl PortalsParams {
     /// Events of the operations under way for which a queue has room. An operation that has ended may have
     /// one left there, so it is less than all.
     pub(crate) fn event_room(&self) -> u32 {
@@ -60,7 +65,7 @@ impl Params {
 
     /// Checks that they fit together.
     pub fn check(&self) -> Result<(), ParamsError> {
-        let Params { copy_buffers, copy_limit, events, unexpected_events, .. } = *self;
+        let PortalsParams { copy_buffers, copy_limit, events, unexpected_events, .. } = *self;
         let room = self.event_room();
         if copy_buffers > room {
             return Err(ParamsError::CopyBuffers { copy_buffers, room, events });

@@ -84,7 +84,8 @@ pub struct SweepOptions {
 /// Options of `sunstar diff`.
 #[derive(Args, Clone, Debug)]
 pub struct DiffOptions {
-    /// JSON of a run (`sunstar run --json`), or a run of a sweep (FILE.csv.runs/*.json)
+    /// JSON of a run (`sunstar run --json`), or a point of a sweep: FILE.csv:NAME=VALUE,..., as in
+    /// 'sizes.csv:ranks=8,nic.alpu=128'
     #[arg(value_name = "A.json")]
     pub a: PathBuf,
     /// JSON of another run

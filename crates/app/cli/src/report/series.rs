@@ -7,7 +7,7 @@ use crate::bench::measure::{self, gb_per_s, saving_us, Broken, Job, Point, Progr
 use crate::bench::published::{compare, Comparison, Published};
 use crate::bench::rungs::{Rung, ASIDE, CLIMB};
 use crate::{firmware, machines};
-use machine::parameters::hosts::Host;
+use machine::parameters::hosts::Cores;
 use machine::parameters::Parameters;
 use std::collections::BTreeMap;
 use sunstar::root::Root;
@@ -106,10 +106,10 @@ impl Plan {
     pub fn new(root: &Root, options: &ReportOptions, compared: bool) -> Result<Plan, UsageError> {
         // Two nodes, whatever the program's ranks are placed like.
         let mut chosen = options.run.machine.clone();
-        chosen.overrides.retain(|set| !set.starts_with(Host::ranks_per_node));
+        chosen.overrides.retain(|set| !set.starts_with(Cores::ranks_per_node));
         let machine = machines::chosen(root, &chosen)?;
-        if Host::of(&machine).ranks_per_node != 1 {
-            chosen.overrides.push(format!("{}=1", Host::ranks_per_node));
+        if Cores::find(&machine).is_some_and(|cores| cores.ranks_per_node != 1) {
+            chosen.overrides.push(format!("{}=1", Cores::ranks_per_node));
         }
         let chosen_by_parameters =
             machine.model().firmware.is_some_and(|firmware| firmware.built.is_none());

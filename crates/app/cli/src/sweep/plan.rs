@@ -4,7 +4,7 @@ use super::axis::{Axis, Target, Value, Variable, POINTS_MAX};
 use super::axis_error::AxisError;
 use crate::args::{MachineOptions, SweepOptions};
 use machine::input;
-use machine::parameters::hosts::Host;
+use machine::parameters::hosts::Cores;
 use std::ffi::OsString;
 use std::path::Path;
 use sunstar::usage_error::UsageError;
@@ -111,7 +111,7 @@ impl Plan {
     /// Command line of a point's run.
     pub fn point(&self, options: &SweepOptions, index: usize) -> Point {
         let mut machine = options.machine.clone();
-        let per_node = options.ranks_per_node.map(|n| format!("{}={n}", Host::ranks_per_node));
+        let per_node = options.ranks_per_node.map(|n| format!("{}={n}", Cores::ranks_per_node));
         machine.overrides.extend(per_node);
         let mut point = Point {
             machine,
@@ -165,7 +165,7 @@ impl Plan {
             }
             let set = |key: &str| {
                 let keys = options.machine.overrides.iter().filter_map(|o| o.split_once('='));
-                let per_node = options.ranks_per_node.is_some() && key == Host::ranks_per_node;
+                let per_node = options.ranks_per_node.is_some() && key == Cores::ranks_per_node;
                 per_node || keys.map(|(other, _)| other.trim()).any(|other| other == key)
             };
             match variable.target {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use draws::others;
-pub use machines::with_programs as machines_with_programs;
+pub use machines::{all as all_machines, with_programs as machines_with_programs};
 
 const RUNS: u64 = 64;
 

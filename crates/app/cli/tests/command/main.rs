@@ -66,6 +66,7 @@ mod network;
 mod nulls;
 mod observers;
 mod own_mpi;
+mod parameters_read;
 mod parts;
 mod pcap;
 mod pico;

@@ -157,7 +157,7 @@ fn binaries_are_those_of_all_machines() {
 #[test]
 fn a_node_has_one_rank() {
     let words = ["run", "-m", "amata", "-n", "2", "--ranks-per-node", "2", "examples/hello.c"];
-    ended(command().args(words)).said(2, &["host.ranks_per_node is 1 with model myrinet"]);
+    ended(command().args(words)).said(2, &["machines of model myrinet have one rank on each node"]);
 }
 
 /// A random program of a seed over point to point, datatypes and collective operations.

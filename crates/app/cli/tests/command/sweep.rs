@@ -464,3 +464,28 @@ fn a_table_has_one_sweep_at_a_time() {
     assert_eq!(bench.rows().1.len(), 14);
     assert!(Path::new(&bench.table()).is_file());
 }
+
+/// Points have the names that the user gave them: two are compared by their values.
+#[test]
+fn points_are_compared_by_their_values() {
+    let bench = Bench::new();
+    let vary = ["--vary", "host.interrupt_entry=500ns,1us", "--vary", "arg.size=8,64"];
+    let swept = bench.sweep(&[&vary[..], &["-n", "2", "builtin:pingpong", "{size}", "4"]].concat());
+    swept.went_well();
+    let table = bench.table().display().to_string();
+    let diff = |a: &str, b: &str| {
+        let points = [a, b].map(|values| format!("{table}:{values}"));
+        ended(runner::command().arg("diff").args(points))
+    };
+    let (a, b) =
+        ("host.interrupt_entry=500ns,arg.size=8", "arg.size=8,host.interrupt_entry=0.001ms");
+    let told = diff(a, b);
+    assert_eq!(told.code, 1, "{told:#?}");
+    for words in [&format!("{table}:{a}"), "host.interrupt_entry", "500ns", "1us", "1.000 us"] {
+        assert!(told.stdout.contains(words), "no {words} in {}", told.stdout);
+    }
+    assert_eq!(diff(a, a).code, 0);
+    diff(a, "arg.size=9").said(2, &["has no point with arg.size=9; there are 8, 64"]);
+    diff(a, "arg.size=8")
+        .said(2, &["has 2 points", "say also host.interrupt_entry (500ns, 1000ns)"]);
+}

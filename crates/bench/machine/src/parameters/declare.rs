@@ -10,6 +10,7 @@
 //!     }
 //! }
 //! Link::of(machine).window      the value of a machine, a u16
+//! Link::find(machine)           the same, if its model has that part
 //! Link::window                  its key, "link.window"
 //! Link::ROWS                    its rows, for a model's
 //! ```
@@ -45,6 +46,7 @@ macro_rules! parameters {
                     $crate::parameter!(value $kind $args (machine) $name::$field) ),* }
             }
         }
+        $crate::parameters!(find $name: $name);
     };
     (
         $(#[$doc:meta])*
@@ -63,6 +65,16 @@ macro_rules! parameters {
                 type Made = $made;
                 Made { $( $field:
                     $crate::parameter!(value $kind $args (machine) $name::$field) ),* }
+            }
+        }
+        $crate::parameters!(find $name: $made);
+    };
+    ( find $name:ident: $made:ty ) => {
+        impl $name {
+            /// The values of a machine; none if its model has no such part.
+            #[allow(dead_code)]
+            pub fn find(machine: &$crate::parameters::Parameters) -> Option<$made> {
+                machine.is_set($name::ROWS[0].key).then(|| $name::of(machine))
             }
         }
     };

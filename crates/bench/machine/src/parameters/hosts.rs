@@ -1,20 +1,70 @@
-//! Parameters that every machine has.
+//! Parameters of hosts. A machine has those of what its hosts are made of: a model states it in a line
+//! ([`Model::hosts`](crate::models::Model::hosts)).
 
 use super::schema::Row;
+use des::Duration;
 
-/// All of them, in the order in which they are printed; those of a machine's model are behind the others of
-/// their sections ([`Models::rows`](crate::models::Models::rows)).
-pub const ROWS: &[Row] = rows![
+/// Hosts whose processes call Portals, and MPI over it, under either operating system.
+pub const WITH_PORTALS: &[Row] = rows![
     Machine::ROWS,
+    Catamount::ROWS,
     Host::ROWS,
+    Processor::ROWS,
+    Cores::ROWS,
+    Choice::ROWS,
+    KernelPrograms::ROWS,
     Linux::ROWS,
+    Bridge::ROWS,
+    Pins::ROWS,
+    Pages::ROWS,
     Clocks::ROWS,
     Administration::ROWS,
     Mpi::ROWS,
+    MpiOverPortals::ROWS,
     Collectives::ROWS,
     Fabric::ROWS,
     Portals::ROWS,
 ];
+
+/// Hosts under Catamount whose processes call MPI over queues that the network interface keeps.
+pub const WITH_QUEUES: &[Row] = rows![
+    Machine::ROWS,
+    Catamount::ROWS,
+    Host::ROWS,
+    Processor::ROWS,
+    Cores::ROWS,
+    Clocks::ROWS,
+    Administration::ROWS,
+    Mpi::ROWS,
+    Collectives::ROWS,
+];
+
+/// Hosts under Linux whose processes call verbs, one on each node.
+pub const WITH_VERBS: &[Row] = rows![
+    Machine::ROWS,
+    Host::ROWS,
+    Processor::ROWS,
+    Linux::ROWS,
+    Pins::ROWS,
+    Pages::ROWS,
+    Clocks::ROWS,
+    Administration::ROWS,
+];
+
+/// Hosts with a driver of the model's own, under either operating system, or Linux guests in their place.
+pub const WITH_DRIVERS: &[Row] = rows![
+    Machine::ROWS,
+    Catamount::ROWS,
+    Host::ROWS,
+    Choice::ROWS,
+    Linux::ROWS,
+    Pages::ROWS,
+    Clocks::ROWS,
+    GuestNode::ROWS,
+];
+
+/// Hosts that are Linux guests.
+pub const GUESTS: &[Row] = rows![Host::ROWS, Linux::ROWS, Clocks::ROWS, GuestNode::ROWS];
 
 parameters! {
     /// The machine.
@@ -25,26 +75,69 @@ parameters! {
 }
 
 parameters! {
-    /// Hosts; the first four under Catamount.
-    pub struct Host in "host" {
+    /// Entering and leaving the kernel under Catamount.
+    pub Catamount in "host" => Crossings {
         kernel_entry: time("0 ns", "1 ms"),
         kernel_exit: time("0 ns", "1 ms"),
         interrupt_entry: time("0 ns", "1 ms"),
         interrupt_exit: time("0 ns", "1 ms"),
+    }
+}
+
+/// Times of entering and leaving a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossings {
+    /// A system call begins.
+    pub kernel_entry: Duration,
+    /// It returns.
+    pub kernel_exit: Duration,
+    /// An interrupt's handler begins.
+    pub interrupt_entry: Duration,
+    /// It returns.
+    pub interrupt_exit: Duration,
+}
+
+parameters! {
+    /// Hosts.
+    pub struct Host in "host" {
         mmio_write: time("0 ns", "1 ms"),
         copy_start: time("0 ns", "1 ms"),
         copy_rate: rate("1 MB/s", "1000 GB/s"),
         poll_period: time("1 ps", "1 ms"),
         poll_most: time("0 ns", "1 ms"),
+    }
+}
+
+parameters! {
+    /// The processor, as programs see it.
+    pub struct Processor in "host" {
         clock: frequency("1 MHz", "1000 GHz"),
+    }
+}
+
+parameters! {
+    /// Cores, and ranks on them.
+    pub struct Cores in "host" {
         cores: count("1", "16") as u32,
         ranks_per_node: count("1", "16") as u32,
         lock_take: time("0 ns", "1 ms"),
         lock_pass: time("0 ns", "1 ms"),
+    }
+}
+
+parameters! {
+    /// Operating systems.
+    pub struct Choice in "host" {
         /// Operating system of the nodes that have not Linux.
         os: choice("catamount" => Os::Catamount, "linux" => Os::Linux) as Os,
         /// Nodes, from 0 on, that have Linux.
         linux_nodes: count("0", "65536") as u32,
+    }
+}
+
+parameters! {
+    /// Users of Portals in the kernel.
+    pub struct KernelPrograms in "host" {
         echo: choice("off" => Echo::Off, "on" => Echo::OnLinux, "all" => Echo::All) as Echo,
         kernel_programs: choice("off" => false, "on" => true) as bool,
     }
@@ -71,25 +164,42 @@ pub enum Echo {
 }
 
 parameters! {
-    /// Hosts under Linux.
-    pub struct Linux in "linux" {
+    /// Entering and leaving the kernel under Linux.
+    pub Linux in "linux" => Crossings {
         kernel_entry: time("0 ns", "1 ms"),
         kernel_exit: time("0 ns", "1 ms"),
         interrupt_entry: time("0 ns", "1 ms"),
         interrupt_exit: time("0 ns", "1 ms"),
+    }
+}
+
+parameters! {
+    /// Portals' bridge into Linux' kernel.
+    pub struct Bridge in "linux" {
         ioctl: time("0 ns", "1 ms"),
         copy_in: time("0 ns", "1 ms"),
         copy_out: time("0 ns", "1 ms"),
-        pin_page: time("0 ns", "1 ms"),
         translate_page: time("0 ns", "1 ms"),
+    }
+}
+
+parameters! {
+    /// Memory that Linux pins.
+    pub struct Pins in "linux" {
+        pin_page: time("0 ns", "1 ms"),
+    }
+}
+
+parameters! {
+    /// Memory that Linux maps.
+    pub struct Pages in "linux" {
         /// Pages that are contiguous.
         page_run: power_of_two("1", "1024") as u32,
     }
 }
 
 parameters! {
-    /// A Linux guest as a host, and what it costs beside the primitives of hosts under Linux: of models whose
-    /// hosts can be guests.
+    /// A Linux guest as a host, and what it costs beside the primitives of hosts under Linux.
     pub struct GuestNode in "guest" {
         /// Time at which its program starts: Linux takes longer to boot.
         launch: time("0 ns", "100000 ms"),
@@ -123,10 +233,18 @@ parameters! {
     pub Mpi in "mpi" => mpi::Params {
         call: time("1 ps", "1 ms"),
         request: time("0 ns", "1 ms"),
-        unexpected_entry: time("0 ns", "1 ms"),
         event: time("0 ns", "1 ms"),
         reduce_element: time("0 ns", "1 ms"),
         datatype_run: time("0 ns", "1 ms"),
+        alltoall_short: bytes("0 B", "1 MiB"),
+        allgather_short: bytes("0 B", "1 GiB"),
+    }
+}
+
+parameters! {
+    /// What it does over Portals.
+    pub MpiOverPortals in "mpi" => mpi::PortalsParams {
+        unexpected_entry: time("0 ns", "1 ms"),
         eager_limit: bytes("0 B", "1 MiB"),
         copy_limit: bytes("0 B", "1 MiB"),
         copy_buffers: count("1", "65536"),
@@ -137,8 +255,6 @@ parameters! {
         unexpected_growth: count("16", "1048576"),
         send_credits: count("0", "65536"),
         events: count("64", "1048576"),
-        alltoall_short: bytes("0 B", "1 MiB"),
-        allgather_short: bytes("0 B", "1 GiB"),
     }
 }
 

@@ -16,9 +16,9 @@ use crate::bench::Bench;
 use crate::console;
 use crate::instruments::journal::Journal;
 use crate::node::Software;
-use crate::parameters::hosts::{Clocks, GuestNode};
+use crate::parameters::hosts::{Clocks, GuestNode, Host as HostCosts, Linux};
 use crate::parameters::Parameters;
-use crate::system::{Os, Systems};
+use crate::system::Os;
 use bus::BusError;
 use des::{Duration, Time};
 pub use guest::{Act, Costs, Input, Location, Setup, Space, Typist, MESSAGES};
@@ -81,7 +81,7 @@ impl Guests {
 /// Costs of the guest's kernel: the system's primitives, as of hosts with our own kernel.
 pub fn costs(p: &Parameters) -> Costs {
     let ns = |time: Duration| u32::try_from(time.0.div_ceil(1000)).unwrap_or(u32::MAX);
-    let (Systems { host, linux }, own) = (Systems::of(p), GuestNode::of(p));
+    let (host, linux, own) = (HostCosts::of(p), Linux::of(p), GuestNode::of(p));
     Costs {
         syscall: ns(linux.kernel_entry + linux.kernel_exit),
         interrupt: ns(linux.interrupt_entry + linux.interrupt_exit),

@@ -81,7 +81,10 @@ impl Life<'_> {
         };
         let pid = Placement::library_pid(core);
         match Ni::init(cpu, kernel, pid, space) {
-            Ok(ni) => Box::new(mpi::Portals::open(local, ni, self.software.map.clone())),
+            Ok(ni) => {
+                let params = self.software.over_portals.expect("costs of MPI over Portals");
+                Box::new(mpi::Portals::open(local, ni, self.software.map.clone(), params))
+            }
             Err(error) => cpu.fault(format!("PtlNIInit: {error}")),
         }
     }

@@ -85,6 +85,7 @@ impl Bench<'_> {
                 faults: options.faults.clone(),
                 parameters: roles.into(),
                 values: parameters.iter().map(setting).collect(),
+                idle: parameters.idle().collect(),
             },
             ranks: options.ranks,
             ranks_per_node: self.common.placement.per_node,

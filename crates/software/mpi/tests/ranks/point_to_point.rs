@@ -112,7 +112,7 @@ fn the_queue_of_unexpected_messages_grows() {
 #[test]
 fn credits_hold_back_senders_and_all_comes_in_order() {
     let mut setting = Setting::new(2);
-    (setting.settings.params.unexpected_events, setting.settings.params.send_credits) = (64, 12);
+    (setting.over_portals.unexpected_events, setting.over_portals.send_credits) = (64, 12);
     setting.finish(flood);
     setting.finish(|rank| rounds(rank, 5, 8));
     setting.finish(|rank| {
@@ -134,7 +134,7 @@ fn credits_hold_back_senders_and_all_comes_in_order() {
 #[test]
 fn a_limit_of_unexpected_messages_ends_the_program_that_exceeds_it() {
     let mut setting = Setting::new(2);
-    setting.settings.params.unexpected_events = 1024;
+    setting.over_portals.unexpected_events = 1024;
     let full = "rank 1: more unexpected messages than its event queue holds \
                 (mpi.unexpected_events = 1024)";
     assert_eq!(setting.run(flood)[1], End::Fault(full.into()));
@@ -145,12 +145,9 @@ fn a_limit_of_unexpected_messages_ends_the_program_that_exceeds_it() {
 #[test]
 fn the_queue_that_lost_events_is_named() {
     let mut setting = Setting::new(2);
-    (setting.settings.params.copy_buffers, setting.settings.params.events) = (64, 16);
-    assert!(setting
-        .settings
-        .params
-        .check()
-        .is_err_and(|why| why.to_string().contains("room for 12")));
+    (setting.over_portals.copy_buffers, setting.over_portals.events) = (64, 16);
+    let checked = setting.over_portals.check();
+    assert!(checked.is_err_and(|why| why.to_string().contains("room for 12")));
     let ends = setting.run(|rank| {
         let va = rank.alloc(8);
         for id in 0..40 {
@@ -170,7 +167,7 @@ fn the_queue_that_lost_events_is_named() {
 #[test]
 fn more_requests_than_all_event_queues_hold() {
     let mut setting = Setting::new(2);
-    setting.settings.params.events = 16;
+    setting.over_portals.events = 16;
     let ends = setting.run(|rank| {
         let va = rank.alloc(8);
         // A queue has room for six receives, the first for four: the copied messages have theirs there.

@@ -112,7 +112,10 @@ fn parameters_and_faults_are_those_that_it_has() {
         ("-m alpu-mesh --fault link.drop=0.1", "machines of model offload-mesh have no link.drop"),
         ("-m alpu-mesh --set net.x=1", "2 ranks need as many nodes, but net.x"),
         ("-m alpu-mesh --set net.input_queue=10", "credits of 24 flits at once leave no room"),
-        ("-m alpu-mesh --set host.os=linux", "host.os is catamount on machines of model offload-"),
+        (
+            "-m alpu-mesh --set host.os=linux",
+            "machines of model offload-mesh (nic.model) have no host.os",
+        ),
     ] {
         let ended = unjudged(&format!("run -q -n 2 {line} builtin:barrier"));
         assert_eq!(ended.code, 2, "{ended:#?}");

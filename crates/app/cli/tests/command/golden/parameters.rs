@@ -1,6 +1,6 @@
 //! Tables of parameters: a row for each, with another value.
 //!
-//! The first machine of each model has its model's own; one machine has those that all machines have.
+//! The first machine of each model has its model's own; one machine has those of hosts.
 
 use super::draws::others;
 use super::machines::hold_all;
@@ -12,7 +12,7 @@ use machine::parameters::Parameter;
 /// Values of a parameter that are tried with each program.
 const VALUES: usize = 2;
 
-/// The machine on which the parameters that all have are changed.
+/// The machine on which the parameters of hosts are changed.
 const HOSTS: &str = "redstorm";
 
 /// The row of a parameter with another value. The table has the run; one that has no row is

@@ -57,7 +57,7 @@ impl Credits {
 impl Portals {
     /// Makes the portal of credits, and the queue of its events.
     pub(super) fn open_credits(&mut self, local: &Local) {
-        let most = local.params.send_credits;
+        let most = self.params.send_credits;
         // Of each peer two halves may be on their way, with START and END.
         let events = (4 * self.map.len() as u32).clamp(64, 1 << 20);
         let eq = must(local, self.ni.eq_alloc(events), "PtlEQAlloc");

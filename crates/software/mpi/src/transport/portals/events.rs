@@ -19,7 +19,7 @@ impl Portals {
         };
         let Polled { event, dropped, which } = polled;
         if dropped {
-            let (rank, params) = (local.world.rank, &local.params);
+            let (rank, params) = (local.world.rank, &self.params);
             let (what, key, events) = if self.poll_set[which] == self.unexpected_queue {
                 ("unexpected messages", "unexpected_events", params.unexpected_events)
             } else {
@@ -154,7 +154,7 @@ impl Portals {
     /// A block is filled up to `end`. Beside the one that fills there must be another, or messages
     /// could arrive between the last that fits and this library's hearing of it.
     fn watch_room(&mut self, local: &mut Local, block: u32, end: u64) {
-        if end + local.params.eager_limit <= local.params.unexpected_block_size {
+        if end + self.params.eager_limit <= self.params.unexpected_block_size {
             return;
         }
         self.unexpected.blocks[block as usize].full = true;
@@ -167,8 +167,8 @@ impl Portals {
         // astray.
         let lost = self.ni.ni_status(StatusRegister::DropCount);
         if lost > 0 {
-            let (rank, blocks) = (local.world.rank, local.params.unexpected_blocks);
-            let size = local.params.unexpected_block_size;
+            let (rank, blocks) = (local.world.rank, self.params.unexpected_blocks);
+            let size = self.params.unexpected_block_size;
             local.cpu.fault(format!(
                 "rank {rank}: {lost} messages were lost because unexpected messages had filled \
                  all {blocks} blocks of {size} bytes (mpi.unexpected_blocks, \

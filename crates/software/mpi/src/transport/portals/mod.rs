@@ -34,6 +34,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::local::Local;
+use crate::params::PortalsParams;
 use crate::request::RequestId;
 use collective::Collecting;
 use credits::Credits;
@@ -80,6 +81,7 @@ pub struct Portals {
     ni: Ni,
     /// The Portals process of each rank.
     map: Arc<[ProcessId]>,
+    params: PortalsParams,
     /// The queue of the blocks and the empty entry.
     unexpected_queue: EqHandle,
     queues: Vec<Queue>,
@@ -106,8 +108,13 @@ pub struct Portals {
 impl Portals {
     /// Transport over the process's own interface `ni`; each rank of the world is one of the processes in
     /// `map`. From then on messages are accepted.
-    pub fn open(local: &mut Local, ni: Ni, map: Arc<[ProcessId]>) -> Portals {
-        let (world, params) = (&local.world, &local.params);
+    pub fn open(
+        local: &mut Local,
+        ni: Ni,
+        map: Arc<[ProcessId]>,
+        params: PortalsParams,
+    ) -> Portals {
+        let world = &local.world;
         assert!(world.size <= matching::MAX_RANKS, "ranks fit in match bits");
         assert_eq!(map.len(), world.size as usize, "every rank has a place");
         assert!(params.unexpected_block_size > params.eager_limit, "a block holds a message");
@@ -148,6 +155,7 @@ impl Portals {
             collected: VecDeque::new(),
             ni,
             map,
+            params,
             unexpected_queue,
             catcher,
             empty,
@@ -164,16 +172,16 @@ impl Portals {
         };
         let attached = self.ni.md_attach(self.catcher, caught, Unlink::Retain);
         must(local, attached, "PtlMDAttach");
-        let eq = must(local, self.ni.eq_alloc(local.params.events), "PtlEQAlloc");
+        let eq = must(local, self.ni.eq_alloc(self.params.events), "PtlEQAlloc");
         self.add_queue(eq);
-        if local.params.send_credits > 0 {
+        if self.params.send_credits > 0 {
             self.open_credits(local);
         }
-        for _ in 0..local.params.unexpected_blocks {
+        for _ in 0..self.params.unexpected_blocks {
             let block = self.add_block(local);
             self.attach_block(local, block);
         }
-        let (buffers, bytes) = (local.params.copy_buffers, local.params.copy_limit);
+        let (buffers, bytes) = (self.params.copy_buffers, self.params.copy_limit);
         for index in 0..buffers {
             let va = local.allocate(bytes);
             let md = Md {
@@ -196,7 +204,7 @@ impl Portals {
 
     /// A new block for unexpected messages.
     fn add_block(&mut self, local: &Local) -> u32 {
-        let va = local.allocate(local.params.unexpected_block_size);
+        let va = local.allocate(self.params.unexpected_block_size);
         self.unexpected.blocks.push(Block { va, messages: 0, full: false, unlinked: false });
         self.unexpected.blocks.len() as u32 - 1
     }
@@ -209,12 +217,12 @@ impl Portals {
             ignore_bits: matching::IGNORE_ALL_BUT_PROTOCOL,
         };
         let md = Md {
-            max_size: local.params.eager_limit,
+            max_size: self.params.eager_limit,
             user_ptr: Owner::Block(index).pack(),
             eq: Some(self.unexpected_queue),
             ..Md::new(
                 self.unexpected.blocks[index as usize].va,
-                local.params.unexpected_block_size,
+                self.params.unexpected_block_size,
                 option::OP_PUT | option::MAX_SIZE | option::ACK_DISABLE,
             )
         };

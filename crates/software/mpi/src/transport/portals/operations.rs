@@ -85,7 +85,7 @@ impl Portals {
         send: bool,
         bytes: Bytes,
     ) {
-        let long_send = send && bytes.length > local.params.eager_limit;
+        let long_send = send && bytes.length > self.params.eager_limit;
         let mut operation = Operation {
             id,
             long_send,
@@ -116,11 +116,11 @@ impl Portals {
     }
 
     fn reserve(&mut self, local: &mut Local, events: u32) -> u8 {
-        let room = local.params.event_room();
+        let room = self.params.event_room();
         let free = self.queues.iter().position(|q| q.reserved + events <= room);
         let index = free.unwrap_or_else(|| {
             local.settle();
-            let eq = self.ni.eq_alloc(local.params.events);
+            let eq = self.ni.eq_alloc(self.params.events);
             let eq = eq.unwrap_or_else(|_| self.out_of_queues(local));
             self.add_queue(eq);
             self.queues.len() - 1
@@ -131,7 +131,7 @@ impl Portals {
 
     /// The interface gives no further queue: the program has begun more than it can end.
     fn out_of_queues(&self, local: &Local) -> ! {
-        let (rank, function, events) = (local.world.rank, local.function, local.params.events);
+        let (rank, function, events) = (local.world.rank, local.function, self.params.events);
         let queues = self.queues.len();
         local.cpu.fault(format!(
             "rank {rank}: {function}: more sends and receives at a time than {queues} event queues \

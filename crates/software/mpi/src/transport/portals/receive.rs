@@ -64,7 +64,7 @@ impl Portals {
         let found = self.unexpected.find(pattern, from);
         let end = found.map_or(self.unexpected.len(), |index| index + 1);
         let entries = (end - from) as u64;
-        let time = local.params.unexpected_entry * entries;
+        let time = self.params.unexpected_entry * entries;
         local.charge(time);
         if entries > 0 {
             local.observe(|observer| observer.searched(entries, time));

@@ -30,7 +30,7 @@ impl Portals {
         let target = self.map[to.target as usize];
         let bits = |protocol| matching::bits(protocol, to.context, to.source, to.tag);
         let Bytes { va, length } = bytes;
-        if length > local.params.eager_limit {
+        if length > self.params.eager_limit {
             return self.send_exposed(local, id, target, bytes, bits(Protocol::Long));
         }
         if mode == Mode::Synchronous {
@@ -41,7 +41,7 @@ impl Portals {
             self.put(local, Described { md: self.empty, length: 0 }, target, bits, 0);
             return Ok(true);
         }
-        if length <= local.params.copy_limit
+        if length <= self.params.copy_limit
             && let Some(copy) = self.free_copies.pop()
         {
             return self.send_copy(local, copy, bytes, target, bits);

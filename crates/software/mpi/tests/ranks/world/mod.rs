@@ -11,7 +11,10 @@ use abi::mpi::Function;
 use des::{Duration, EventQueue, Time};
 use host::{AddressSpace, Costs, Cpu, Host, Ports, SpaceId};
 use marshal::Marshal;
-use mpi::{Algorithms, Local, Mpi, Outcome, Params, Portals, Process, Settings, Waiting, World};
+use mpi::{
+    Algorithms, Local, Mpi, Outcome, Params, Portals, PortalsParams, Process, Settings, Waiting,
+    World,
+};
 use nic::{Event, Nic};
 use office::{Clerk, Mutant, Office};
 use portals::{seastar, Config, Kernel, Limits, Ni, ProcessId, Unobserved};
@@ -176,10 +179,19 @@ pub fn settings() -> Settings {
     let params = Params {
         call: ns(50),
         request: ns(40),
-        unexpected_entry: ns(15),
         event: ns(20),
         reduce_element: ns(2),
         datatype_run: ns(5),
+        alltoall_short: 128,
+        allgather_short: 1024,
+    };
+    Settings { params, algorithms: Algorithms::default() }
+}
+
+/// The same of what is done over Portals.
+pub fn over_portals() -> PortalsParams {
+    PortalsParams {
+        unexpected_entry: Duration::from_ns(15),
         eager_limit: 4096,
         copy_limit: 256,
         copy_buffers: 4,
@@ -190,10 +202,7 @@ pub fn settings() -> Settings {
         unexpected_growth: 64,
         send_credits: 0,
         events: 64,
-        alltoall_short: 128,
-        allgather_short: 1024,
-    };
-    Settings { params, algorithms: Algorithms::default() }
+    }
 }
 
 fn config() -> Config {
@@ -272,6 +281,7 @@ pub struct Setting {
     pub ranks: usize,
     pub seed: u64,
     pub settings: Settings,
+    pub over_portals: PortalsParams,
     /// Longest time by which a payload may be late.
     pub lateness: Duration,
     /// Payloads arrive damaged.
@@ -299,7 +309,8 @@ impl Setting {
     pub fn new(ranks: usize) -> Setting {
         let (lateness, carrier) = (Duration::from_us(20), Carrier::Portals);
         let (settings, damage, mutant) = (settings(), false, None);
-        Setting { ranks, seed: 1, settings, lateness, damage, carrier, mutant }
+        let over_portals = over_portals();
+        Setting { ranks, seed: 1, settings, over_portals, lateness, damage, carrier, mutant }
     }
 
     /// The same with each transport.
@@ -310,6 +321,7 @@ impl Setting {
     /// Makes the library of a rank, in its fibre.
     fn make(&self, office: Rc<Office>, rules: Arc<Ledger>) -> Rc<Make> {
         let (settings, size, carrier) = (self.settings.clone(), self.ranks as u32, self.carrier);
+        let over_portals = self.over_portals;
         Rc::new(move |cpu, space, rank, kernel| {
             let world = World { rank, size, program: 0 };
             let (core, settings, rules) = (cpu.clone(), settings.clone(), rules.clone());
@@ -331,7 +343,7 @@ impl Setting {
             let map: Arc<[ProcessId]> = (0..size).map(|nid| ProcessId { nid, pid: PID }).collect();
             Mpi::new(core, space, world, settings, |local| {
                 judge(local);
-                Box::new(Portals::open(local, ni, map))
+                Box::new(Portals::open(local, ni, map, over_portals))
             })
         })
     }
