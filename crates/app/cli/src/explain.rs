@@ -150,8 +150,11 @@ fn steps(
     if !small.is_empty() {
         let sum: f64 = small.iter().map(|segment| segment.ns).sum();
         let (time, number) = (time_of(sum), small.len());
-        let what = if number == 1 { "another step" } else { "other steps together" };
-        writeln!(out, "      {time:>11}  {number} {what}, each below 1 %")?;
+        let what = match number {
+            1 => "another step, below 1 %".to_owned(),
+            _ => format!("{number} other steps together, each below 1 %"),
+        };
+        writeln!(out, "      {time:>11}  {what}")?;
     }
     Ok(())
 }

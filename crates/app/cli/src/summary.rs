@@ -2,7 +2,7 @@
 
 use crate::args::Date;
 use crate::terminal::Terminal;
-use machine::report::{Firmware, Judged, JudgedMatching, NodeReport, Report};
+use machine::report::{is_greatest, Firmware, Judged, JudgedMatching, NodeReport, Report};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -197,7 +197,11 @@ fn counters(
     for name in names {
         let value = |counts: &&BTreeMap<String, u64>| counts.get(name).copied().unwrap_or(0);
         let values: Vec<u64> = all.iter().map(value).collect();
-        let cells = cells_of(&values, |sum| sum.iter().sum(), |v| grouped(*v), u64::cmp);
+        let all = |values: &[u64]| match is_greatest(name) {
+            true => values.iter().copied().max().unwrap_or(0),
+            false => values.iter().sum(),
+        };
+        let cells = cells_of(&values, all, |v| grouped(*v), u64::cmp);
         row(out, &format!("  {name}"), name.len() + 2, &cells)?;
     }
     Ok(())

@@ -53,7 +53,7 @@ pub struct Model {
     pub processes: bool,
     /// True if processes on a machine with these parameters reach network interfaces without their kernel.
     pub accelerated: fn(&Parameters) -> bool,
-    /// True for a parameter that does nothing with the values of the others: a crossbar's where there is none.
+    /// True for a parameter that others switch off: a crossbar's where there is none.
     pub idle: fn(&Parameters, &str) -> bool,
     /// Clock of the bus whose cycles its nodes count.
     pub bus_clock: Option<fn(&Parameters) -> Clock>,
@@ -389,6 +389,18 @@ impl Models {
             return None;
         }
         keys.find(|key| key.starts_with(wrong) || parts(key).1.starts_with(wrong))
+    }
+
+    /// "machines of model A have no KEY; it belongs to model B", or to several.
+    pub(crate) fn foreign(&self, key: &str, model: &Model) -> String {
+        let owners: Vec<&str> = self.owners(key).iter().map(|owner| owner.name).collect();
+        let owners = match &owners[..] {
+            [one] => format!("model {one}"),
+            [all @ .., last] => format!("models {} and {last}", all.join(", ")),
+            [] => unreachable!("a row belongs to a model"),
+        };
+        let name = model.name;
+        format!("machines of model {name} (nic.model) have no {key}; it belongs to {owners}")
     }
 
     /// Error of a key that no machine has.

@@ -1,8 +1,8 @@
 //! Machine files: reading, checking, overriding and printing a machine's parameters.
 //!
 //! A machine file is TOML. Beside `name` and `doc` it holds one table a parameter, `[section.name]`, with
-//! `value` (with its unit), `doc` and `source`. The model that `nic.model` chooses defines the parameters, its
-//! own and those of its hosts, with kinds and ranges; a machine must have each of them, and no other. With
+//! `value` (with its unit), `doc` and `source`. The model that `nic.model` chooses defines the parameters,
+//! its own and those of its hosts, with kinds and ranges; a machine has each of them, and no other. With
 //! `base = "NAME"`, missing parameters come from `NAME.toml` in the same folder or among Sunstar's own. That
 //! may have a base itself, and be of another model: what its model has no use for, it hands on from its base.
 
@@ -109,7 +109,7 @@ pub struct Parameters {
     model: &'static Model,
     /// In the order of [`Models::rows`].
     list: Vec<Parameter>,
-    /// Which of them have been asked for, of all copies.
+    /// Those of them that have been asked for, of all copies.
     read: Arc<[AtomicBool]>,
     /// Parameters of its bases that its own model does not have, for machines that build on this one.
     handed_on: Vec<Parameter>,
@@ -174,7 +174,7 @@ impl Parameters {
         if let Some((alien, offset)) =
             found.list.iter().find(|(own, _)| rows.iter().all(|row| row.key != own.key))
         {
-            return Err(reader.usage_error(*offset, foreign(models, alien.key, model)));
+            return Err(reader.usage_error(*offset, models.foreign(alien.key, model)));
         }
         let mut list = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -239,7 +239,7 @@ impl Parameters {
         }
         let parameter = self.list.iter_mut().find(|parameter| parameter.key == row.key);
         let parameter =
-            parameter.ok_or_else(|| usage_error(foreign(self.models, key, self.model)))?;
+            parameter.ok_or_else(|| usage_error(self.models.foreign(key, self.model)))?;
         parameter.value = value;
         parameter.text = text.to_string();
         parameter.source = SET.to_string();
@@ -344,17 +344,6 @@ impl Parameters {
             other => panic!("{key} is not a switch but {other:?}"),
         }
     }
-}
-
-/// "machines of model A have no KEY; it belongs to model B", or to several.
-fn foreign(models: &Models, key: &str, model: &Model) -> String {
-    let owners: Vec<&str> = models.owners(key).iter().map(|owner| owner.name).collect();
-    let owners = match &owners[..] {
-        [one] => format!("model {one}"),
-        [all @ .., last] => format!("models {} and {last}", all.join(", ")),
-        [] => unreachable!("a row belongs to a model"),
-    };
-    format!("machines of model {} (nic.model) have no {key}; it belongs to {owners}", model.name)
 }
 
 /// Contents of a file.

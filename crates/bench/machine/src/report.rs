@@ -68,6 +68,12 @@ pub struct SwitchReport {
     pub counters: BTreeMap<String, u64>,
 }
 
+/// True for a counter that holds the most there was at a time: all nodes together have the greatest of them,
+/// and no sum.
+pub fn is_greatest(counter: &str) -> bool {
+    counter.ends_with("_max") || counter.ends_with("_high_water")
+}
+
 /// The machine of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Machine {

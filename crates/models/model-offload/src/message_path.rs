@@ -1,7 +1,7 @@
 //! The way of a message over network interfaces that keep MPI's queues, from the call that sends it to the
 //! process that has it. By rendezvous it goes three legs: the request, the receiver's answer, the bytes.
 
-use crate::settings::{Card, Completion, Matching, Unit, Wire};
+use crate::settings::{Card, Completion, Unit, Wire};
 use machine::instruments::message_trace::{
     cause, firmware, step, walk, Cause, Layer, MessagePath, Part, PathStep, Waypoint,
 };
@@ -175,7 +175,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         cause(
             "the unit compares all entries that it holds, and the firmware fetches the result over \
              the bus",
-            &[Matching::alpu, Unit::clock, Card::bus],
+            &[Unit::clock, Card::bus],
         ),
     ),
     step(
@@ -210,7 +210,7 @@ const fn steps(crossing: Crossing) -> [PathStep; 22] {
         cause(
             "the unit compares all messages that it holds, and the firmware fetches the result \
              over the bus",
-            &[Matching::alpu, Unit::clock, Card::bus],
+            &[Unit::clock, Card::bus],
         ),
     ),
     step(

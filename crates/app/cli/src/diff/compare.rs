@@ -4,6 +4,7 @@ use super::account::{self, CallDifference};
 use super::messages::{self, MessageTrace, Unlike};
 use super::read::{Firmware, Node, Part, Run};
 use crate::summary::{grouped, time_of, NOT_COUNTERS};
+use machine::report::is_greatest;
 use models::MODELS;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -383,7 +384,7 @@ fn functions(a: &Run, b: &Run) -> Vec<Named> {
 
 fn counters(a: &Run, b: &Run) -> Vec<Counter> {
     let of = |run: &Run| {
-        let fold = |name: &str, x: u64, y: u64| match name.ends_with("_max") {
+        let fold = |name: &str, x: u64, y: u64| match is_greatest(name) {
             true => x.max(y),
             false => x.saturating_add(y),
         };

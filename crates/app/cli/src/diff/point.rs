@@ -178,8 +178,8 @@ mod tests {
         "ranks,host.kernel_entry (ns),arg.size,simulated_ns,exit,sentence,wall_seconds,run\n\
         2,500,8,1,0,,0.1,a\n2,1000,8,2,0,,0.1,b\n4,500,8,3,0,\"x, y\",0.1,c\n4,1000,8,4,0,,0.1,d\n";
 
-    fn run(values: &str) -> Result<String, String> {
-        run_of(TEXT.as_bytes(), values).map_err(|why| why.to_string())
+    fn run(values: &str) -> Result<String, PointError> {
+        run_of(TEXT.as_bytes(), values)
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
             ("ranks=4,host.kernel_entry=500", "c"),
             ("ranks=4,arg.size=8,host.kernel_entry=0.001ms", "d"),
         ] {
-            assert_eq!(run(values).as_deref(), Ok(expected), "{values}");
+            assert_eq!(run(values), Ok(expected.to_owned()), "{values}");
         }
     }
 
@@ -212,7 +212,7 @@ mod tests {
                  (500ns, 1000ns)",
             ),
         ] {
-            assert_eq!(run(values), Err(expected.to_owned()), "{values}");
+            assert_eq!(run(values).unwrap_err().to_string(), expected, "{values}");
         }
         let other = run_of(b"a,b\n1,2\n", "a=1").unwrap_err().to_string();
         assert_eq!(other, "is not the table of a sweep");

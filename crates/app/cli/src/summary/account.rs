@@ -111,13 +111,19 @@ pub fn costs(account: &[Rank]) -> Vec<Cost> {
     for (call, waits) in by_call(account) {
         let name = call.call;
         let mut cost = |what: String, ps| costs.push(Cost { what, ps });
-        let whom = waits.first().map_or(String::new(), |(rank, ps)| {
-            let share = 100 * u128::from(*ps) / u128::from(call.waiting_ps().max(1));
-            format!(", {share} % of it for rank {rank}")
-        });
-        cost(format!("late senders, waited for in {name}{whom}"), call.late_sender_ps);
-        cost(format!("late receivers, waited for in {name}{whom}"), call.late_receiver_ps);
-        cost(format!("imbalance before {name}{whom}"), call.imbalance_ps);
+        let waiting = call.waiting_ps();
+        let mut wait = |what: &str, ps| {
+            let whom = waits.first().map_or(String::new(), |(rank, most)| {
+                let share = 100 * u128::from(*most) / u128::from(waiting.max(1));
+                // Ranks are counted for all kinds of waiting together.
+                let of = if ps == waiting { "it" } else { "its waiting" };
+                format!(", {share} % of {of} for rank {rank}")
+            });
+            cost(format!("{what} {name}{whom}"), ps);
+        };
+        wait("late senders, waited for in", call.late_sender_ps);
+        wait("late receivers, waited for in", call.late_receiver_ps);
+        wait("imbalance before", call.imbalance_ps);
         cost(format!("library, in {name}"), call.library_ps);
         cost(format!("kernel, in {name}"), call.kernel_ps);
         cost(format!("NIC, in {name}"), call.nic_ps);

@@ -92,8 +92,8 @@ fn values(row: &Row, parameter: &Parameter) -> Vec<String> {
     let mut all = others(row, parameter);
     if let Some(number) = parameter.value.number() {
         let unit = row.kind.smallest_unit();
-        let far = [number / 10, number * 10, number / 100, number * 100, number * 1000];
-        let less = [number * 4 / 5, number * 9 / 10];
+        let far = [number / 10, number * 10, number / 64, number * 100, number * 1000];
+        let less = [number / 4, number * 17 / 20, number * 9 / 10];
         all.extend(far.iter().chain(&less).map(|number| format!("{number}{unit}")));
     }
     all

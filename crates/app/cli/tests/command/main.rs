@@ -93,6 +93,7 @@ mod suite;
 mod sweep;
 mod tables;
 mod timeline;
+mod told;
 mod tools;
 mod turns;
 mod types;

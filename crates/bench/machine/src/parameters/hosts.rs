@@ -242,7 +242,7 @@ parameters! {
 }
 
 parameters! {
-    /// What it does over Portals.
+    /// The same library over Portals.
     pub MpiOverPortals in "mpi" => mpi::PortalsParams {
         unexpected_entry: time("0 ns", "1 ms"),
         eager_limit: bytes("0 B", "1 MiB"),

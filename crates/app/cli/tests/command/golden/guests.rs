@@ -76,7 +76,10 @@ fn parameters(bench: &Bench) -> Vec<String> {
     let models = bench.machine.models();
     let own = bench.machine.iter().filter(|one| {
         let of_guests = one.key.starts_with("guest.");
-        models.owner(one.key).is_some() && (!of_guests || bench.machine.name() == "ethernet")
+        match of_guests {
+            true => bench.machine.name() == "ethernet",
+            false => models.owner(one.key).is_some(),
+        }
     });
     let other = |one: &machine::parameters::Parameter| {
         let row = models.row(one.key).expect("parameters are rows");

@@ -105,7 +105,11 @@ fn with_faults(bench: &Bench) -> Vec<String> {
 /// False for a run that does not end: the handler of a line that is stuck is called again and again, and
 /// takes no time on a machine of constants.
 fn ends(bench: &Bench, words: &str) -> bool {
-    let entry = bench.machine.duration("host.interrupt_entry");
+    let key = ["host.interrupt_entry", "linux.interrupt_entry"]
+        .into_iter()
+        .find(|key| bench.machine.is_set(key))
+        .expect("hosts have a system");
+    let entry = bench.machine.duration(key);
     entry > des::Duration::ZERO || !words.contains("interrupt.stuck=high")
 }
 

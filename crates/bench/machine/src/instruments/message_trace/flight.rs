@@ -286,7 +286,7 @@ pub(super) fn name_of(
     let leg = match (leg, protocol) {
         (0, _) => return (Cow::Borrowed(name), *place),
         (1, Protocol::Rendezvous | Protocol::Local) => "fetch",
-        (_, Protocol::Rendezvous) => "data",
+        (_, Protocol::Rendezvous | Protocol::Local) => "data",
         _ => "reply",
     };
     (Cow::Owned(format!("{leg}: {name}")), *place)
