@@ -52,7 +52,7 @@ def times(line, values):
 
 
 def numbers(line, values):
-    found = re.fullmatch(NAMED + WHOLE + " +" + WHOLE + r"(?: +(?:0|([+-])" + WHOLE + r"))?(?: +([+-]\S+) %| +(\d\S*))?",
+    found = re.fullmatch(NAMED + WHOLE + " +" + WHOLE + r"(?: +(?:0|([+-])" + WHOLE + r"))?(?: +([+-]\S+) %| +(\d\S*|-))?",
                          line)
     if not found:
         return False
@@ -66,7 +66,9 @@ def numbers(line, values):
         same(line, plain(number), (exact[1] - exact[0]) * (1 if sign == "+" else -1))
     if share:
         percent(line, share, *exact)
-    if ratio and ratio != "0":
+    if ratio == "-":
+        same(f"{line}: there were none", exact[0], 0)
+    elif ratio and ratio != "0":
         same(f"{line}: ratio", float(ratio.replace(",", "")), exact[1] / exact[0], 0.001)
     return True
 
@@ -173,6 +175,9 @@ for line in lines:
         same(line, float(number.replace(",", "")), exact, 0.01)
         time(line, told[0], told[1], slow)
         time(line, told[2], told[3], quick)
+    elif found := re.match("Both programs take " + TIME, line):
+        for one in report:
+            time(line, found[1], found[2], one["simulated_ns"] * 1e3)
     elif re.match(r"(Result|Time in calls|Host processors|Counters that differ)", line):
         section = line.split(",")[0].split("  ")[0]
     elif found := re.fullmatch(TITLE, line):
