@@ -25,6 +25,9 @@ mod validate;
 mod writes;
 
 pub use measure::side_by_side;
+#[cfg(test)]
+pub use suite::find as study;
+pub use suite::STUDIES;
 pub use validate::validate;
 
 use crate::args::{BenchCommand, MeasureOptions};

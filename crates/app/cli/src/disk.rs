@@ -30,17 +30,20 @@ pub struct DiskOptions {
     /// UNIX socket to listen on
     #[arg(long, value_name = "PATH")]
     pub socket: PathBuf,
-    /// Run a shell's command with the disk's URI in $uri, and end with it
+    /// Run a shell command with the disk's URI in $uri, and end with it
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
-    /// Write every request to FILE, as `sunstar run builtin:disk < FILE` takes it again
+    /// Record every request to FILE, for `sunstar run builtin:disk < FILE`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Give the command of --run clocks that tell simulated time, which moves while all of its threads wait;
-    /// it must be one program that starts no others
+    /// Let the clocks of the command of --run tell simulated time
+    ///
+    /// Simulated time moves while all of its threads wait; it must be one program that starts no others.
     #[arg(long, requires = "run")]
     pub clocked: bool,
-    /// Tell heads and tails of queues by writes of their own, in place of pending flags in messages
+    /// Send heads and tails of queues as writes of their own
+    ///
+    /// In place of pending flags in messages.
     #[arg(long)]
     pub tails: bool,
 }

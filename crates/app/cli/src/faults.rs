@@ -4,6 +4,7 @@ use crate::machines;
 use crate::terminal::{self, Terminal};
 use machine::faults::{hidden, FaultKind, Form, OF_ALL};
 use machine::models::Model;
+use machine::suggestion;
 use models::MODELS;
 use std::fmt::Write;
 use sunstar::root::Root;
@@ -13,16 +14,16 @@ use sunstar::usage_error::UsageError;
 #[derive(clap::Args, Clone, Debug)]
 pub struct FaultsOptions {
     /// Kinds whose name contains this
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "KIND")]
     pub name: Option<String>,
     /// Only what this machine can have
     #[arg(short, long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
-    /// Hide one of the bugs of the RDMA NIC, and tell how to look for it
+    /// Inject a hidden bug of the RDMA NIC, and tell how to find it
     #[arg(long, value_name = "SEED", conflicts_with_all = ["name", "machine"])]
     pub quiz: Option<u64>,
     /// Check this answer to the quiz, e.g. bug.skew
-    #[arg(long, value_name = "NAME", requires = "quiz")]
+    #[arg(long, value_name = "BUG", requires = "quiz")]
     pub answer: Option<String>,
 }
 
@@ -52,7 +53,10 @@ fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
     let name = if answer.starts_with("bug.") { answer.into() } else { format!("bug.{answer}") };
     let kinds = with_bugs().map_or(&[][..], |model| model.faults);
     if !hidden::bugs(kinds).any(|bug| bug.name == name) {
-        let why = format!("there is no bug {answer}; `sunstar faults bug` lists all");
+        let names = hidden::bugs(kinds).map(|bug| bug.name);
+        let advice =
+            suggestion::question_or(&name, names, || "`sunstar faults bug` lists all".to_owned());
+        let why = format!("there is no bug {answer}; {advice}");
         return Err(UsageError::sentence(why));
     }
     let hidden = hidden::find(kinds, seed).filter(|(bug, _)| bug.name == name);
@@ -68,6 +72,11 @@ fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
 /// The model one of whose bugs a seed can hide.
 fn with_bugs() -> Option<&'static Model> {
     MODELS.iter().find(|model| model.faults.iter().any(|kind| kind.value == Form::Seed))
+}
+
+/// The bugs that `--quiz` hides.
+pub fn bugs() -> impl Iterator<Item = &'static FaultKind> {
+    hidden::bugs(with_bugs().map_or(&[][..], |model| model.faults))
 }
 
 /// Lists the kinds of faults whose name contains `name`, with their expected effects.
@@ -98,9 +107,10 @@ fn list(options: &FaultsOptions) -> Result<u8, UsageError> {
     }
     if out.is_empty() {
         let name = name.unwrap_or_default();
-        return Err(UsageError::sentence(format!(
-            "there is no fault like {name}; `sunstar faults` lists all"
-        )));
+        let of_models = MODELS.iter().filter(own).flat_map(|model| model.faults);
+        let all = OF_ALL.iter().chain(of_models).map(|kind| kind.name);
+        let advice = suggestion::question_or(name, all, || "`sunstar faults` lists all".to_owned());
+        return Err(UsageError::sentence(format!("there is no fault like {name}; {advice}")));
     }
     if name.is_none() {
         out.push('\n');

@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod child;
 mod compiler;
+mod complete;
 mod diff;
 mod disk;
 mod doctor;
@@ -18,6 +19,8 @@ mod interrupt;
 mod keyboard;
 mod machines;
 mod manual;
+#[cfg(test)]
+mod named;
 mod nic;
 mod outputs;
 mod profile;
@@ -59,6 +62,12 @@ fn command() -> ExitCode {
             let options = plain.ignored.join(", ");
             console::say(&format!("{options}: ignored, as nodes are simulated here"));
         }
+        if let Some(stray) = plain.strays {
+            console::say(&format!(
+                "{stray} stands behind the program and is the program's, as with mpirun; options \
+                 of sunstar stand before it"
+            ));
+        }
         plain.words
     });
     let obeyed = words.and_then(args::parse).and_then(|arguments| obey(arguments.command));
@@ -78,7 +87,8 @@ fn command() -> ExitCode {
 fn obey(command: Command) -> Result<u8, UsageError> {
     // These are made of the command line itself and need nothing of the installation.
     match command {
-        Command::Completions { shell } => return manual::completions(shell),
+        Command::Completions { shell } => return complete::script(shell),
+        Command::Complete { words } => return complete::complete(&words),
         Command::Manual { folder } => return manual::pages(&folder),
         Command::Faults(options) => return faults::faults(&options),
         Command::Nic(options) => return nic::nic(&options),
@@ -106,6 +116,7 @@ fn obey(command: Command) -> Result<u8, UsageError> {
         Command::Cxx { arguments } => compiler::pass_through(&root, Language::Cxx, &arguments),
         Command::Fc { arguments } => compiler::pass_through(&root, Language::Fortran, &arguments),
         Command::Completions { .. }
+        | Command::Complete { .. }
         | Command::Manual { .. }
         | Command::Faults(_)
         | Command::Nic(_)

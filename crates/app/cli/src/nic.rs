@@ -5,22 +5,23 @@ pub(crate) mod diagnosis;
 use crate::child;
 use crate::terminal::{self, Terminal};
 use diagnosis::{stage, Finding, Run, Stage, STAGES};
+use machine::suggestion;
 use std::fmt::Write;
 use sunstar::usage_error::UsageError;
 
 /// Options of `sunstar nic`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct NicOptions {
-    /// config, dma, loopback, link or switch; or all, which stops where something is found
+    /// config, dma, loopback, link, switch; or all, up to the first finding
     #[arg(value_name = "STAGE")]
     pub stage: String,
-    /// Print what the aids say, and not what is made of it
+    /// Print what the debugging aids say, without a diagnosis
     #[arg(long)]
     pub aids: bool,
-    /// Let something be wrong, e.g. bug.skew=1; `sunstar faults bug` lists what; may be repeated
+    /// Inject a bug, e.g. bug.skew=1 (see `sunstar faults bug`); may be repeated
     #[arg(long = "fault", value_name = "FAULT")]
     pub faults: Vec<String>,
-    /// Seed of everything random
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
@@ -57,10 +58,10 @@ pub fn nic(options: &NicOptions) -> Result<u8, UsageError> {
 
 fn unknown(name: &str) -> UsageError {
     let names: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
-    UsageError::sentence(format!(
-        "there is no stage {name}; there are {} and all",
-        names.join(", ")
-    ))
+    let all = names.iter().copied().chain(["all"]);
+    let advice =
+        suggestion::question_or(name, all, || format!("there are {} and all", names.join(", ")));
+    UsageError::sentence(format!("there is no stage {name}; {advice}"))
 }
 
 /// The text of a run, in a process of its own.

@@ -36,6 +36,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use machine::instruments::timeline::Watcher;
 use maud::Markup;
 use series::{Curves, Plan};
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ use sunstar::usage_error::UsageError;
 /// Runs the program and the measurements, writes the page, and returns the exit status.
 pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, UsageError> {
     check_page(&options.file)?;
+    check_name(&options.file)?;
     let about_machine = options.run.command.is_empty();
     let mut options = options.clone();
     if about_machine {
@@ -95,6 +97,21 @@ pub fn check_page(file: &Path) -> Result<(), UsageError> {
             )))
         }
     }
+}
+
+/// Checks that a browser would take the file for a page; else it is most likely a program, or its input.
+/// Devices are named as they are.
+fn check_name(file: &Path) -> Result<(), UsageError> {
+    let is_page = |name: &OsStr| ["html", "htm"].iter().any(|end| name.eq_ignore_ascii_case(end));
+    let is_device = || file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if file.extension().is_some_and(is_page) || is_device() {
+        return Ok(());
+    }
+    let file = file.display();
+    Err(UsageError::sentence(format!(
+        "{file} is no page: its name does not end with .html; the page is named before the \
+         program, as in sunstar report page.html -n 2 {file}"
+    )))
 }
 
 /// Sets the ping-pong as the program, if there is none: then the page is about the ping-pong whose curves it

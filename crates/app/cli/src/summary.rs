@@ -326,7 +326,7 @@ fn columns(what: &str, each: Vec<String>) -> Vec<String> {
     if each.len() <= NODE_COLUMNS_MAX {
         return each;
     }
-    vec![format!("all {what}"), "least".into(), "most".into()]
+    vec![format!("all {what}"), "min".into(), "max".into()]
 }
 
 /// The same for the cores of all nodes.

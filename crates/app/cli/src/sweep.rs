@@ -19,11 +19,14 @@ use crate::args::SweepOptions;
 use crate::interrupt::{self, Reins};
 use crate::outputs::{self, Named};
 use crate::{bench, run, terminal};
+#[cfg(test)]
+pub use axis::axis_of;
+pub use axis::NAMES;
 use des::Stop;
 use estimate::{span, Estimate};
 use execute::Children;
 use indicatif::{ProgressBar, ProgressStyle};
-use machine::console;
+use machine::{console, suggestion};
 use plan::Plan;
 use prepare::Prepared;
 use record::{Record, Records};
@@ -374,18 +377,27 @@ impl Sweep<'_> {
                 failed - FAILURES_TOLD
             ));
         }
+        let mut told = BTreeSet::new();
         for absent in &state.absent {
             match absent {
                 Absent::Output(name) => {
                     console::say(&format!("column {name} is empty where its --take found nothing"));
                 }
-                Absent::Key(name) => console::say(&format!(
-                    "column {name} is empty where the run's JSON has no such key \
-                     (docs/reference/run-json.md)"
-                )),
+                // Runs on different machines have different keys.
+                Absent::Key(name, meant) if told.insert(name) => {
+                    let meant = suggestion::question(meant);
+                    let meant = meant.map_or(String::new(), |asked| format!("; {asked}"));
+                    console::say(&format!(
+                        "column {name} is empty where the run's JSON has no such key{meant} \
+                         (docs/reference/run-json.md)"
+                    ));
+                }
+                Absent::Key(..) => {}
             }
         }
-        let absent = |name: &&str| state.absent.contains(&Absent::Key((*name).into()));
+        let is_of =
+            |absent: &Absent, name: &str| matches!(absent, Absent::Key(of, _) if of == name);
+        let absent = |name: &&str| state.absent.iter().any(|absent| is_of(absent, name));
         for name in self.columns.empty(self.plan, &state.rows).filter(|name| !absent(name)) {
             console::say(&format!("column {name} is empty: no run has a value there"));
         }

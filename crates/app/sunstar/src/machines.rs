@@ -3,6 +3,7 @@
 use crate::root::Root;
 use crate::usage_error::UsageError;
 use machine::parameters::Parameters;
+use machine::suggestion;
 use models::MODELS;
 use std::path::{Path, PathBuf};
 
@@ -23,10 +24,11 @@ pub fn file(root: &Root, name: &str) -> Result<PathBuf, UsageError> {
     let own = path.extension().is_some() || path.components().count() > 1;
     let file = if own { path.to_owned() } else { folder(root).join(format!("{name}.toml")) };
     if !own && !file.is_file() {
-        let known = names(root)?.join(", ");
-        return Err(UsageError::sentence(format!(
-            "there is no machine {name}; there is {known}, or name a file of your own (.toml)"
-        )));
+        let known = names(root)?;
+        let advice = suggestion::question_or(name, known.iter().map(String::as_str), || {
+            format!("there is {}, or name a file of your own (.toml)", known.join(", "))
+        });
+        return Err(UsageError::sentence(format!("there is no machine {name}; {advice}")));
     }
     Ok(file)
 }

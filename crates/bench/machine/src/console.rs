@@ -2,7 +2,7 @@
 //! a closed stream) does not end the run: the error is reported, or ignored.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
@@ -43,6 +43,13 @@ fn print_bytes_to(out: BorrowedFd, bytes: &[u8]) -> Result<(), PrintError> {
 /// Says a sentence on standard error, after the command's name.
 pub fn say(sentence: &str) {
     pass_on(&format!("sunstar: {sentence}\n"));
+}
+
+/// The same for whoever waits at a terminal: why nothing is printed for a while.
+pub fn say_on_terminal(sentence: &str) {
+    if io::stderr().is_terminal() {
+        say(sentence);
+    }
 }
 
 /// Writes text of other programs to standard error unchanged. A failure cannot be reported, and is ignored.

@@ -34,6 +34,7 @@ pub mod programs;
 pub mod remains;
 pub mod report;
 mod run;
+pub mod suggestion;
 pub mod system;
 mod usage_error;
 

@@ -10,6 +10,7 @@ use crate::parameters::{Parameters, Row, MODEL};
 use crate::programs::native;
 use crate::programs::Program;
 use crate::run::{Options, Outcome};
+use crate::suggestion;
 use crate::usage_error::UsageError;
 use des::Clock;
 use std::path::Path;
@@ -376,19 +377,17 @@ impl Models {
         of_models.chain([self.choice()])
     }
 
-    /// The existing key that a mistyped one was probably meant to be.
-    pub fn nearest(&'static self, wrong: &str) -> Option<&'static str> {
+    /// The existing keys that a mistyped one was probably meant to be.
+    pub fn nearest(&'static self, wrong: &str) -> Vec<&'static str> {
         let mut keys = self.all().map(|row| row.key);
-        let (distance, key) =
-            keys.clone().map(|key| (strsim::levenshtein(wrong, key), key)).min()?;
-        if distance <= (wrong.len() / 3).max(2) {
-            return Some(key);
-        }
+        let near = suggestion::nearest(wrong, keys.clone());
         let parts = |key: &'static str| key.split_once('.').unwrap_or(("", key));
-        if wrong.len() < TELLING || keys.clone().any(|key| parts(key).0 == wrong) {
-            return None;
+        let is_section = || keys.clone().any(|key| parts(key).0 == wrong);
+        if !near.is_empty() || wrong.len() < TELLING || is_section() {
+            return near;
         }
-        keys.find(|key| key.starts_with(wrong) || parts(key).1.starts_with(wrong))
+        let begins = |key: &&'static str| key.starts_with(wrong) || parts(key).1.starts_with(wrong);
+        keys.find(begins).into_iter().collect()
     }
 
     /// "machines of model A have no KEY; it belongs to model B", or to several.
@@ -411,17 +410,15 @@ impl Models {
 
 /// A key that no machine has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no parameter {key}; {}", advice(*meant))]
+#[error("there is no parameter {key}; {}", advice(meant))]
 pub struct UnknownParameter {
     /// The key.
     pub key: String,
-    /// Key that was probably meant.
-    pub meant: Option<&'static str>,
+    /// Keys of which one was probably meant.
+    pub meant: Vec<&'static str>,
 }
 
-fn advice(meant: Option<&str>) -> String {
-    match meant {
-        Some(key) => format!("did you mean {key}?"),
-        None => "\"sunstar machines NAME\" lists all".to_owned(),
-    }
+fn advice(meant: &[&str]) -> String {
+    let all = || "\"sunstar machines NAME\" lists all".to_owned();
+    suggestion::question(meant).unwrap_or_else(all)
 }

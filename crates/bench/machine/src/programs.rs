@@ -4,6 +4,7 @@ use crate::instruments::journal::Journal;
 use crate::judge::Adapter;
 use crate::models::Models;
 use crate::placement::Placed;
+use crate::suggestion;
 use des::Time;
 use host::Host;
 use life::Life;
@@ -47,9 +48,22 @@ pub enum BuiltinError {
     /// One of a model.
     #[error(transparent)]
     Native(#[from] native::WorkloadError),
-    /// One over MPI, or none at all.
+    /// One over MPI.
     #[error(transparent)]
     Mpi(#[from] rank::WorkloadError),
+    /// There is none of this name.
+    #[error(
+        "there is no built-in workload '{name}'; {}",
+        suggestion::question_or(name, known.iter().copied(), || {
+            format!("there are: {}", known.join(", "))
+        })
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names that there are.
+        known: Vec<&'static str>,
+    },
 }
 
 /// Program that some of the ranks run as a process of their own.
@@ -76,8 +90,20 @@ impl Program {
     ) -> Result<Program, BuiltinError> {
         Ok(match native::Workload::parse(models, name, arguments, ranks) {
             Some(own) => Program::Native(own?),
-            None => Program::Builtin(rank::Builtin::parse(name, arguments, ranks)?),
+            None => match rank::Builtin::parse(name, arguments, ranks) {
+                Err(rank::WorkloadError::Unknown { name, .. }) => {
+                    let known = Program::builtin_names(models).collect();
+                    return Err(BuiltinError::Unknown { name, known });
+                }
+                parsed => Program::Builtin(parsed?),
+            },
         })
+    }
+
+    /// Names of all built-in workloads: those over MPI, and those of models.
+    pub fn builtin_names(models: &Models) -> impl Iterator<Item = &'static str> + use<'_> {
+        let own = models.iter().flat_map(|model| model.workloads).map(|kind| kind.name);
+        rank::Builtin::names().chain(own)
     }
 
     /// The executables; none if the ranks are no processes.

@@ -50,8 +50,11 @@ impl Hardware {
         let Some(units) = &settings.card.units else {
             return Err(RtlError::NoUnits);
         };
-        let place =
-            DesignPaths { root: options.places.root.clone(), built: options.places.built.clone() };
+        let place = DesignPaths {
+            root: options.places.root.clone(),
+            built: options.places.built.clone(),
+            told: console::say_on_terminal,
+        };
         let build = |config| UnitDesign::build(&place, folder.as_deref(), config, false);
         let designs =
             build(&units.posted).and_then(|posted| Ok([posted, build(&units.unexpected)?]));

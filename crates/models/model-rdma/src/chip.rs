@@ -5,6 +5,7 @@ use super::waveform::{NoWave, Waveform};
 use crossbar::{Counters, PORTS_MAX};
 use des::Time;
 use forth_nic::{Arrival, HostCounters, LinkCounters, Transceiver};
+use machine::console;
 use machine::Options;
 use pci::{Device, DeviceIn, DeviceOut};
 use rtl::{Captured, DesignPaths, NicDesign, RecordError, Sign, SwitchDesign, Unbuilt};
@@ -24,8 +25,11 @@ impl Designs {
     /// Compiles what the parameters want.
     pub fn of(options: &Options, s: &Settings, launch: Time) -> Result<Designs, NoDesign> {
         let (p, mut designs) = (&options.parameters, Designs::default());
-        let place =
-            &DesignPaths { root: options.places.root.clone(), built: options.places.built.clone() };
+        let place = &DesignPaths {
+            root: options.places.root.clone(),
+            built: options.places.built.clone(),
+            told: console::say_on_terminal,
+        };
         if crate::rows::Card::of(p).rtl {
             designs.nic = Some(NicDesign::build(place, &s.nic(0))?);
         }

@@ -47,6 +47,8 @@ pub struct DesignPaths {
     pub root: PathBuf,
     /// Folder of libraries, which may be thrown away at any time.
     pub built: PathBuf,
+    /// Told a sentence before a build, which takes a minute.
+    pub told: fn(&str),
 }
 
 impl DesignPaths {
@@ -54,7 +56,7 @@ impl DesignPaths {
     pub fn of_tests() -> DesignPaths {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = folder.ancestors().nth(3).expect("the crate lies two folders below").to_owned();
-        DesignPaths { built: root.join("build/verilated"), root }
+        DesignPaths { built: root.join("build/verilated"), root, told: |_| {} }
     }
 }
 
@@ -216,6 +218,7 @@ fn build(place: &DesignPaths, design: &Design<'_>) -> Result<PathBuf, Unbuilt> {
     if let Some(kept) = kept {
         return Ok(kept.join(LIBRARY));
     }
+    (place.told)(&format!("compiling the RTL of {} (once, about a minute)", design.top));
     let work = cache.folder().join(format!("{:016x}-{}", hash.finish(), std::process::id()));
     let made = make(&cache, place, design, &found.sources, &shim, &work).and_then(|made| {
         // An older one was made of other files that are included.
@@ -397,4 +400,35 @@ fn verilate(
     }
     let (out, err) = (&output.stdout, &output.stderr);
     Err(Unbuilt::Refused(String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(err)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    /// A build takes long, and says so before it begins; this one ends at once.
+    #[test]
+    fn a_build_is_told_of() {
+        let folder = tempfile::tempdir().expect("there is a folder for temporary files");
+        fs::write(folder.path().join("none.sv"), "module none(; endmodule\n").expect("it is new");
+        fs::write(folder.path().join("none.cpp"), "").expect("it is new");
+        let place = DesignPaths {
+            root: folder.path().to_owned(),
+            built: folder.path().join("built"),
+            told: |said| SAID.lock().expect("nobody panics").push(said.to_owned()),
+        };
+        let design = Design {
+            top: "none",
+            folders: &["."],
+            shim: "none.cpp",
+            parameters: &[],
+            traced: false,
+        };
+        assert!(build(&place, &design).is_err());
+        let said = SAID.lock().expect("nobody panics").clone();
+        assert_eq!(said, ["compiling the RTL of none (once, about a minute)"]);
+    }
 }

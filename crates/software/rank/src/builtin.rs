@@ -48,16 +48,20 @@ const BYTES_MAX: u64 = 16 << 20;
 const TIMES: u32 = 10;
 
 impl Builtin {
+    /// Names of all workloads, [`PREFIX`] left out.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|kind| kind.name)
+    }
+
     /// The workload with this name, [`PREFIX`] left out, and these arguments: `[BYTES] [TIMES]`.
     pub fn parse(
         name: &str,
         arguments: &[OsString],
         ranks: u32,
     ) -> std::result::Result<Builtin, WorkloadError> {
-        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
-            let known = KINDS.map(|kind| kind.name).into();
-            WorkloadError::Unknown { name: name.to_owned(), known }
-        })?;
+        let known = Builtin::names().collect();
+        let unknown = || WorkloadError::Unknown { name: name.to_owned(), known };
+        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(unknown)?;
         let program = || format!("{PREFIX}{name}");
         if ranks < kind.ranks {
             return Err(WorkloadError::Ranks { program: program(), least: kind.ranks });

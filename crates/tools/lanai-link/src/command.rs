@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 /// Options of the linker.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Memory map: a file of abi/ with constants REGION_NAME_BASE and REGION_NAME_SIZE
+    /// Memory map: a file of abi/
+    ///
+    /// It has constants REGION_NAME_BASE and REGION_NAME_SIZE.
     #[arg(long, value_name = "FILE")]
     pub map: PathBuf,
     /// ELF file with symbols and lines

@@ -1,8 +1,10 @@
 //! Several programs in one run, as `mpiexec` takes them: `-n 1 a : -n 2 b ARGUMENTS` (MPI 5.0, 11.5).
 
+use super::mistake;
+use super::processes::Processes;
+use super::runs::RunOptions;
 use super::spelling::{is_option, Plain};
 use super::value::whole;
-use super::{Processes, RunOptions};
 use clap::{CommandFactory, Parser};
 use machine::console;
 use std::ffi::OsString;
@@ -56,10 +58,7 @@ impl Part {
             console::say(&format!("{}: ignored", plain.ignored.join(", ")));
         }
         let before = Before::try_parse_from(plain.words).map_err(|error| {
-            let said = error.to_string();
-            let text = said.lines().next().unwrap_or_default();
-            let text = text.strip_prefix("error: ").unwrap_or(text);
-            UsageError::sentence(format!("behind ':' -n N is at least 1: {text}"))
+            UsageError::sentence(format!("behind ':': {}", mistake::problem(&error, &verb)))
         })?;
         let Before { ranks, processes } = before;
         Ok(Part { ranks, processes, command: words.collect() })

@@ -1,7 +1,8 @@
 //! Environment, folder and output of the processes of a program, as options say them.
 
+use super::heading;
+use super::runs::RunOptions;
 use super::value_error::ValueError;
-use super::RunOptions;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,25 +12,35 @@ use sunstar::usage_error::UsageError;
 /// Options of the processes of one program.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processes {
-    /// Variable for the environment of this program's ranks: NAME=VALUE, or NAME for one with the command's
-    /// value; may be repeated (-env NAME VALUE does the same). Ranks have the command's variables, too, but
-    /// Linux guests only those that are given
-    #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]")]
+    /// Environment variable for this program's ranks; may be repeated
+    ///
+    /// NAME=VALUE, or NAME for one with the command's value (-env NAME VALUE does the same). Ranks have the
+    /// command's variables, too, but Linux guests only those that are given.
+    #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]", help_heading = heading::PROGRAM)]
     pub env: Vec<OsString>,
-    /// MPI that this program's ranks have: own (Sunstar's), mpich or intel (an installed one with libfabric,
-    /// as a wheel of PyPI has it), or the folder of an installation. Without it a program that was not built
-    /// by `sunstar cc` has the MPI that it was linked to, and source is compiled for Sunstar's
-    #[arg(long, value_name = "own|mpich|intel|FOLDER")]
+    /// MPI library of this program's ranks
+    ///
+    /// own (Sunstar's), mpich or intel (an installed one with libfabric, as a wheel of PyPI has it), or the
+    /// folder of an installation. Without it a program that was not built by `sunstar cc` has the MPI that it
+    /// was linked to, and source is compiled for Sunstar's.
+    #[arg(long, value_name = "own|mpich|intel|FOLDER", help_heading = heading::PROGRAM)]
     pub mpi: Option<Choice>,
-    /// Folder in which this program's ranks begin
-    #[arg(long, value_name = "FOLDER")]
+    /// Working directory of this program's ranks
+    #[arg(long, value_name = "FOLDER", help_heading = heading::PROGRAM)]
     pub wdir: Option<PathBuf>,
-    /// This program serves the others: its ranks get SIGTERM when all others have ended or wait in
-    /// MPI_Finalize; a server that handles it then calls MPI_Finalize, too
-    #[arg(long)]
+    /// Stop this program's ranks when all others have ended
+    ///
+    /// For a program that serves the others: its ranks get SIGTERM when all others have ended or wait in
+    /// MPI_Finalize; a server that handles it then calls MPI_Finalize, too.
+    #[arg(long, help_heading = heading::PROGRAM)]
     pub server: bool,
-    /// Error handler that this program has before it sets one (-initial-errhandler of MPI's mpiexec)
+    /// MPI error handler that this program begins with
+    ///
+    /// As -initial-errhandler of MPI's mpiexec: mpi_errors_are_fatal (the run ends with a sentence, the
+    /// default), mpi_errors_abort (the same) or mpi_errors_return (the call returns an error code).
     #[arg(long, value_name = "HANDLER", value_enum, ignore_case = true, default_value_t)]
+    #[arg(help_heading = heading::PROGRAM, hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
     pub initial_errhandler: InitialErrhandler,
 }
 
@@ -61,19 +72,24 @@ impl From<InitialErrhandler> for rank::InitialErrors {
 /// The same for all programs of a run.
 #[derive(Args, Clone, Debug, Default)]
 pub struct AllProcesses {
-    /// As --env, for the ranks of all programs (-genv NAME VALUE does the same)
-    #[arg(long, value_name = "NAME[=VALUE]")]
+    /// Environment variable for the ranks of all programs
+    ///
+    /// As --env; -genv NAME VALUE does the same.
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = heading::PROGRAM)]
     pub genv: Vec<OsString>,
     /// Put its rank before each line that a rank prints
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = heading::OUTPUT)]
     pub label: bool,
-    /// Let each rank print into a file of its own, in whose name %r stands for the rank; without %r the rank
-    /// follows the name
-    #[arg(long, value_name = "FILE", conflicts_with = "label")]
+    /// Write each rank's output to a file of its own
+    ///
+    /// In its name %r stands for the rank; without %r the rank follows the name.
+    #[arg(long, value_name = "FILE", conflicts_with = "label", help_heading = heading::OUTPUT)]
     pub output: Option<PathBuf>,
-    /// What the program's calendar tells when the machine starts: a date as 2026-01-31 or 2026-01-31T12:00:00
-    /// (UTC), or now, which makes runs differ
-    #[arg(long, value_name = "now|DATE", default_value_t)]
+    /// Start date of the machine
+    ///
+    /// What the program's calendar tells then: a date as 2026-01-31 or 2026-01-31T12:00:00 (UTC), or now,
+    /// which makes runs differ.
+    #[arg(long, value_name = "now|DATE", default_value_t, help_heading = heading::SIMULATION)]
     pub date: Date,
 }
 

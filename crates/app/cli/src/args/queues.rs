@@ -1,8 +1,9 @@
 //! Options of `sunstar bench queues` and `sunstar queues`.
 
 use super::bench::MeasureOptions;
+use super::heading;
+use super::runs::RunOptions;
 use super::value::whole;
-use super::RunOptions;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -16,34 +17,37 @@ const BYTES_MAX: u64 = 1 << 24;
 pub struct BenchQueuesOptions {
     /// Machine: a name (see `sunstar machines`) or a file
     #[arg(short, long, value_name = "NAME|FILE", default_value = "redstorm")]
+    #[arg(help_heading = heading::MACHINE)]
     pub machine: String,
     /// Override a parameter of the machine; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = heading::MACHINE)]
     pub overrides: Vec<String>,
     /// Size of the message that is timed
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = whole(0..=BYTES_MAX))]
+    #[arg(help_heading = heading::SELECTION)]
     pub bytes: u64,
-    /// Longest queue, 500 at most
+    /// Longest queue, up to 500
     #[arg(long, value_name = "N", default_value_t = LONGEST_MAX)]
-    #[arg(value_parser = whole(0..=LONGEST_MAX))]
+    #[arg(value_parser = whole(0..=LONGEST_MAX), help_heading = heading::SELECTION)]
     pub longest: u64,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub measure: MeasureOptions,
     /// Draw both figures into FILE, a page for a browser
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help_heading = heading::OUTPUT)]
     pub page: Option<PathBuf>,
 }
 
 /// Options of `sunstar queues`.
 #[derive(Args, Clone, Debug)]
 pub struct QueuesOptions {
-    /// Run it once for each value of a parameter, e.g. nic.alpu=off,128,256, which is what a machine with
-    /// matching units does if nothing is said
-    #[arg(long, value_name = "KEY=VALUE,...")]
+    /// Run once for each value of a parameter
+    ///
+    /// E.g. nic.alpu=off,128,256, the default of a machine with matching units.
+    #[arg(long, value_name = "KEY=VALUE,...", help_heading = heading::SELECTION)]
     pub vary: Option<String>,
-    /// Draw the same, with the depths over time, into FILE, a page for a browser
-    #[arg(long, value_name = "FILE.html")]
+    /// Draw the results and depths over time into FILE, a page for a browser
+    #[arg(long, value_name = "FILE.html", help_heading = heading::OUTPUT)]
     pub page: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -1,8 +1,9 @@
 //! Options of `sunstar report`.
 
 use super::bench::{largest, LARGEST_MAX};
+use super::heading;
+use super::runs::RunOptions;
 use super::value::whole;
-use super::RunOptions;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -10,15 +11,19 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("command", |program| program.required(false)))]
 pub struct ReportOptions {
-    /// The page; the program follows it, if there is to be one
+    /// Page to write; the program, if any, follows it
     #[arg(value_name = "FILE.html")]
     pub file: PathBuf,
-    /// Largest message of the curves; less than 1 MiB, which is the most, leaves the published
-    /// bandwidth out
+    /// Largest message of the curves, up to 1 MiB
+    ///
+    /// Less than 1 MiB leaves the published bandwidth out.
     #[arg(long, value_name = "BYTES", default_value_t = LARGEST_MAX, value_parser = largest)]
+    #[arg(help_heading = heading::SELECTION)]
     pub largest: u64,
-    /// Runs for the curves at a time; as many as processors and memory allow if not given
-    #[arg(short, long, value_name = "N")]
+    /// Runs for the curves at a time
+    ///
+    /// As many as processors and memory allow if not given.
+    #[arg(short, long, value_name = "N", help_heading = heading::SIMULATION)]
     #[arg(value_parser = whole(1..=1024_u16))]
     pub jobs: Option<u16>,
     #[command(flatten)]

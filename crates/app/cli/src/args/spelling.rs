@@ -1,8 +1,8 @@
 //! Spellings of options that clap does not know by itself, since what follows the program may look like
 //! anything.
 
-use super::{habits, Arguments};
-use clap::{Arg, Command, CommandFactory};
+use super::{habits, mistake, strays};
+use clap::{Arg, Command};
 use std::ffi::OsString;
 use sunstar::usage_error::UsageError;
 
@@ -11,20 +11,28 @@ use sunstar::usage_error::UsageError;
 /// A word before it that is no option is a mistake: clap would take it for the program.
 pub fn plain(words: impl Iterator<Item = OsString>) -> Result<Plain, UsageError> {
     let mut words = words.peekable();
-    let mut plain = Plain { words: words.by_ref().take(2).collect(), ignored: Vec::new() };
-    let mut all = Arguments::command();
+    let mut plain = Plain { words: words.by_ref().take(2).collect(), ..Plain::default() };
+    let mut all = super::command();
     all.build();
     let verb = plain.words.get(1).and_then(|verb| all.find_subcommand(verb));
     if let Some(verb) =
         verb.filter(|verb| verb.get_positionals().any(|arg| arg.get_id() == "command"))
     {
         let mut before = verb.get_positionals().count() - 1;
+        let mut ended = false;
         while let Some(word) = words.next_if(|word| before > 0 || is_option(word)) {
             before -= usize::from(!is_option(&word));
             if plain.take(verb, word, &mut words)? {
+                ended = true;
                 break;
             }
         }
+        let rest: Vec<OsString> = words.collect();
+        if !ended {
+            plain.strays = strays::of(verb, &plain.words, &rest);
+        }
+        plain.words.extend(rest);
+        return Ok(plain);
     }
     plain.words.extend(words);
     Ok(plain)
@@ -37,6 +45,8 @@ pub struct Plain {
     pub words: Vec<OsString>,
     /// Options that are none here.
     pub ignored: Vec<String>,
+    /// Option of ours among the program's arguments, as it is written there.
+    pub strays: Option<String>,
 }
 
 impl Plain {
@@ -67,12 +77,7 @@ pub fn is_option(word: &OsString) -> bool {
 /// Puts a word before the program as clap takes it. True if its value follows.
 fn put(verb: &Command, word: OsString, plain: &mut Vec<OsString>) -> Result<bool, UsageError> {
     let takes_value = |arg: &Arg| arg.get_action().takes_values();
-    let unknown = |name: &str| {
-        let verb = verb.get_name();
-        UsageError::sentence(format!(
-            "there is no option {name}; `sunstar {verb} --help` lists them"
-        ))
-    };
+    let unknown = |name: &str| mistake::unknown_option(verb, name);
     let text = word.to_string_lossy().into_owned();
     if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {
         let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
@@ -138,7 +143,7 @@ mod tests {
         for word in ["--nosuch", "--nosuch=3", "-z", "-qz"] {
             let words = ["sunstar", "trace", "-n", "2", word, "x"].map(OsString::from);
             let usage_error = plain(words.into_iter()).err().unwrap().to_string();
-            let said = format!("there is no option {word}; `sunstar trace --help` lists them");
+            let said = format!("there is no option {word} (see `sunstar trace --help`)");
             assert_eq!(usage_error, said);
         }
     }

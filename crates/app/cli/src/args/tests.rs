@@ -2,6 +2,7 @@
 
 use super::*;
 use clap::CommandFactory;
+use std::path::Path;
 
 #[test]
 fn the_command_line_is_consistent() {

@@ -1,15 +1,12 @@
 //! Values of options: whole numbers, times, and what is said of values that cannot be taken.
 
 use super::value_error::ValueError;
-use clap::error::{ContextKind, ErrorKind};
 use des::Duration;
 use machine::parameters::quantity::{Value, ValueKind};
-use std::error::Error;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
-use sunstar::usage_error::UsageError;
 
 /// Takes a whole number of `range`, or says what is allowed.
 pub fn whole<T: FromStr + PartialOrd + Display + Clone>(
@@ -57,16 +54,6 @@ pub fn size(text: &str) -> Result<u64, ValueError> {
 pub fn percent(text: &str) -> Result<f64, ValueError> {
     let number = text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>().ok();
     number.filter(|number| number.is_finite() && *number >= 0.0).ok_or(ValueError::Percent)
-}
-
-/// Usage error for a value that clap refused, in our own words.
-pub fn refused(error: &clap::Error) -> Option<UsageError> {
-    if error.kind() != ErrorKind::ValueValidation {
-        return None;
-    }
-    let option = error.get(ContextKind::InvalidArg)?.to_string();
-    let (name, value) = (option.split(' ').next()?, error.get(ContextKind::InvalidValue)?);
-    Some(UsageError::sentence(format!("{name} {value}: {}", error.source()?)))
 }
 
 /// Node that gdb debugs, and the port for it; 0 takes any free port.

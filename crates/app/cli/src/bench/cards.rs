@@ -19,6 +19,9 @@ pub fn validate(
     machine: &Parameters,
 ) -> Result<u8, UsageError> {
     let published = Published::of_machine(root, machine)?;
+    if published.is_empty() {
+        return Err(Published::none_of(root, machine)?);
+    }
     let measured = match measurements(root, options, machine) {
         Ok(measured) => measured,
         Err(broken) => return Ok(broken.tell()),

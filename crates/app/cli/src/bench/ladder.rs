@@ -128,6 +128,15 @@ impl Plan {
                 "--set {set}: the ladder chooses the firmware itself"
             )));
         }
+        // Rungs are settings of parameters that only this firmware has.
+        if FULL.settings().iter().any(|setting| machine.clone().set(setting).is_err()) {
+            return Err(UsageError::sentence(format!(
+                "the ladder compares builds of the SeaStar's firmware, which machine {} (model {}) \
+                 does not have",
+                machine.name(),
+                machine.model().name
+            )));
+        }
         let rungs: Vec<Rung> = ASIDE.into_iter().chain(CLIMB).collect();
         let images = build(root, &machine, &rungs)?;
         let jobs = jobs(options, &rungs);

@@ -3,7 +3,7 @@
 use machine::input;
 use machine::parameters::Parameters;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sunstar::root::Root;
 use sunstar::usage_error::UsageError;
@@ -78,18 +78,22 @@ struct File {
 impl Published {
     /// All results with which a machine is compared, paper by paper in the order of their keys.
     pub fn of_machine(root: &Root, machine: &Parameters) -> Result<Vec<Published>, UsageError> {
-        let folder = root.path().join("published");
-        let entries = std::fs::read_dir(&folder)
-            .map_err(|why| UsageError::with_file("read", &folder, why))?;
-        let paths = entries.flatten().map(|entry| entry.path());
-        let mut files: Vec<PathBuf> = paths
-            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-            .collect();
-        files.sort();
-        let papers = files.iter().map(|file| of_file(file)).collect::<Result<Vec<_>, _>>()?;
         let model = machine.model().name;
-        let papers = papers.into_iter().filter(|paper| paper.model == model);
+        let papers = papers(root)?.into_iter().filter(|paper| paper.model == model);
         Ok(papers.flat_map(|paper| paper.result).collect())
+    }
+
+    /// Error of a machine with which no published result is compared.
+    pub fn none_of(root: &Root, machine: &Parameters) -> Result<UsageError, UsageError> {
+        let models: BTreeSet<String> = papers(root)?.into_iter().map(|paper| paper.model).collect();
+        let models: Vec<String> = models.into_iter().collect();
+        Ok(UsageError::sentence(format!(
+            "there are no published results for machine {} (model {}); there are some for machines \
+             of models {}",
+            machine.name(),
+            machine.model().name,
+            models.join(", ")
+        )))
     }
 
     /// All results of one paper.
@@ -241,6 +245,19 @@ enum PublishedError {
     /// A result has not its paper's name.
     #[error("{id} must be named {paper}.something")]
     Name { id: String, paper: String },
+}
+
+/// All papers, in the order of their keys.
+fn papers(root: &Root) -> Result<Vec<File>, UsageError> {
+    let folder = root.path().join("published");
+    let entries =
+        std::fs::read_dir(&folder).map_err(|why| UsageError::with_file("read", &folder, why))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    files.sort();
+    files.iter().map(|file| of_file(file)).collect()
 }
 
 fn of_file(file: &Path) -> Result<File, UsageError> {

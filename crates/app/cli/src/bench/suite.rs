@@ -13,7 +13,10 @@ use machine::parameters::Parameters;
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::PathBuf;
-use studies::{Study, World, STUDIES};
+#[cfg(test)]
+pub use studies::find;
+pub use studies::STUDIES;
+use studies::{Study, World};
 use sunstar::root::Root;
 use sunstar::usage_error::UsageError;
 

@@ -28,8 +28,11 @@ pub fn validate(root: &Root, options: &LadderOptions) -> Result<u8, UsageError> 
     if queues::has_units(&machine) {
         return queues::validate(root, options, &machine);
     }
+    let published = Published::of_machine(root, &machine)?;
+    if published.is_empty() {
+        return Err(Published::none_of(root, &machine)?);
+    }
     let mut plan = Plan::new(root, options)?;
-    let published = Published::of_machine(root, &plan.machine)?;
     let add = Rung { title: "atomic add", ..FULL };
     plan.jobs.push(Job::of_rung(&options.machine, &add, Program::GetAdd, false));
     let accelerated = (plan.machine.model().accelerated)(&plan.machine);

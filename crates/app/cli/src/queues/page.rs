@@ -121,7 +121,7 @@ fn settings(all: &[Figures]) -> Markup {
     let time = |ns: Option<f64>| ns.map_or("-".to_owned(), time_of);
     html! {
         section id="settings" {
-            h2 { "What the setting makes of them" }
+            h2 { "Comparison of the settings" }
             div class="scroll" {
                 table {
                     thead { tr {

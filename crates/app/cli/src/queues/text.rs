@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 
 /// Columns of a queue.
 pub const HEAD: [&str; 8] =
-    ["in all", "most", "mean", "searches", "walked", "each", "most", "time"];
+    ["entries", "max length", "mean", "searches", "walked", "per search", "max walked", "time"];
 /// Ranks that are listed, unless all are asked for.
 const RANKS_MAX: usize = 16;
 
@@ -64,7 +64,7 @@ fn write(
 
 /// Prints requests and matches of the matching units.
 fn units(out: &mut String, all: &[Figures], terminal: &Terminal) -> fmt::Result {
-    writeln!(out, "\n{}", terminal.bold("What the units do"))?;
+    writeln!(out, "\n{}", terminal.bold("Searches of the matching units"))?;
     let head = ["simulated", "posted asked", "found", "unexp. asked", "found"];
     let head: String = head.iter().map(|cell| format!("{cell:>14}")).collect();
     writeln!(out, "  {:<14}{head}", "")?;
@@ -128,10 +128,10 @@ fn notes(out: &mut String, figures: &Figures) -> fmt::Result {
 }
 
 fn compare(out: &mut String, all: &[Figures], terminal: &Terminal) -> fmt::Result {
-    writeln!(out, "\n{}", terminal.bold("What the setting makes of them"))?;
+    writeln!(out, "\n{}", terminal.bold("Comparison of the settings"))?;
     let width = all.iter().filter_map(|run| run.setting.as_ref()).map(String::len).max();
     let width = width.unwrap_or_default().max(10);
-    let head = ["simulated", "posted most", "walked", "time", "unexp. most", "walked", "time"];
+    let head = ["simulated", "posted max", "walked", "time", "unexp. max", "walked", "time"];
     let head: String = head.iter().map(|cell| format!("{cell:>13}")).collect();
     writeln!(out, "  {:width$}{head}", "")?;
     for run in all {

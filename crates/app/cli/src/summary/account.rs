@@ -16,6 +16,8 @@ const COSTS_MAX: usize = 3;
 const LAST_MAX: usize = 3;
 /// Calls that have a line.
 const CALLS_MAX: usize = 5;
+/// Columns of names of functions, unless one is longer.
+const NAME_WIDTH: usize = 18;
 
 /// A cost of the program: its name, and the time of all ranks together, in picoseconds.
 pub struct Cost {
@@ -160,8 +162,10 @@ pub fn calls(out: &mut String, account: &[Rank], of: &str, terminal: &Terminal) 
     let names = ["calls", "total", "waiting", "library", "kernel", "NIC", "network"];
     // Where no kernel is entered there is none.
     let kernel = all.iter().any(|(call, _)| call.kernel_ps > 0);
-    line(out, "", &names.map(String::from), kernel)?;
-    for (call, _) in all.iter().take(CALLS_MAX) {
+    let shown = || all.iter().take(CALLS_MAX);
+    let width = name_width(shown().map(|(call, _)| call.call));
+    line(out, "", width, &names.map(String::from), kernel)?;
+    for (call, _) in shown() {
         let share = |ps: u64| format!("{:.0} %", 100.0 * ps as f64 / call.total_ps.max(1) as f64);
         let cells = [
             grouped(call.times),
@@ -172,7 +176,7 @@ pub fn calls(out: &mut String, account: &[Rank], of: &str, terminal: &Terminal) 
             share(call.nic_ps),
             share(call.network_ps),
         ];
-        line(out, call.call, &cells, kernel)?;
+        line(out, call.call, width, &cells, kernel)?;
     }
     Ok(())
 }
@@ -183,15 +187,16 @@ pub fn came_last(collective: &Collective) -> String {
     let mean = |ps: u64, times: u64| time_of(ps as f64 / 1e3 / times.max(1) as f64);
     let one = |last: &CameLast| {
         let (rank, number) = (last.rank, grouped(last.times));
-        format!("rank {rank} to {number} ({} after the one before)", mean(last.ps, last.times))
+        let times = if last.times == 1 { "time" } else { "times" };
+        format!("rank {rank} {number} {times} ({} after the one before)", mean(last.ps, last.times))
     };
     let named: Vec<String> = last.iter().take(LAST_MAX).map(one).collect();
     let others = match ranks.saturating_sub(named.len() as u64) {
         0 => String::new(),
-        others => format!(", {} to the rest", plural(others, "other")),
+        others => format!(", {} the rest", plural(others, "other rank")),
     };
     format!(
-        "came last, of {}: {}{others}; from the first to the last {}",
+        "{}; came last: {}{others}; from the first to the last {}",
         plural(*times, "operation"),
         named.join(", "),
         mean(*spread_ps, *times)
@@ -204,15 +209,27 @@ pub fn collectives(out: &mut String, all: &[Collective], terminal: &Terminal) ->
         return Ok(());
     }
     heading(out, terminal, "Who came last to collective operations", "times are means")?;
-    all.iter().try_for_each(|one| writeln!(out, "  {:18}{}", one.call, came_last(one)))
+    let width = name_width(all.iter().map(|one| one.call));
+    all.iter().try_for_each(|one| writeln!(out, "  {:width$}{}", one.call, came_last(one)))
+}
+
+/// Columns of names of functions: those of the longest one, and two between it and what follows.
+fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| name.len() + 2).max().unwrap_or(0).max(NAME_WIDTH)
 }
 
 /// Place of the kernel's column behind the total.
 const KERNEL: usize = 2;
 
-fn line(out: &mut String, name: &str, cells: &[String; 7], kernel: bool) -> fmt::Result {
+fn line(
+    out: &mut String,
+    name: &str,
+    width: usize,
+    cells: &[String; 7],
+    kernel: bool,
+) -> fmt::Result {
     let [times, time, parts @ ..] = cells;
-    write!(out, "  {name:18}{times:>8}{time:>12}")?;
+    write!(out, "  {name:width$}{times:>8}{time:>12}")?;
     for (_, part) in parts.iter().enumerate().filter(|(at, _)| kernel || *at != KERNEL) {
         write!(out, "{part:>8}")?;
     }
@@ -223,6 +240,41 @@ fn line(out: &mut String, name: &str, cells: &[String; 7], kernel: bool) -> fmt:
 mod tests {
     use super::*;
     use machine::instruments::account::WaitsFor;
+
+    const PLAIN: Terminal = Terminal { colour: false, unicode: false, width: 80 };
+
+    /// Columns are in line below their headings, however long the name of a function of MPI is.
+    #[test]
+    fn columns_are_in_line_with_every_function() {
+        let others = abi::mpi::Function::all().iter().filter(|one| one.name() != "MPI_Send");
+        for function in others {
+            let call = |call| Call { call, times: 3, total_ps: 2_000_000, ..Call::default() };
+            let calls = vec![call(function.name()), call("MPI_Send")];
+            let rank = Rank { calls, ..Rank::default() };
+            let mut out = String::new();
+            super::calls(&mut out, &[rank], "1 rank", &PLAIN).unwrap();
+            let lines: Vec<&str> = out.lines().skip(1).collect();
+            let ends = |line: &str, word: &str| line.find(word).map(|at| at + word.len());
+            assert_eq!(ends(lines[0], "calls"), ends(lines[1], " 3"), "{out}");
+            assert_eq!(ends(lines[1], " 3"), ends(lines[2], " 3"), "{out}");
+            assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{out}");
+        }
+    }
+
+    #[test]
+    fn a_rank_came_last_so_many_times() {
+        let last = |rank, times| CameLast { rank, times, ps: 1_000_000 * times };
+        let one = Collective {
+            call: "MPI_Barrier",
+            times: 4,
+            spread_ps: 8_000_000,
+            last: vec![last(0, 3), last(2, 1)],
+            ranks: 2,
+        };
+        let said = came_last(&one);
+        assert!(said.starts_with("4 operations; came last: rank 0 3 times ("), "{said}");
+        assert!(said.contains("), rank 2 1 time ("), "{said}");
+    }
 
     #[test]
     fn who_is_waited_for_in_several_calls_is_told_once() {

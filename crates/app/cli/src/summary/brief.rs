@@ -22,7 +22,7 @@ pub fn write(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> 
             let mean = time_of(class.sum_ps as f64 / 1e3 / class.messages.max(1) as f64);
             let (of, messages) = (messages::class_of(class), grouped(class.messages));
             let all = grouped(report.messages.as_ref().map_or(0, |all| all.ended));
-            writeln!(out, "A message       {mean} (mean of {messages}: {of}; {all} in all)")?;
+            writeln!(out, "A message       {mean} (mean of {messages}: {of}; {all} total)")?;
         }
         None if report.messages.is_none() => {
             let model = report.machine.model;
@@ -36,7 +36,7 @@ pub fn write(out: &mut String, report: &Report, facts: &Facts, _: &Terminal) -> 
     }
     let (simulated, wall) = (report.simulated_ns, time_of(report.wall_seconds * 1e9));
     let work = match own_work(report, facts) {
-        Some(work) => format!("; {work} of the program's own for nothing"),
+        Some(work) => format!("; {work} of the program's own computation counted as 0"),
         None => String::new(),
     };
     writeln!(out, "Simulated time  {} in {wall}{work}", time_of(simulated))?;

@@ -72,7 +72,7 @@ pub fn refusals(out: &mut String, report: &Report, terminal: &Terminal) -> fmt::
         "firmware.overflow".to_string()
     };
     writeln!(out)?;
-    heading(out, terminal, "Messages that found no room and came again", &shown)?;
+    heading(out, terminal, "Messages dropped for lack of buffers, and retransmitted", &shown)?;
     for one in nodes.iter().filter(|one| one.dropped > 0).take(NODES_MAX) {
         let OfNode { nid, dropped, streams, called, .. } = one;
         writeln!(

@@ -6,8 +6,10 @@
 //! ```
 
 use super::axis_error::{AxisError, ItemError};
+use machine::models::UnknownParameter;
 use machine::parameters::quantity::ValueKind;
 use machine::parameters::Row;
+use machine::suggestion;
 use models::MODELS;
 use sunstar::usage_error::UsageError;
 
@@ -25,6 +27,9 @@ const OTHERS: [(&str, Target); 5] = [
     ("fault", Target::Fault),
     ("compute", Target::Compute),
 ];
+
+/// The same names, and that of arguments.
+pub const NAMES: [&str; 6] = ["machine", "ranks", "seed", "fault", "compute", "arg."];
 
 /// Part of a run's command line that gets the values of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +151,12 @@ impl Axis {
     }
 }
 
+/// An axis of that name with a value that most take, for tests of names.
+#[cfg(test)]
+pub fn axis_of(name: &str) -> Result<Axis, UsageError> {
+    Axis::parse(&format!("{name}=1"))
+}
+
 fn target_of(name: &str) -> Option<Target> {
     if name.starts_with(ARGUMENT) {
         return Some(Target::Argument);
@@ -184,8 +195,12 @@ fn numbers_of(name: &str) -> Result<Numbers, AxisError> {
         Some(Target::Machine | Target::Fault | Target::Compute) => Ok(Numbers::Words),
         None => {
             let others = OTHERS.map(|(other, _)| other).join(", ");
+            let meant = suggestion::nearest(name, OTHERS.map(|(other, _)| other));
             Err(match MODELS.unknown(name) {
-                told if told.meant.is_some() => AxisError::Misspelt(told),
+                told if !meant.is_empty() => {
+                    AxisError::Misspelt(UnknownParameter { meant, ..told })
+                }
+                told if !told.meant.is_empty() => AxisError::Misspelt(told),
                 told => AxisError::Unknown { told, others },
             })
         }

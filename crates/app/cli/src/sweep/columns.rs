@@ -2,8 +2,10 @@
 
 use super::axis::{Value, Variable};
 use super::plan::filled;
+use machine::suggestion;
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use sunstar::usage_error::UsageError;
 
 /// A column with the first match of an expression in the program's output.
@@ -96,6 +98,14 @@ impl Column {
         Ok(Column { name: name.to_string(), key: key.to_string(), fold })
     }
 
+    /// Keys of a report of which one was probably meant, if it has not this one.
+    pub fn nearest(&self, report: &Json) -> Vec<String> {
+        let mut keys = BTreeSet::new();
+        keys_of(report, "", &mut keys);
+        let near = suggestion::nearest(&self.key, keys.iter().map(String::as_str));
+        near.into_iter().map(str::to_owned).collect()
+    }
+
     /// The value in a report. `None` if there is no such key; empty if the key has no value.
     pub fn find(&self, report: &Json) -> Option<String> {
         let mut found = Vec::new();
@@ -144,6 +154,24 @@ fn collect<'a>(value: &'a Json, key: &str, found: &mut Vec<&'a Json>) -> bool {
     }
 }
 
+/// Keys of a report as columns name them: `[]` stands for all items of a list.
+fn keys_of(value: &Json, key: &str, keys: &mut BTreeSet<String>) {
+    match value {
+        Json::Object(members) => {
+            for (name, member) in members {
+                let between = if key.is_empty() { "" } else { "." };
+                keys_of(member, &format!("{key}{between}{name}"), keys);
+            }
+        }
+        Json::Array(items) => {
+            items.iter().for_each(|item| keys_of(item, &format!("{key}[]"), keys));
+        }
+        _ => {
+            keys.insert(key.to_owned());
+        }
+    }
+}
+
 fn cell(value: &Json) -> String {
     match value {
         Json::Null => String::new(),
@@ -183,6 +211,29 @@ mod tests {
     use super::*;
     use crate::sweep::axis::Axis;
     use serde_json::json;
+
+    /// Whatever letter of a key is lost or swapped, the key is told.
+    #[test]
+    fn a_key_that_is_mistyped_is_told() {
+        let report = json!({
+            "simulated_ns": 1, "breakdown": {"total_ns": 2},
+            "nodes": [{"counters": {"rx.messages": 1}}, {"counters": {"rx.messages": 2}}],
+        });
+        let mut keys = BTreeSet::new();
+        keys_of(&report, "", &mut keys);
+        assert_eq!(keys.len(), 3, "{keys:?}");
+        for key in keys {
+            assert!(Column::parse(&format!("sum({key})")).unwrap().find(&report).is_some());
+            for wrong in crate::args::mistake::mistyped(&key) {
+                let column = Column::parse(&format!("sum({wrong})"));
+                let Some(column) = column.ok().filter(|column| column.find(&report).is_none())
+                else {
+                    continue;
+                };
+                assert!(column.nearest(&report).contains(&key), "{wrong}");
+            }
+        }
+    }
 
     #[test]
     fn keys_lead_to_values() {

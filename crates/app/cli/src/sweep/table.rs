@@ -21,8 +21,8 @@ pub struct Columns {
 pub enum Absent {
     /// This column's expression found nothing.
     Output(String),
-    /// The report has no such key as this column's.
-    Key(String),
+    /// The report has no such key as this column's; keys of which one was probably meant.
+    Key(String, Vec<String>),
 }
 
 impl Columns {
@@ -74,7 +74,8 @@ impl Columns {
                 false => column.find(&record.report),
             };
             if found.is_none() {
-                absent.push(Absent::Key(column.name.clone()));
+                let meant = column.nearest(&record.report);
+                absent.push(Absent::Key(column.name.clone(), meant));
             }
             row.push(found.unwrap_or_default());
         }

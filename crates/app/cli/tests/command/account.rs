@@ -237,7 +237,7 @@ fn the_rank_that_came_last_is_named() {
     assert!(number(&all["spread_ps"]) >= number(&last[0]["ps"]), "{all:#}");
     assert_eq!(of("MPI_Finalize")["times"], 1);
     let text = explain(&format!("--call MPI_Allreduce {line}"));
-    let said = format!("came last, of {} operations: rank 5 to ", number(&all["times"]));
+    let said = format!("{} operations; came last: rank 5 ", number(&all["times"]));
     assert!(text.contains(&said), "no '{said}' in {text}");
     assert!(explain(line).contains("Who came last to collective operations"));
     let other = self::report(&format!("-t 2 {line}"));

@@ -21,6 +21,7 @@ mod collectives;
 #[allow(dead_code)]
 #[path = "../../../../software/portals/tests/clause/mod.rs"]
 mod clause;
+mod completion;
 mod compute;
 mod contract;
 mod corners;

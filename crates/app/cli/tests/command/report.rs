@@ -343,6 +343,13 @@ fn mistakes_are_told_before_anything_runs() {
     let nowhere = nowhere.to_str().unwrap();
     sunstar(["report", nowhere, "examples/ring.c"]).said(2, &["cannot write", nowhere]);
     sunstar(["report", "-"]).said(2, &["a file, not standard output"]);
+    for name in ["x.txt", "x", "pingpong.c", "page.html.c"] {
+        let named = folder.path().join(name);
+        let named = named.to_str().unwrap();
+        let words = &["is no page", ".html", "sunstar report page.html -n 2"];
+        sunstar(["report", named, "--largest", "0"]).said(2, words);
+        assert!(!Path::new(named).exists(), "{named} was written");
+    }
     sunstar(["report", page, "-n", "4"]).said(2, &["-n", "none was named"]);
     sunstar(["report", page, "no/such.c"]).said(2, &["no/such.c"]);
     sunstar(["report", page, "--set", "net.no=1"]).said(2, &["net.no"]);

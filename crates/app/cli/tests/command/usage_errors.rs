@@ -27,8 +27,7 @@ fn a_source_that_does_not_compile() {
 
 #[test]
 fn command_lines_that_make_no_sense() {
-    let ended = run("");
-    assert!(ended.code == 2 && ended.stderr.starts_with("error: "), "{ended:?}");
+    run("").said(2, &["<PROGRAM>... is missing (see `sunstar run --help`)"]);
     run("--nosuch x").said(2, &["there is no option --nosuch"]);
     run("-n 2 -- -nosuch").said(2, &["there is no program -nosuch"]);
     let ended = sunstar(["nosuch"]);
@@ -53,7 +52,9 @@ fn values_that_options_do_not_take() {
         ("profile --node one hello.c", "--node one: it is a number, or all".into()),
     ] {
         let ended = sunstar(line.split(' '));
-        assert_eq!((ended.code, ended.stderr), (2, format!("sunstar: {said}\n")), "{line}");
+        let verb = line.split(' ').next().unwrap();
+        let said = format!("sunstar: {said} (see `sunstar {verb} --help`)\n");
+        assert_eq!((ended.code, ended.stderr), (2, said), "{line}");
     }
 }
 
@@ -67,12 +68,29 @@ fn messages_that_the_ping_pong_does_not_send() {
             words.push(&option);
             let ended = sunstar(&words);
             let allowed = "allowed is 0 to 1048576, the ping-pong's largest message";
-            let said = format!("sunstar: --largest {largest}: {allowed}\n");
+            let verb = command.trim_end_matches(" page.html");
+            let help = format!("(see `sunstar {verb} --help`)");
+            let said = format!("sunstar: --largest {largest}: {allowed} {help}\n");
             assert_eq!((ended.code, ended.stderr), (2, said), "{command}");
         }
     }
     let sizes = std::fs::read_to_string(root().join("examples/studies/latency.c")).unwrap();
     assert!(sizes.contains("262144, 1048576};"), "the largest message is another");
+}
+
+/// Options behind the program are the program's, as with mpirun: whoever may have meant ours is told.
+#[test]
+fn options_of_ours_behind_the_program() {
+    let note = "stands behind the program and is the program's, as with mpirun";
+    let program = "tests/cli/wrong.c no-mpi-call";
+    let ended = run(&format!("{program} -n 4"));
+    assert_eq!((ended.code, ended.stderr.matches(note).count()), (0, 1), "{ended:?}");
+    assert!(ended.stderr.starts_with(&format!("sunstar: -n 4 {note}")), "{ended:?}");
+    for line in
+        [format!("-n 1 {program} -n 4"), format!("-q {program} -n 4"), format!("-- {program} -n 4")]
+    {
+        assert_eq!(run(&line).went_well().stderr, "", "{line}");
+    }
 }
 
 #[test]
@@ -250,7 +268,7 @@ fn two_outputs_in_one_file() {
         ("run --json x --pcap x", "--json and --pcap both write x"),
         ("run --pcap x --trace x", "--pcap and --trace both write x"),
         ("profile --flame x --trace x", "--trace and --flame both write x"),
-        ("report x --json x", "--json and the page both write x"),
+        ("report x.html --json x.html", "--json and the page both write x.html"),
         ("profile --flame - --json -", "--json and --flame both write to standard output"),
     ] {
         let folder = tempfile::tempdir().unwrap();

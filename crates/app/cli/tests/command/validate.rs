@@ -80,3 +80,26 @@ fn every_published_result_stands_beside_the_simulated_one() {
     let output = run("-n 2 --quiet examples/portals_getadd.c");
     assert!(output.went_well().stdout.contains(&each), "{each}: {output:?}");
 }
+
+/// Machines with which nothing published can be compared say so, and nothing of options that nobody gave.
+#[test]
+fn machines_without_published_results() {
+    let results = |model: &str| {
+        let folder = std::fs::read_dir(root().join("published")).unwrap().flatten();
+        let mut papers = folder.map(|file| std::fs::read_to_string(file.path()).unwrap());
+        papers.any(|paper| paper.contains(&format!("model = \"{model}\"")))
+    };
+    for machine in ["bell", "ethernet", "example", "ideal", "queuepair"] {
+        let file =
+            std::fs::read_to_string(root().join(format!("machines/{machine}.toml"))).unwrap();
+        let file: toml::Table = toml::from_str(&file).unwrap();
+        let model = file["nic"]["model"]["value"].as_str().unwrap().to_owned();
+        assert!(!results(&model), "{machine} has published results");
+        let ended = sunstar(["validate", "-m", machine, "--largest", "0"]);
+        ended.said(2, &["no published results for machine", machine, &model]);
+        assert!(!ended.stderr.contains("--set"), "{ended:?}");
+        let ended = sunstar(["bench", "ladder", "-m", machine, "--largest", "0"]);
+        ended.said(2, &["firmware", machine]);
+        assert!(!ended.stderr.contains("--set"), "{ended:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Sentences about faults that cannot be asked for.
 
 use crate::parameters::quantity::ParameterError;
+use crate::suggestion;
 use crate::usage_error::UsageError;
 use des::Duration;
 
@@ -22,12 +23,8 @@ pub enum FaultError {
     #[error("a fault is KIND=VALUE; `sunstar faults` lists what can go wrong")]
     NoValue,
     /// The machine's model has no such kind.
-    #[error(
-        "machines of model {model} have no {name}; theirs are {} (`sunstar faults` says more, also \
-         of other machines)",
-        names.join(", ")
-    )]
-    Kind { model: &'static str, name: String, names: Vec<String> },
+    #[error("machines of model {model} have no {name}; {}", theirs(meant, names))]
+    Kind { model: &'static str, name: String, meant: Vec<&'static str>, names: Vec<String> },
     /// The kind has no such place or time.
     #[error("'@{part}' does not belong here: it is {form}")]
     Scope { part: String, form: String },
@@ -99,6 +96,13 @@ pub enum FaultError {
     Neighbours { from: u32, to: u32, network: String },
 }
 
+fn theirs(meant: &[&str], names: &[String]) -> String {
+    suggestion::question(meant).unwrap_or_else(|| {
+        let names = names.join(", ");
+        format!("theirs are {names} (`sunstar faults` says more, also of other machines)")
+    })
+}
+
 fn in_ms(time: Duration) -> String {
     format!("{} ms", time.0 / Duration::from_us(1000).0)
 }
@@ -121,10 +125,20 @@ mod tests {
                 FaultError::Kind {
                     model: "all",
                     name: text(),
+                    meant: Vec::new(),
                     names: vec!["link.*".into(), "host.slow".into()],
                 },
                 "machines of model all have no 7x; theirs are link.*, host.slow (`sunstar faults` \
                  says more, also of other machines)",
+            ),
+            (
+                FaultError::Kind {
+                    model: "all",
+                    name: text(),
+                    meant: vec!["7y", "7z"],
+                    names: vec!["link.*".into()],
+                },
+                "machines of model all have no 7x; did you mean 7y or 7z?",
             ),
             (
                 FaultError::Scope { part: text(), form: "pool.slots=NUMBER".into() },

@@ -104,6 +104,7 @@ impl ModelFaults {
         self.all().find(|kind| kind.name == name).ok_or_else(|| FaultError::Kind {
             model: self.model,
             name: name.to_owned(),
+            meant: crate::suggestion::nearest(name, self.all().map(|kind| kind.name)),
             names: self.names(),
         })
     }

@@ -1,6 +1,7 @@
 //! The studies of the suite: programs in examples/studies/suite.
 
 use crate::args::SuiteOptions;
+use machine::suggestion;
 use std::path::PathBuf;
 use sunstar::usage_error::UsageError;
 
@@ -202,7 +203,10 @@ pub const STUDIES: [Study; 14] = [
 pub fn find(name: &str) -> Result<&'static Study, UsageError> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
-        UsageError::sentence(format!("there is no study {name:?}; there are {}", names.join(", ")))
+        let advice = suggestion::question_or(name, names.iter().copied(), || {
+            format!("there are {}", names.join(", "))
+        });
+        UsageError::sentence(format!("there is no study {name:?}; {advice}"))
     })
 }
 
