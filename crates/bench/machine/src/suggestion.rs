@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn a_question_names_all() {
-        assert_eq!(question::<&str>(&[]), None);
+        let none: [&str; 0] = [];
+        assert_eq!(question(&none), None);
         assert_eq!(question(&["a"]).unwrap(), "did you mean a?");
         assert_eq!(question(&["a", "b"]).unwrap(), "did you mean a or b?");
         assert_eq!(question(&["a", "b", "c"]).unwrap(), "did you mean a, b or c?");
