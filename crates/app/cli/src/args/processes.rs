@@ -1,7 +1,6 @@
 //! Environment, folder and output of the processes of a program, as options say them.
 
 use super::heading;
-use super::runs::RunOptions;
 use super::value_error::ValueError;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -113,18 +112,6 @@ pub fn variables(words: &[OsString]) -> Result<Vec<(OsString, OsString)>, UsageE
         all.extend(value.map(|value| (OsString::from_vec(name.to_vec()), value)));
     }
     Ok(all)
-}
-
-impl RunOptions {
-    /// The environment that the ranks of each program have beside the command's.
-    pub fn environments(&self) -> Result<Vec<Vec<(OsString, OsString)>>, UsageError> {
-        let global = variables(&self.all.genv)?;
-        let of = |part: &super::Part| {
-            let own = variables(&part.processes.env)?;
-            Ok(global.iter().cloned().chain(own).collect())
-        };
-        self.parts().iter().map(of).collect()
-    }
 }
 
 /// Seconds in a day.

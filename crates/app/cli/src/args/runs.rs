@@ -2,7 +2,7 @@
 
 use super::heading;
 use super::parts::Part;
-use super::processes::{AllProcesses, Processes};
+use super::processes::{variables, AllProcesses, Processes};
 use super::value::{time, whole};
 use super::value::{Console, Gdb, Monitored, Nodes, RtlMode, RtlWave};
 use clap::Args;
@@ -10,6 +10,7 @@ use des::Duration;
 use machine::programs::guests::Input;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use sunstar::usage_error::UsageError;
 
 /// Machine, and the parameters that override those of its file.
 #[derive(Args, Clone, Debug)]
@@ -290,4 +291,16 @@ pub struct FirmwareOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub machine: MachineOptions,
+}
+
+impl RunOptions {
+    /// The environment that the ranks of each program have beside the command's.
+    pub fn environments(&self) -> Result<Vec<Vec<(OsString, OsString)>>, UsageError> {
+        let global = variables(&self.all.genv)?;
+        let of = |part: &Part| {
+            let own = variables(&part.processes.env)?;
+            Ok(global.iter().cloned().chain(own).collect())
+        };
+        self.parts().iter().map(of).collect()
+    }
 }

@@ -229,8 +229,8 @@ def last(line):
     table = of_call(name).filter(pl.col("collective").is_not_null())
     table = table.filter(pl.len().over(["communicator", "collective"]) > 1)
     operations = table.unique(["communicator", "collective"])
-    same(f"{line}: operations", plain(re.search(r"of " + WHOLE + " operation", rest)[1]), operations.height)
-    for rank, number, told, unit in re.findall(r"rank (\d+) to " + WHOLE + r" \(" + TIME, rest):
+    same(f"{line}: operations", plain(re.search(WHOLE + " operations?; came last", rest)[1]), operations.height)
+    for rank, number, told, unit in re.findall(r"rank (\d+) " + WHOLE + r" times? \(" + TIME, rest):
         times = operations.filter(pl.col("last_rank") == int(rank)).height
         same(f"{line}: rank {rank}", plain(number), times)
     spreads = []
