@@ -1,6 +1,7 @@
 //! `sunstar faults`.
 
 use crate::machines;
+use crate::nic;
 use crate::terminal::{self, Terminal};
 use machine::faults::{hidden, FaultKind, Form, OF_ALL};
 use machine::models::Model;
@@ -23,33 +24,41 @@ pub struct FaultsOptions {
     #[arg(long, value_name = "SEED", conflicts_with_all = ["name", "machine"])]
     pub quiz: Option<u64>,
     /// Check this answer to the quiz, e.g. bug.skew
-    #[arg(long, value_name = "BUG", requires = "quiz")]
+    #[arg(long, value_name = "BUG", requires_all = ["quiz", "seen"])]
     pub answer: Option<String>,
+    /// The line of the aids that led to it, e.g. 'link 1 long.bond_errors 3'
+    #[arg(long, value_name = "LINE", requires = "answer")]
+    pub seen: Option<String>,
 }
 
 /// Lists faults, or asks for one.
 pub fn faults(options: &FaultsOptions) -> Result<u8, UsageError> {
     match (options.quiz, &options.answer) {
-        (Some(seed), Some(answer)) => check(seed, answer),
+        (Some(seed), Some(answer)) => {
+            check(seed, answer, options.seen.as_deref().unwrap_or_default())
+        }
         (Some(seed), None) => ask(seed),
         (None, _) => list(options),
     }
 }
 
 fn ask(seed: u64) -> Result<u8, UsageError> {
-    let stages: Vec<&str> = crate::nic::diagnosis::STAGES.iter().map(|stage| stage.name).collect();
+    let stages: Vec<&str> = nic::diagnosis::STAGES.iter().map(|stage| stage.name).collect();
     let text = format!(
         "One of the RDMA NICs of machine forth, or its driver, has a bug. Look for it stage by \
-         stage, by what the debugging aids say:\n\n    sunstar nic STAGE --aids --fault \
-         quiz={seed}\n\nSTAGE is {}. Bugs are listed by `sunstar faults bug`. Then answer:\n\n    \
-         sunstar faults --quiz {seed} --answer bug.NAME\n",
+         stage, by what the debugging aids say; without --fault they say what is right:\n\n    \
+         sunstar nic STAGE --aids --fault quiz={seed}\n    sunstar nic STAGE --aids\n\nSTAGE is \
+         {}, in this order. Bugs are listed by `sunstar faults bug`, and what the aids are by \
+         docs/debugging.md. Then answer, with a line that only the bug makes them say:\n\n    \
+         sunstar faults --quiz {seed} --answer bug.NAME --seen 'LINE'\n\nHow each bug is found \
+         is told in docs/detective-stories.md: read it afterwards.\n",
         stages.join(", ")
     );
     terminal::write(&text)?;
     Ok(0)
 }
 
-fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
+fn check(seed: u64, answer: &str, seen: &str) -> Result<u8, UsageError> {
     let name = if answer.starts_with("bug.") { answer.into() } else { format!("bug.{answer}") };
     let kinds = with_bugs().map_or(&[][..], |model| model.faults);
     if !hidden::bugs(kinds).any(|bug| bug.name == name) {
@@ -59,6 +68,7 @@ fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
         let why = format!("there is no bug {answer}; {advice}");
         return Err(UsageError::sentence(why));
     }
+    shows_a_bug(seed, seen)?;
     let hidden = hidden::find(kinds, seed).filter(|(bug, _)| bug.name == name);
     let right = hidden.is_some();
     let text = match hidden {
@@ -67,6 +77,28 @@ fn check(seed: u64, answer: &str) -> Result<u8, UsageError> {
     };
     terminal::write(&text)?;
     Ok(u8::from(!right))
+}
+
+/// Refuses a line that the aids do not say with the bug, or say without it, too: an answer wants a reason.
+fn shows_a_bug(seed: u64, seen: &str) -> Result<(), UsageError> {
+    let line = seen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let label = line.split(' ').next().unwrap_or_default();
+    let mut runs = nic::diagnosis::STAGES.iter().flat_map(|stage| stage.runs);
+    let Some(run) = runs.find(|run| run.label == label) else {
+        let why = format!("'{seen}' is no line of the aids; they begin as `config 1 bar_bytes`");
+        return Err(UsageError::sentence(why));
+    };
+    let said =
+        |faults: &[String]| nic::aids(run, faults).map(|text| text.lines().any(|one| one == line));
+    if !said(&[format!("quiz={seed}")])? {
+        let why = format!("the aids do not say '{line}' with --fault quiz={seed}");
+        return Err(UsageError::sentence(why));
+    }
+    if said(&[])? {
+        let why = format!("the aids say '{line}' without the bug, too: look for what differs");
+        return Err(UsageError::sentence(why));
+    }
+    Ok(())
 }
 
 /// The model one of whose bugs a seed can hide.

@@ -52,7 +52,7 @@ pub fn question_or<'a>(
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 5] = ["redstorm", "alpu", "link.drop", "link.dup", "n"];
+    const NAMES: [&str; 5] = ["redstorm", "alpu", "pipe.drop", "pipe.dup", "n"];
 
     #[test]
     fn slips_are_found_and_strangers_are_not() {
@@ -61,7 +61,7 @@ mod tests {
             ("Redstorm", &["redstorm"]),
             ("reddstor", &["redstorm"]),
             ("lapu", &["alpu"]),
-            ("link.drp", &["link.drop", "link.dup"]),
+            ("pipe.drp", &["pipe.drop", "pipe.dup"]),
             ("myrinet", &[]),
             ("x", &[]),
             ("", &[]),
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(question(&["a", "b"]).unwrap(), "did you mean a or b?");
         assert_eq!(question(&["a", "b", "c"]).unwrap(), "did you mean a, b or c?");
         let all = || "there are some".to_owned();
-        assert_eq!(question_or("link.drpo", NAMES, all), "did you mean link.drop?");
+        assert_eq!(question_or("pipe.drpo", NAMES, all), "did you mean pipe.drop?");
         assert_eq!(question_or("myrinet", NAMES, all), "there are some");
     }
 }

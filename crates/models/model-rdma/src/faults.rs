@@ -79,10 +79,10 @@ pub static QUIZ: FaultKind = FaultKind {
     name: "quiz",
     value: Form::Seed,
     scope: Scope::Hardware,
-    what: "One of the bugs bug.*, on node 0 or 1; the number says which. `sunstar faults --quiz` \
-           tells how to go on.",
-    expected: "Something of what they do. `sunstar faults --quiz SEED --answer NAME` checks an \
-               answer.",
+    what: "One of the bugs bug.*, on node 0 or 1; the number says which. `sunstar faults --quiz \
+           SEED` tells how to go on.",
+    expected: "Something of what they do. `sunstar faults --quiz SEED --answer NAME --seen LINE` \
+               checks an answer.",
     counter: "",
     endings: STARVED,
     misleads: true,

@@ -18,6 +18,7 @@ pub struct Waiting {
     stderr: BufReader<ChildStderr>,
     /// Words after `gdb-multiarch` in its invitation.
     words: Vec<String>,
+    pub invitation: String,
 }
 
 /// Starts `sunstar run` with the words of `line`, until it says how to connect.
@@ -41,7 +42,7 @@ impl Waiting {
         let (words, target) = words.trim().split_once(" -ex ").unwrap();
         let target = target.trim_matches('\'').to_string();
         let words = words.split(' ').map(String::from).chain(["-ex".into(), target]).collect();
-        Waiting { child, stderr, words }
+        Waiting { child, stderr, words, invitation }
     }
 
     /// A connection that sends nothing.

@@ -141,7 +141,8 @@ fn a_machine_refuses_faults_of_others() {
             let refused =
                 parse(&[format!("{}=1", kind.name)], 7, &Row, LAUNCH, model.fault_kinds());
             let (refused, name) = (refused.unwrap_err().to_string(), kind.name);
-            let words = format!("machines of model {} have no {name}; theirs are ", model.name);
+            // Then those that it has, or those that may be meant.
+            let words = format!("machines of model {} have no {name}; ", model.name);
             let (_, theirs) = refused.split_once(&words).unwrap_or_else(|| panic!("{refused}"));
             // The list that it gives has not what it refuses.
             let mut listed = theirs.split(" (").next().unwrap().split(", ");

@@ -30,7 +30,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("abigen", 2),
     ("lanai-link", 2),
     ("sunstar", 2),
-    ("cli", 17),
+    ("cli", 14),
 ];
 
 /// Path of a module within its crate: `["request", "table"]`.
