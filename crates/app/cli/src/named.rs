@@ -75,6 +75,7 @@ fn faults_are_told() {
         machine: None,
         quiz: answer.map(|_| 1),
         answer: answer.map(str::to_owned),
+        seen: answer.map(|_| "link 1 long.bond_errors 3".to_owned()),
     };
     let bugs = owned(faults::bugs().map(|bug| bug.name));
     check("bug", &bugs, |wrong| {

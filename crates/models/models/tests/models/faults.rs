@@ -144,8 +144,13 @@ fn a_machine_refuses_faults_of_others() {
             // Then those that it has, or those that may be meant.
             let words = format!("machines of model {} have no {name}; ", model.name);
             let (_, theirs) = refused.split_once(&words).unwrap_or_else(|| panic!("{refused}"));
-            // The list that it gives has not what it refuses.
-            let mut listed = theirs.split(" (").next().unwrap().split(", ");
+            // What it gives instead is not what it refuses.
+            let theirs = ["theirs are ", "did you mean "]
+                .iter()
+                .find_map(|begin| theirs.strip_prefix(begin))
+                .unwrap_or_else(|| panic!("{refused}"));
+            let theirs = theirs.split(" (").next().unwrap().trim_end_matches('?');
+            let mut listed = theirs.split(", ").flat_map(|name| name.split(" or "));
             let fits = |said: &str| {
                 said == name || said.strip_suffix('*').is_some_and(|room| name.starts_with(room))
             };
