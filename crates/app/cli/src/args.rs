@@ -3,6 +3,7 @@
 // Most comments are the text of `--help`: brackets are what may be left out, not links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod again;
 mod bench;
 mod explain;
 #[cfg(test)]

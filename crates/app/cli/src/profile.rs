@@ -4,6 +4,7 @@ mod flame;
 mod table;
 
 use crate::args::ProfileOptions;
+use crate::report::page;
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::Terminal;
@@ -57,6 +58,10 @@ pub fn profile(root: &Root, options: &ProfileOptions) -> Result<u8, UsageError> 
         flame.write(|| flame::svg(&summary, &title(options, &nodes))),
         json.write(|| Ok(json_of(options, report, &nodes, &summary))),
     ];
+    let drawn = options.flame.as_deref().filter(|file| file.as_os_str() != "-");
+    if let Some(file) = drawn.filter(|_| written[1].is_ok() && !options.run.quiet) {
+        page::tell(file);
+    }
     Ok(run::end(report, written))
 }
 

@@ -15,7 +15,7 @@ mod text;
 use crate::args::queues::QueuesOptions;
 use crate::args::RunOptions;
 use crate::bench::queues::{has_units, UNITS};
-use crate::report::{check_page, Depths};
+use crate::report::{self, check_page, Depths};
 use crate::run::{self, Observers};
 use crate::streams::Output;
 use crate::terminal::{self, Terminal};
@@ -79,8 +79,8 @@ pub fn queues(root: &Root, options: &QueuesOptions) -> Result<u8, UsageError> {
     let written = if options.run.quiet { Ok(()) } else { terminal::write(&told) };
     let status = run::unless_written(status, written);
     let Some(file) = &options.page else { return Ok(status) };
-    let page = page::page(&all, &run, &options.run, options.vary.as_deref(), &depths.take());
-    Ok(run::unless_written(status, run::write(file, &page)))
+    let text = page::page(&all, &run, options, file, &depths.take());
+    Ok(run::unless_written(status, report::page::write(file, &text, options.run.quiet)))
 }
 
 /// Setting of each run.
@@ -107,45 +107,20 @@ fn settings(
     Ok(values.iter().map(|value| Some(format!("{}={value}", key.trim()))).collect())
 }
 
-/// Words after `sunstar run` that run the same program with one setting more.
-fn words(options: &RunOptions, setting: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    let mut programs = options.words();
-    option("--machine", options.machine.machine.clone());
-    for set in options.machine.overrides.iter().cloned().chain([setting.to_owned()]) {
-        option("--set", set);
-    }
-    if let Some(ranks) = options.ranks_per_node {
-        option("--ranks-per-node", ranks.to_string());
-    }
-    for fault in &options.faults {
-        option("--fault", fault.clone());
-    }
-    option("--threads", options.threads.to_string());
-    option("--seed", options.seed.to_string());
-    option("--compute", options.compute.to_string());
-    if let Some(until) = options.until {
-        option("--until", format!("{}ps", until.0));
-    }
-    words.extend(options.judge.then(|| "--judge".to_owned()));
-    words.append(&mut programs);
-    words
-}
-
 /// Runs it in a process of its own, without output; the exit status if it did not end well.
 fn aside(
     root: &Root,
     options: &RunOptions,
     setting: &str,
 ) -> Result<Result<Figures, u8>, UsageError> {
-    let words = words(options, setting);
+    let words = options.again(&["--set".to_owned(), setting.to_owned()]);
     let failed =
         |why: &dyn std::fmt::Display| UsageError::sentence(format!("with {setting}: {why}"));
     let folder = scratch::folder("").map_err(|why| failed(&why))?;
     let json = folder.path().join("run.json");
     let mut command = child::command();
-    command.args(["run", "--quiet", "--json"]).arg(&json).args(&words);
+    command.args(["run", "--quiet", "--threads", &options.threads.to_string(), "--json"]);
+    command.arg(&json).args(&words);
     command.env("SUNSTAR_ROOT", root.path()).stdin(Stdio::null());
     let output = command.output();
     interrupt::go_on();

@@ -9,15 +9,19 @@
 //! ```
 
 mod account;
+pub mod again;
 mod curves;
 mod depths;
-mod facts;
+pub mod facts;
 mod links;
 mod matrix;
 mod messages;
 pub mod page;
+pub mod prose;
+pub mod published;
 pub mod queues;
 mod series;
+pub mod stacks;
 pub mod svg;
 pub mod units;
 mod uses;
@@ -31,6 +35,7 @@ use crate::bench::measure::Program;
 use crate::run::{self, Observers, Run};
 use crate::streams::{Output, Silence};
 use crate::{interrupt, machines};
+use again::Again;
 pub use depths::{Depths, Node};
 use indicatif::{ProgressBar, ProgressStyle};
 use machine::instruments::timeline::Watcher;
@@ -73,7 +78,7 @@ pub fn report(root: &Root, options: &ReportOptions) -> Result<u8, UsageError> {
         Err(broken) => return Ok(broken.tell()),
     };
     let page = draw(&options, about_machine, &run, &curves, &depths.take());
-    Ok(run::unless_written(status, run::write(&options.file, &page)))
+    Ok(run::unless_written(status, page::write(&options.file, &page, options.run.quiet)))
 }
 
 /// Checks that the page overwrites only a page: a user who forgets to name one names the program in its
@@ -209,34 +214,13 @@ fn draw(
     page::page(&title, &subtitle, &parts)
 }
 
-/// The command line that draws the page again. Options that change nothing in it are left out.
+/// The command line that draws the page again.
 fn command(options: &ReportOptions, about_machine: bool) -> String {
     let run = &options.run;
-    let mut words = vec!["sunstar".to_owned(), "report".into()];
-    words.push(options.file.to_string_lossy().into_owned());
-    // The number of ranks of the first program is among the options, as if for all.
-    let mut programs = run.words();
-    let first: Vec<String> = programs.drain(..2).collect();
-    if !about_machine {
-        words.extend(first);
-    }
-    if let Some(ranks) = run.ranks_per_node {
-        words.extend(["--ranks-per-node".into(), ranks.to_string()]);
-    }
-    words.extend(["--machine".into(), run.machine.machine.clone()]);
-    words.extend(run.machine.overrides.iter().flat_map(|set| ["--set".into(), set.clone()]));
-    words.extend(run.faults.iter().flat_map(|fault| ["--fault".into(), fault.clone()]));
-    if run.seed != 1 {
-        words.extend(["--seed".into(), run.seed.to_string()]);
-    }
-    if run.compute != rank::Compute::default() {
-        words.extend(["--compute".into(), run.compute.to_string()]);
-    }
+    let again = Again::by("report").words([options.file.to_string_lossy().into_owned()]);
+    let mut own = Vec::new();
     if options.largest != LARGEST_MAX {
-        words.extend(["--largest".into(), options.largest.to_string()]);
+        own.extend(["--largest".to_owned(), options.largest.to_string()]);
     }
-    if !about_machine {
-        words.extend(programs);
-    }
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    again.words(if about_machine { run.options_again(&own) } else { run.again(&own) }).line()
 }

@@ -3,6 +3,7 @@
 use crate::tools::PYTHON;
 use crate::usage_error::UsageError;
 use rank::{Family, ForeignMpi, MpiLibrary, MpiLibraryError};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
@@ -49,6 +50,18 @@ impl FromStr for Choice {
             "openmpi" => Err(ChoiceError::OpenMpi),
             folder if Path::new(folder).is_dir() => Ok(Choice::At(folder.into())),
             _ => Err(ChoiceError::Unknown),
+        }
+    }
+}
+
+/// The word that is the choice.
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Own => f.write_str("own"),
+            Choice::Installed(Family::Mpich) => f.write_str("mpich"),
+            Choice::Installed(Family::Intel) => f.write_str("intel"),
+            Choice::At(folder) => write!(f, "{}", folder.display()),
         }
     }
 }
@@ -165,6 +178,9 @@ mod tests {
         assert_eq!("own".parse(), Ok(Choice::Own));
         assert_eq!("mpich".parse(), Ok(Choice::Installed(Family::Mpich)));
         assert_eq!("/tmp".parse(), Ok(Choice::At("/tmp".into())));
+        for word in ["own", "mpich", "intel", "/tmp"] {
+            assert_eq!(word.parse::<Choice>().unwrap().to_string(), word);
+        }
         let why = "openmpi".parse::<Choice>().unwrap_err().to_string();
         assert!(why.contains("PMIx"), "{why}");
         let why = "lam".parse::<Choice>().unwrap_err().to_string();

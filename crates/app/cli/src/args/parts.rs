@@ -12,7 +12,7 @@ use sunstar::program::Named;
 use sunstar::usage_error::UsageError;
 
 /// Stands between two programs.
-const BETWEEN: &str = ":";
+pub(super) const BETWEEN: &str = ":";
 
 /// One of the programs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

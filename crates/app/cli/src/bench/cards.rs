@@ -72,22 +72,13 @@ fn measurements(
     // Of a run over the one behind it.
     let gain = |index: usize| 100.0 * (rate(index) / rate(index + 1) - 1.0);
     let cycle = Account::cycle_ns(machine);
-    let posting = |account: &Account| account.posting() * cycle;
-    let share = |part: f64, all: &Account| 100.0 * part / all.sum();
-    let named = [
-        ("post.one", posting(&one)),
-        ("post.two", posting(&two)),
-        ("post.write", single.initiation / 4.0),
-        ("post.four", single.initiation),
+    let own = [
+        ("post.one", one.posting() * cycle),
         ("read.page", page.fetch + page.fetch_more + ARBITRATION),
-        ("single.initiation", share(single.initiation, &single)),
-        ("single.dma", share(single.fetch, &single)),
-        ("double.initiation", share(two.posting(), &two)),
-        ("double.dma", share(two.fetch, &two)),
-        ("double.saves", 100.0 * (1.0 - two.sum() / single.sum())),
         ("estimate", gain(4)),
         ("estimate.sampled", gain(6)),
         ("flags", gain(8).max(gain(10))),
     ];
-    Ok(named.map(|(name, value)| (name.to_string(), value)).into())
+    let named = Account::of_figure(&single, &two, cycle).into_iter().chain(own);
+    Ok(named.map(|(name, value)| (name.to_string(), value)).collect())
 }

@@ -12,7 +12,7 @@ use super::validate::tell;
 use crate::args::{DpOptions, LadderOptions, MachineOptions, MeasureOptions};
 use crate::machines;
 use crate::outputs;
-use crate::run;
+use crate::report;
 use crate::terminal::Terminal;
 use machine::parameters::Parameters;
 use serde::Serialize;
@@ -173,7 +173,7 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
     if let Some(page) = &options.page {
         let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
         outputs::check(&[("--page", page)], &inputs)?;
-        crate::report::check_page(page)?;
+        report::check_page(page)?;
     }
     let published = Published::of_paper(root, PAPER)?;
     let plan = Plan::new(root, &chosen)?;
@@ -190,7 +190,9 @@ pub fn table(root: &Root, options: &DpOptions) -> Result<u8, UsageError> {
         columns,
     };
     options.measure.tell(&table, |terminal| text(&table, terminal))?;
-    options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&table)))?;
+    if let Some(file) = &options.page {
+        report::page::write(file, &page::page(&table, options, file), false)?;
+    }
     Ok(0)
 }
 

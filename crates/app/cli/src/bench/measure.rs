@@ -178,12 +178,6 @@ impl Job {
     }
 }
 
-/// Command line of a benchmark on a machine.
-pub fn command(bench: &str, machine: &str, overrides: &[String]) -> String {
-    let settings: String = overrides.iter().map(|set| format!(" --set {}", quoted(set))).collect();
-    format!("sunstar bench {bench} --machine {}{settings}", quoted(machine))
-}
-
 /// A line of the ping-pong's table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {

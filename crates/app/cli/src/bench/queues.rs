@@ -2,6 +2,7 @@
 //! posted receives, by its length and by the part that is walked, figure 6 that over the length of the queue
 //! of unexpected messages; on a machine with matching units, without units and with units of several sizes.
 
+mod drawn;
 mod measured;
 mod page;
 
@@ -10,8 +11,9 @@ use super::published::Published;
 use super::validate::tell;
 use crate::args::queues::{BenchQueuesOptions, LONGEST_MAX};
 use crate::args::{LadderOptions, MachineOptions, MeasureOptions};
+use crate::report::published::{overlaid, Overlaid};
 use crate::terminal::Terminal;
-use crate::{firmware, machines, outputs, run};
+use crate::{firmware, machines, outputs, report};
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -176,9 +178,12 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageErro
     if let Some(page) = &options.page {
         let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
         outputs::check(&[("--page", page)], &inputs)?;
-        crate::report::check_page(page)?;
+        report::check_page(page)?;
     }
     let variants = Variant::of(&machine, &options.overrides);
+    // What is published tells of units beside none.
+    let published = Published::of_machine(root, &machine)?;
+    let published = if variants.len() > 1 { published } else { Vec::new() };
     let plan = Plan::new(&chosen, &machine, variants, options.bytes, options.longest);
     let runs = match plan.measure(root, &options.measure) {
         Ok(runs) => runs,
@@ -186,7 +191,11 @@ pub fn queues(root: &Root, options: &BenchQueuesOptions) -> Result<u8, UsageErro
     };
     let figures = plan.figures(&machine, &options.overrides, options.bytes, runs);
     options.measure.tell(&figures, |terminal| text(&figures, terminal))?;
-    options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&figures)))?;
+    if let Some(file) = &options.page {
+        let compared: Vec<Overlaid> = overlaid(published, &figures.measured, &machine);
+        let text = page::page(&figures, options, file, &compared);
+        report::page::write(file, &text, false)?;
+    }
     Ok(0)
 }
 

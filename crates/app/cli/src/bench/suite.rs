@@ -8,7 +8,7 @@ use super::measure::{self, Job, Measured, Program};
 use crate::args::{MachineOptions, SuiteOptions};
 use crate::machines::wrapped;
 use crate::terminal::Terminal;
-use crate::{firmware, machines, outputs, run};
+use crate::{firmware, machines, outputs, report};
 use machine::parameters::Parameters;
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -112,7 +112,7 @@ pub fn suite(root: &Root, options: &SuiteOptions) -> Result<u8, UsageError> {
         if let Some(page) = &options.page {
             let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
             outputs::check(&[("--page", page)], &inputs)?;
-            crate::report::check_page(page)?;
+            report::check_page(page)?;
         }
         firmware::folder_if_any(root, &machine)?;
         Ok((name.as_str(), machine))
@@ -157,7 +157,9 @@ pub fn suite(root: &Root, options: &SuiteOptions) -> Result<u8, UsageError> {
         studies: studies.collect::<Result<_, UsageError>>()?,
     };
     options.measure.tell(&suite, |terminal| text(&suite, terminal))?;
-    options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&suite, options)))?;
+    if let Some(file) = &options.page {
+        report::page::write(file, &page::page(&suite, options, file), false)?;
+    }
     Ok(0)
 }
 

@@ -6,12 +6,15 @@ pub mod account;
 mod page;
 
 use super::measure::{self, Job, Measured, Program};
+use super::published::Published;
 use crate::args::{MachineOptions, RdmaOptions};
+use crate::report::published::{overlaid, Overlaid};
 use crate::terminal::Terminal;
-use crate::{machines, outputs, run};
+use crate::{machines, outputs, report};
 use account::Account;
 use machine::parameters::Parameters;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use sunstar::root::Root;
 use sunstar::usage_error::UsageError;
@@ -93,6 +96,9 @@ struct Figures<'a> {
     overrides: &'a [String],
     curves: Vec<Curve>,
     bars: Vec<Bar>,
+    /// Numbers that the bars give, by their names in published/marazakis2006.toml.
+    #[serde(skip)]
+    measured: BTreeMap<String, f64>,
 }
 
 /// Runs it, prints tables, and returns the exit status.
@@ -110,8 +116,9 @@ pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, UsageError> {
     if let Some(page) = &options.page {
         let inputs: Vec<outputs::Named> = outputs::files_of(&machine).collect();
         outputs::check(&[("--page", page)], &inputs)?;
-        crate::report::check_page(page)?;
+        report::check_page(page)?;
     }
+    let published = Published::of_machine(root, &machine)?;
     let plan = Plan::new(&chosen, options.largest);
     let runs = match measure::measure(root, &plan.jobs, options.measure.side_by_side()) {
         Ok(runs) => runs,
@@ -119,8 +126,26 @@ pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, UsageError> {
     };
     let figures = plan.figures(&machine, options, &runs);
     options.measure.tell(&figures, |terminal| table(&figures, terminal))?;
-    options.page.as_ref().map_or(Ok(()), |file| run::write(file, &page::page(&figures)))?;
+    if let Some(file) = &options.page {
+        let compared = compared(published, &figures.measured, &machine);
+        let text = page::page(&figures, options, file, &compared);
+        report::page::write(file, &text, false)?;
+    }
     Ok(0)
+}
+
+/// What is published about the figures: rates that none passes, and what the bars measure.
+fn compared(
+    published: Vec<Published>,
+    measured: &BTreeMap<String, f64>,
+    machine: &Parameters,
+) -> Vec<Overlaid> {
+    let (rates, others): (Vec<_>, Vec<_>) =
+        published.into_iter().partition(|result| result.unit == "MiB/s");
+    let rates = rates.into_iter().filter_map(|published| {
+        Some(Overlaid { comparison: published.compare(measured, machine)?, published })
+    });
+    rates.chain(overlaid(others, measured, machine)).collect()
 }
 
 /// Bytes that a run of a curve moves, so that the rate is steady; and least and most messages.
@@ -180,6 +205,10 @@ impl Plan {
             Curve { workload, combining, points }
         });
         let cycle = Account::cycle_ns(machine);
+        let counted: Vec<Account> =
+            runs[runs.len() - BARS.len()..].iter().map(|run| Account::of(&run.report)).collect();
+        let measured = Account::of_figure(&counted[0], &counted[1], cycle);
+        let measured = measured.map(|(name, value)| (name.to_owned(), value)).into();
         let bars = BARS.iter().zip(all.by_ref());
         let bars = bars.map(|(&(combining, messages), (job, run))| {
             bar(combining, messages, cycle, job.command(), run)
@@ -191,6 +220,7 @@ impl Plan {
             overrides: &options.overrides,
             curves: curves.into(),
             bars,
+            measured,
         }
     }
 }

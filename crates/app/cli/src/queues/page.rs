@@ -1,29 +1,31 @@
 //! The page of `sunstar queues`.
 
 use super::figures::{Figures, Own, Queue};
-use crate::args::RunOptions;
+use crate::args::queues::QueuesOptions;
+use crate::report::again::Again;
 use crate::report::page::page as whole;
-use crate::report::units::{count, quoted};
+use crate::report::units::{count, time};
 use crate::report::{queues, Node};
 use crate::run::Run;
-use crate::summary::{grouped, time_of};
+use crate::summary::grouped;
 use maud::{html, Markup};
+use std::path::Path;
 
 /// The page's text.
 pub fn page(
     all: &[Figures],
     run: &Run,
-    options: &RunOptions,
-    vary: Option<&str>,
+    options: &QueuesOptions,
+    file: &Path,
     nodes: &[Node],
 ) -> String {
     let first = &all[0];
-    let (name, machine) = (options.programs(), run.parameters.name());
+    let (name, machine) = (options.run.programs(), run.parameters.name());
     let title = format!("Sunstar: queues of {name} on machine {machine}");
     let subtitle = format!(
         "{}, {} of simulated time",
         count(first.ranks.len() as u64, "rank"),
-        time_of(first.simulated_ns)
+        time(first.simulated_ns)
     );
     let mut parts = vec![
         ("Posted receives", "posted", table(first, "posted", "Posted receives", |own| &own.posted)),
@@ -38,22 +40,14 @@ pub fn page(
     }
     let depths = queues::section(&run.outcome.report, &run.parameters, nodes);
     parts.push(("Depths", "queues", depths));
-    let again = again(options, vary);
-    parts.push((
-        "Again",
-        "replay",
-        html! { section id="replay" { h2 { "Again" } p { code { (again) } } } },
-    ));
+    parts.push(again(options, file).part());
     whole(&title, &subtitle, &parts)
 }
 
-fn again(options: &RunOptions, vary: Option<&str>) -> String {
-    let mut words = vec!["sunstar".to_owned(), "queues".into(), "--machine".into()];
-    words.push(options.machine.machine.clone());
-    words.extend(options.machine.overrides.iter().flat_map(|set| ["--set".into(), set.clone()]));
-    words.extend(vary.iter().flat_map(|vary| ["--vary".to_owned(), vary.to_string()]));
-    words.extend(options.words());
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+fn again(options: &QueuesOptions, file: &Path) -> Again {
+    let vary: Vec<String> = options.vary.iter().cloned().collect();
+    // The program's words come last.
+    Again::by("queues").page(file).each("--vary", &vary).words(options.run.again(&[]))
 }
 
 /// Table of every rank, and of all together.
@@ -74,7 +68,7 @@ fn table(figures: &Figures, id: &str, title: &str, of: fn(&Own) -> &Queue) -> Ma
                 p { "The firmware walks what no matching unit holds." }
             }
             @if let (Some(ns), "posted") = (figures.firmware.flatten(), id) {
-                p { "The firmware walks them: " (time_of(ns)) " on all nodes." }
+                p { "The firmware walks them: " (time(ns)) " on all nodes." }
             }
             div class="scroll" {
                 table class="bars" {
@@ -108,7 +102,7 @@ fn row(name: &str, queue: &Queue, mean: f64) -> Markup {
             td class="num" { (grouped(queue.walked)) }
             td class="num" { (format!("{:.2}", queue.each())) }
             td class="num" { (grouped(queue.walked_most)) }
-            td class="num" { (queue.ps.map_or("-".to_owned(), |ps| time_of(ps as f64 / 1e3))) }
+            td class="num" { (queue.ps.map_or("-".to_owned(), |ps| time(ps as f64 / 1e3))) }
         }
     }
 }
@@ -118,7 +112,7 @@ const SETTINGS: [&str; 5] =
     ["simulated time", "posted walked", "time", "unexpected walked", "time"];
 
 fn settings(all: &[Figures]) -> Markup {
-    let time = |ns: Option<f64>| ns.map_or("-".to_owned(), time_of);
+    let told = |ns: Option<f64>| ns.map_or("-".to_owned(), time);
     html! {
         section id="settings" {
             h2 { "Comparison of the settings" }
@@ -135,12 +129,12 @@ fn settings(all: &[Figures]) -> Markup {
                             @let [posted, unexpected] = run.all();
                             tr {
                                 td { (run.setting.as_deref().unwrap_or_default()) }
-                                td class="num" { (time_of(run.simulated_ns)) }
+                                td class="num" { (time(run.simulated_ns)) }
                                 td class="num" { (grouped(posted.walked)) }
-                                td class="num" { (time(run.walking_ns())) }
+                                td class="num" { (told(run.walking_ns())) }
                                 td class="num" { (grouped(unexpected.walked)) }
                                 td class="num" {
-                                    (time(unexpected.ps.map(|ps| ps as f64 / 1e3)))
+                                    (told(unexpected.ps.map(|ps| ps as f64 / 1e3)))
                                 }
                             }
                         }

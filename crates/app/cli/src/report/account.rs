@@ -117,6 +117,14 @@ fn parts_of_all(account: &[Rank]) -> [u64; 6] {
     all
 }
 
+fn head_of_parts(whole: &str) -> Markup {
+    html! {
+        thead { tr {
+            th class="num" { "share" } th class="num" { "time" } th { "part of " (whole) }
+        } }
+    }
+}
+
 /// The parts of the calls' time, with waiting divided as far as known.
 fn parts_table(call: &Call) -> Markup {
     let parts = [
@@ -131,13 +139,16 @@ fn parts_table(call: &Call) -> Markup {
         ("network", call.network_ps),
     ];
     html! {
-        table {
-            tbody {
-                @for (what, ps) in parts.into_iter().filter(|(_, ps)| *ps > 0) {
-                    tr data-ps=(ps) {
-                        td class="num" { (share(ns(ps), ns(call.total_ps))) }
-                        td class="num" { (time(ns(ps))) }
-                        td { (what) }
+        @if parts.iter().all(|(_, ps)| *ps == 0) { p { "It took no time." } } @else {
+            table {
+                (head_of_parts("the call's time"))
+                tbody {
+                    @for (what, ps) in parts.into_iter().filter(|(_, ps)| *ps > 0) {
+                        tr data-ps=(ps) {
+                            td class="num" { (share(ns(ps), ns(call.total_ps))) }
+                            td class="num" { (time(ns(ps))) }
+                            td { (what) }
+                        }
                     }
                 }
             }
@@ -285,7 +296,10 @@ fn ranks(report: &Report) -> Markup {
                     }
                 }
             }
-            @for rank in &all { (one_rank(report, rank)) }
+            details id="each-rank" class="folded" {
+                summary { "Calls and messages of each rank" }
+                @for rank in &all { (one_rank(report, rank)) }
+            }
         }
     }
 }
@@ -299,6 +313,7 @@ fn one_rank(report: &Report, rank: &Rank) -> Markup {
         details id={ "rank-" (rank.rank) } {
             summary { "Rank " (rank.rank) ": its calls and messages" }
             table {
+                (head_of_parts("the rank's time"))
                 tbody {
                     @for (what, ps) in rank.between().into_iter().filter(|(_, ps)| *ps > 0) {
                         tr {

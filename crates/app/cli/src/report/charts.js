@@ -14,7 +14,7 @@
   const picture = (chart) => {
     const copy = chart.cloneNode(true);
     const [, , width, height] = copy.getAttribute("viewBox").split(" ");
-    for (const name of ["tabindex", "aria-describedby"]) copy.removeAttribute(name);
+    for (const name of ["tabindex"]) copy.removeAttribute(name);
     copy.classList.remove("zoomed");
     for (const [name, value] of Object.entries({ width, height })) copy.setAttribute(name, value);
     // The serializer names the namespace that the drawing has in the page.
@@ -44,7 +44,8 @@
       made.type = "button";
       made.textContent = text;
       made.title = label;
-      made.setAttribute("aria-label", label);
+      // Names begin with what is seen, and no two charts have buttons of one name.
+      made.setAttribute("aria-label", `${text}: ${label} (${title})`);
       made.addEventListener("click", act);
       tools.append(made);
       return made;

@@ -1,10 +1,10 @@
 //! Curves over the size of messages, with published results.
 
-use super::series::{Curves, Overlaid, Series, Spot, ASYMPTOTE, FULL};
-use super::svg::{self, line, marker, n, path, swatch, Chart, Scale, Size, Tick};
-use super::units::{plain, share, short, size, time};
+use super::published::{self, Overlaid};
+use super::series::{Curves, Series, Spot, ASYMPTOTE, FULL};
+use super::svg::{self, line, marker, n, swatch, Chart, Scale, Size, Tick};
+use super::units::{plain, short, size, time};
 use crate::bench::measure::Point;
-use crate::bench::published::{Comparison, Number, MISS};
 use machine::instruments::message_trace::Breakdown;
 use machine::models::Model;
 use maud::{html, Markup};
@@ -34,7 +34,7 @@ pub fn section(curves: &Curves, messages: Option<&[Breakdown]>, model: &Model) -
                     li { (swatch(look)) (series.title) }
                 }
                 @if !curves.published.is_empty() {
-                    li { (published_swatch()) "published, numbered as in the table" }
+                    li { (published::swatch()) "published, numbered as in the table" }
                 }
                 @if messages.is_some() {
                     li {
@@ -56,7 +56,12 @@ pub fn section(curves: &Curves, messages: Option<&[Breakdown]>, model: &Model) -
                     "Payload over latency; 1 GB/s is 10⁹ bytes a second.",
                     &bandwidth(curves, largest)))
             }
-            @if !curves.published.is_empty() { (published_table(&curves.published)) }
+            @if !curves.published.is_empty() {
+                (published::table(&curves.published))
+                p class="note" {
+                    "Savings stand above the simulated full firmware at their size."
+                }
+            }
             (numbers(curves))
         }
     }
@@ -101,7 +106,7 @@ fn small(curves: &Curves, messages: Option<&[Breakdown]>) -> Markup {
                 @if low < high {
                     line class="range" x1=(n(x)) x2=(n(x)) y1=(n(y.at(low))) y2=(n(y.at(high))) {}
                 }
-                (published_mark(index, overlaid, x, y.at((low + high) / 2.0), (low + high) / 2.0))
+                (published::mark(index, &overlaid.comparison, x, y.at((low + high) / 2.0), (low + high) / 2.0))
             }
         }
     };
@@ -154,7 +159,7 @@ fn bandwidth(curves: &Curves, largest: u64) -> Markup {
     let rates = curves.series.iter().flat_map(|series| &series.points);
     let most = rates.filter_map(|point| point.rate).fold(0.0, f64::max) / 1e3;
     let of = |overlaid: &Overlaid| match overlaid.spot() {
-        Spot::Bandwidth(_) => Some(ends_of(overlaid)),
+        Spot::Bandwidth(_) => Some(overlaid.ends()),
         _ => None,
     };
     let told = curves.published.iter().filter_map(of).map(|[_, high]| high);
@@ -171,7 +176,7 @@ fn bandwidth(curves: &Curves, largest: u64) -> Markup {
             @if let Some([low, high]) = of(overlaid) {
                 @let at = y.at((low + high) / 2.0);
                 line class="saving" x1=(n(x.at(65536.0))) x2=(n(asymptote)) y1=(n(at)) y2=(n(at)) {}
-                (published_mark(index, overlaid, asymptote - beside, at, (low + high) / 2.0))
+                (published::mark(index, &overlaid.comparison, asymptote - beside, at, (low + high) / 2.0))
                 @let () = beside += 30.0;
             }
         }
@@ -253,123 +258,16 @@ fn full(curves: &Curves) -> Option<&Series> {
     curves.series.iter().find(|series| series.key == FULL)
 }
 
-/// The least and the greatest published number.
-fn ends_of(overlaid: &Overlaid) -> [f64; 2] {
-    match overlaid.comparison.published {
-        Number::One(value) => [value; 2],
-        Number::Range(ends) => ends,
-    }
-}
-
 /// Position of a published latency, in bytes and microseconds: a saving is drawn above the simulated latency
 /// of the full firmware, which is the second number.
 fn latency_of(overlaid: &Overlaid, full: Option<&Series>) -> Option<(u64, Option<f64>, [f64; 2])> {
     match overlaid.spot() {
-        Spot::Latency(_, bytes) => Some((bytes, None, ends_of(overlaid))),
+        Spot::Latency(_, bytes) => Some((bytes, None, overlaid.ends())),
         Spot::Saving(_, bytes) => {
             let base = full?.at(bytes)?.latency_us;
-            Some((bytes, Some(base), ends_of(overlaid).map(|saving| base + saving)))
+            Some((bytes, Some(base), overlaid.ends().map(|saving| base + saving)))
         }
         Spot::Bandwidth(_) => None,
-    }
-}
-
-fn published_swatch() -> Markup {
-    html! {
-        svg class="swatch" viewBox="0 0 30 12" aria-hidden="true" {
-            path class="published" d="M15 0l6 6l-6 6l-6-6z" {}
-        }
-    }
-}
-
-fn published_mark(index: usize, overlaid: &Overlaid, x: f64, y: f64, value: f64) -> Markup {
-    let comparison = &overlaid.comparison;
-    let tip = format!(
-        "{}: {}: {} ({} {}); simulated: {} {}",
-        index + 1,
-        comparison.quantity,
-        published_text(comparison),
-        comparison.paper,
-        comparison.place,
-        comparison.simulated.map(short).unwrap_or_default(),
-        unit(&comparison.unit),
-    );
-    let d = path_of_diamond(x, y);
-    html! {
-        g class="result" data-published=(comparison.id) data-value=(value) {
-            title { (tip) }
-            path class="published" d=(d) {}
-            text class="number" x=(n(x + 9.0)) y=(n(y - 5.0)) { (index + 1) }
-        }
-    }
-}
-
-fn path_of_diamond(x: f64, y: f64) -> String {
-    let points = [(x, y - 6.5), (x + 6.5, y), (x, y + 6.5), (x - 6.5, y)];
-    format!("M{}z", path(&points))
-}
-
-/// A unit of published/*.toml as the page writes it.
-fn unit(unit: &str) -> &str {
-    match unit {
-        "us" => "µs",
-        unit => unit,
-    }
-}
-
-fn published_text(comparison: &Comparison) -> String {
-    let number = match comparison.published {
-        Number::One(value) => value.to_string(),
-        Number::Range([least, most]) => format!("{least} to {most}"),
-    };
-    format!("{number} {}", unit(&comparison.unit))
-}
-
-/// Table of published results beside simulated ones.
-fn published_table(published: &[Overlaid]) -> Markup {
-    html! {
-        h3 { "Published beside simulated" }
-        div class="scroll" {
-            table id="published" {
-                thead { tr {
-                    th { "#" } th { "result" } th class="num" { "published" }
-                    th class="num" { "simulated" } th class="num" { "ratio" } th { "role" }
-                    th { "where" } th { "conditions" }
-                } }
-                tbody {
-                    @for (index, overlaid) in published.iter().enumerate() {
-                        @let Overlaid { comparison, published } = overlaid;
-                        @let ratio = comparison.ratio.map(|ratio| format!("{ratio:.2}"));
-                        tr data-published=(comparison.id) data-simulated=[comparison.simulated] {
-                            td { (index + 1) }
-                            td { (comparison.quantity) }
-                            td class="num" { (published_text(comparison)) }
-                            td class="num" {
-                                (comparison.simulated.map(short).unwrap_or_default()) " "
-                                (unit(&comparison.unit))
-                            }
-                            td class="num" {
-                                (ratio.unwrap_or_default())
-                                @if comparison.missed() { " " strong { "miss" } }
-                            }
-                            td { (comparison.role) }
-                            td {
-                                a href={ "#" (comparison.paper) } { (comparison.paper) }
-                                " " (comparison.place)
-                            }
-                            td class="prose" { (published.conditions) }
-                        }
-                    }
-                }
-            }
-        }
-        p class="note" {
-            "Savings stand above the simulated full firmware at their size. Calibrated: a \
-             parameter of this machine was fitted to it, so it must agree; predicted: nothing was. \
-             More than "
-            (share(MISS, 1.0)) " off is a miss. " code { "sunstar validate" }
-            " holds everything that is published against the simulation."
-        }
     }
 }
 
@@ -383,7 +281,7 @@ fn numbers(curves: &Curves) -> Markup {
                 table id="numbers" {
                     thead {
                         tr {
-                            th {}
+                            td {}
                             @for series in &curves.series {
                                 th class="num" colspan="2" { (series.title) }
                             }

@@ -1,5 +1,6 @@
 //! Facts around the drawings: program, command line, parameters of the machine, papers.
 
+use super::prose::prose;
 use super::units::{count, share, time};
 use machine::parameters::{Parameter, Parameters};
 use machine::report::Report;
@@ -58,7 +59,7 @@ pub fn replay(command: &str, machine: &Parameters, faults: &[String]) -> Markup 
             pre { code { (command) } }
             p class="note" {
                 "sunstar " (env!("CARGO_PKG_VERSION")) ", machine " strong { (machine.name()) } ": "
-                (machine.doc()) "."
+                (prose(machine.doc())) "."
                 @if !machine.overrides().is_empty() {
                     " Set on the command line: "
                     @for (index, set) in machine.overrides().iter().enumerate() {
@@ -114,10 +115,10 @@ fn row(parameter: &Parameter) -> Markup {
     html! {
         tr data-key=(parameter.key) data-value=(parameter.text) {
             td { code { (parameter.key) } }
-            td class="num" { (parameter.text) }
+            td class="num" { code { (parameter.text) } }
             td { span class={ "role r-" (role) } { (role) } }
-            td class="prose" { (parameter.doc) }
-            td class="prose" { (parameter.source) }
+            td class="prose" { (prose(&parameter.doc)) }
+            td class="prose" { (prose(&parameter.source)) }
         }
     }
 }
@@ -132,7 +133,7 @@ pub fn bibliography(cited: &dyn Fn(&str) -> bool) -> Markup {
                 dl {
                     @for (key, text) in papers {
                         dt id=(key) { (key) }
-                        dd { (text) }
+                        dd { (prose(&text)) }
                     }
                 }
             }
@@ -162,5 +163,8 @@ mod tests {
         assert!(text.contains("Red Storm") && !text.contains(['*', '\n']), "{text}");
         let cited = bibliography(&|key| key == "pedretti2005").into_string();
         assert_eq!(cited.matches("<dt").count(), 1, "{cited}");
+        // Titles of files in an entry are code, not marks.
+        let all = bibliography(&|_| true).into_string();
+        assert!(all.contains("<code>") && !all.contains('`'), "{all}");
     }
 }

@@ -131,6 +131,16 @@ fn class(load: f64, greatest: f64) -> usize {
     ((part * CLASSES as f64) as usize).min(CLASSES - 1)
 }
 
+/// Lower edge of a class, in percent.
+fn edge(index: usize, greatest: f64) -> String {
+    let percent = 100.0 * greatest * index as f64 / CLASSES as f64;
+    if greatest < 0.1 {
+        format!("{percent:.2}")
+    } else {
+        format!("{percent:.1}")
+    }
+}
+
 fn list(links: &[Directed], run_ns: f64) -> Markup {
     let greatest = links.first().map_or(0.0, |(_, link)| load(link, run_ns));
     html! {
@@ -186,24 +196,18 @@ fn histogram(links: &[Directed], run_ns: f64) -> Markup {
     let mut counts = [0_usize; CLASSES];
     loads.iter().for_each(|load| counts[class(*load, greatest)] += 1);
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let edge = |index: usize| {
-        let percent = 100.0 * greatest * index as f64 / CLASSES as f64;
-        if greatest < 0.1 {
-            format!("{percent:.2}")
-        } else {
-            format!("{percent:.1}")
-        }
-    };
     html! {
         figure id="link-histogram" {
             h3 { "How many links are how busy" }
             table class="bars" {
-                thead { tr { th class="num" { "busy (%)" } th { "" } th class="num" { "links" } } }
+                thead { tr {
+                    th class="num" { "busy (%)" } th { "number" } th class="num" { "links" }
+                } }
                 tbody {
                     @for (index, count) in counts.iter().enumerate() {
                         @let part = 100.0 * *count as f64 / most as f64;
                         tr {
-                            td class="num" { (edge(index)) " – " (edge(index + 1)) }
+                            td class="num" { (edge(index, greatest)) " – " (edge(index + 1, greatest)) }
                             td class="wide" { @if *count > 0 { div class="meter" { span style={
                                 "width:" (format!("{part:.2}")) "%"
                             } {} } } }
@@ -225,7 +229,7 @@ fn map(nodes: &[NodeReport], run_ns: f64) -> Markup {
             h3 { "Every link, from rows to columns" }
             div class="scroll" {
                 table class="map" {
-                    thead { tr { th {} @for node in nodes { th { (node.nid) } } } }
+                    thead { tr { td {} @for node in nodes { th { (node.nid) } } } }
                     tbody {
                         @for from in nodes {
                             tr {
@@ -249,8 +253,17 @@ fn map(nodes: &[NodeReport], run_ns: f64) -> Markup {
                 }
             }
             figcaption {
-                "Stronger is busier; the strongest links are busy " (share(greatest, 1.0))
-                " of the time."
+                "The stronger the colour, the busier; the busiest link is busy "
+                (share(greatest, 1.0)) " of the time."
+            }
+            ul class="legend loads" {
+                li { "busy (%):" }
+                @for class in 0..CLASSES {
+                    li {
+                        span class={ "key h" (class) } {}
+                        (edge(class, greatest)) " – " (edge(class + 1, greatest))
+                    }
+                }
             }
         }
     }

@@ -153,7 +153,7 @@ fn steps(slow: &Slow, model: &str) -> Markup {
                             @let why = MODELS.cause_of(model, &segment.name);
                             @let why = why.map_or("", |why| why.sentence);
                             tr data-name=(segment.name) data-ns=(segment.ns) {
-                                td { (segment.name) }
+                                th scope="row" { (segment.name) }
                                 td class="num" { (time(segment.ns)) }
                                 td class="num" { (share(segment.ns, total)) }
                                 td class="wide" {

@@ -35,6 +35,31 @@
     open();
   });
   open();
+  // What is wider than its place is moved by keys, too, and has a name of its own.
+  const scrolled = [...document.querySelectorAll(".scroll")];
+  const heading = (part) => {
+    for (let whole = part.parentElement; whole; whole = whole.parentElement) {
+      const found = whole.querySelector(":scope > summary, :scope > h2, :scope > h3, :scope > h4");
+      if (found) return found.textContent.trim();
+    }
+    return "page";
+  };
+  const names = scrolled.map((part) => `Wide part: ${heading(part)}`);
+  names.forEach((name, at) => {
+    const before = names.slice(0, at).filter((other) => other === name).length;
+    scrolled[at].dataset.name = before ? `${name} (${before + 1})` : name;
+  });
+  const reach = (part) => {
+    const wide = part.scrollWidth > part.clientWidth;
+    if (wide === part.hasAttribute("tabindex")) return;
+    const told = { tabindex: "0", role: "region", "aria-label": part.dataset.name };
+    for (const [key, text] of Object.entries(told)) {
+      if (wide) part.setAttribute(key, text);
+      else part.removeAttribute(key);
+    }
+  };
+  const sized = new ResizeObserver((all) => all.forEach((one) => reach(one.target)));
+  scrolled.forEach((part) => { sized.observe(part); reach(part); });
   // What is folded is printed, too.
   const folded = () => document.querySelectorAll("details:not([open])");
   addEventListener("beforeprint", () => folded().forEach((part) => { part.open = true; }));

@@ -1,6 +1,11 @@
 //! The page itself: one file, with its style and script inside; nothing else is loaded.
 
+use super::prose::prose;
+use crate::run;
+use machine::console;
 use maud::{html, Markup, PreEscaped, DOCTYPE};
+use std::path::Path;
+use sunstar::usage_error::UsageError;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("charts.js"));
@@ -28,7 +33,7 @@ pub fn page(title: &str, subtitle: &str, parts: &[(&str, &str, Markup)]) -> Stri
             body {
                 header {
                     h1 { (title) }
-                    p class="subtitle" { (subtitle) }
+                    p class="subtitle" { (prose(subtitle)) }
                     nav aria-label="Contents" {
                         @for (name, id, _) in parts.iter().filter(|(name, ..)| !name.is_empty()) {
                             a href={ "#" (id) } { (name) }
@@ -43,15 +48,24 @@ pub fn page(title: &str, subtitle: &str, parts: &[(&str, &str, Markup)]) -> Stri
     page.into_string()
 }
 
-/// Part with the command that makes the page again.
-pub fn again_by(command: &str) -> (&'static str, &'static str, Markup) {
-    let section = html! { section id="replay" { h2 { "Again" } p { code { (command) } } } };
-    ("Again", "replay", section)
+/// Writes a page, or another drawing for a browser, and tells so, but to who wants the program's output only.
+pub fn write(file: &Path, text: &str, quiet: bool) -> Result<(), UsageError> {
+    run::write(file, text)?;
+    if !quiet {
+        tell(file);
+    }
+    Ok(())
+}
+
+/// Tells that a drawing was written.
+pub fn tell(file: &Path) {
+    console::say(&format!("written: {}", file.display()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn everything_that_comes_from_outside_is_escaped() {
@@ -62,5 +76,36 @@ mod tests {
         assert_eq!(text.matches("&lt;script&gt;").count(), 6, "{text}");
         // Style and script end where they should.
         assert!(!STYLE.contains("</") && !SCRIPT.contains("</"));
+    }
+
+    /// The value of each variable of a colour scheme.
+    fn colours(dark: bool) -> BTreeMap<&'static str, [f64; 3]> {
+        let (light, rest) = STYLE.split_once("@media (prefers-color-scheme: dark) {").unwrap();
+        let (own, _) = rest.split_once("\n}").unwrap();
+        let of = |text: &'static str| {
+            let lines =
+                text.split(';').filter_map(|line| line.rsplit_once("--")?.1.split_once(": #"));
+            lines.map(|(name, digits)| {
+                let part = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+                (name, [0, 2, 4].map(|at| f64::from(part(at)) / 255.0))
+            })
+        };
+        of(light).chain(of(own).filter(|_| dark)).collect()
+    }
+
+    /// Places that stand beside one another in a bar have colours that differ, light and dark.
+    #[test]
+    fn no_two_places_share_a_colour() {
+        let places = ["host", "hypertransport", "bus", "firmware", "dma", "unit", "network", "dim"];
+        for dark in [false, true] {
+            let colours = colours(dark);
+            for (at, one) in places.iter().enumerate() {
+                for other in &places[at + 1..] {
+                    let pairs = colours[one].iter().zip(colours[other]);
+                    let apart = pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                    assert!(apart > 0.25, "{one} and {other}, dark {dark}: {apart}");
+                }
+            }
+        }
     }
 }

@@ -58,10 +58,11 @@ pub fn section(report: &Report, machine: &Parameters, nodes: &[Node]) -> Markup 
                      the greatest depth in each span of time, the line the mean."
                 }
                 div class="multiples" {
-                    @for queue in queues { (over_time(queue, nodes)) }
+                    @for queue in &queues { (over_time(queue, nodes)) }
                 }
             }
-            @if !machine.model().depths.is_empty() { (greatest(&report.nodes, machine)) }
+            @if nodes.is_empty() || queues.is_empty() { p { "Nothing ever stood in a queue." } }
+            (greatest(&report.nodes, machine))
         }
     }
 }
@@ -163,42 +164,44 @@ pub fn time_ticks(span: f64, x: &Scale) -> (Vec<svg::Tick>, &'static str) {
     (inside.map(|tick| (x.at(tick * unit), plain(tick))).collect(), name)
 }
 
+/// Table of the greatest depths that nodes count; nothing if they count none.
 fn greatest(nodes: &[NodeReport], machine: &Parameters) -> Markup {
+    let rows = machine.model().depths.iter().filter_map(|row| greatest_row(nodes, row, machine));
+    let rows: Vec<Markup> = rows.collect();
     html! {
-        figure id="greatest" {
-            h3 { "The greatest depths, from power-on to the end" }
-            div class="scroll" {
-                table class="bars" {
-                    thead { tr {
-                        th { "queue" } th class="num" { "most" } th class="num" { "at node" }
-                        th class="num" { "room for" } th class="num" { "least of all nodes" }
-                    } }
-                    tbody { @for row in machine.model().depths {
-                        (greatest_row(nodes, row, machine))
-                    } }
+        @if !rows.is_empty() {
+            figure id="greatest" {
+                h3 { "The greatest depths, from power-on to the end" }
+                div class="scroll" {
+                    table class="bars" {
+                        thead { tr {
+                            th { "queue" } th class="num" { "most" } th class="num" { "at node" }
+                            th class="num" { "room for" }
+                            th class="num" { "least of all nodes" }
+                        } }
+                        tbody { @for row in rows { (row) } }
+                    }
                 }
             }
         }
     }
 }
 
-fn greatest_row(nodes: &[NodeReport], row: &Depth, machine: &Parameters) -> Markup {
+fn greatest_row(nodes: &[NodeReport], row: &Depth, machine: &Parameters) -> Option<Markup> {
     let Depth { counter, name, room } = row;
     let value = |node: &NodeReport| node.counters.get(*counter).copied();
-    let deepest = nodes.iter().rev().max_by_key(|node| value(node));
-    let found = deepest.and_then(|node| Some((node.nid, value(node)?)));
+    let deepest = nodes.iter().rev().max_by_key(|node| value(node))?;
+    let (nid, most) = (deepest.nid, value(deepest)?);
     let least = nodes.iter().filter_map(value).min().map_or("-".to_owned(), grouped);
-    html! {
-        @if let Some((nid, most)) = found {
-            tr data-counter=(counter) data-most=(most) {
-                td { (name) }
-                td class="num" { (grouped(most)) }
-                td class="num" { (nid) }
-                td class="num" { (room.on(machine).map_or("-".to_owned(), grouped)) }
-                td class="num" { (least) }
-            }
+    Some(html! {
+        tr data-counter=(counter) data-most=(most) {
+            td { (name) }
+            td class="num" { (grouped(most)) }
+            td class="num" { (nid) }
+            td class="num" { (room.on(machine).map_or("-".to_owned(), grouped)) }
+            td class="num" { (least) }
         }
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Measurements for the curves: the ping-pong on the machine as it is, and with those builds of the firmware
 //! for which results over the size of messages are published.
 
+use super::published::{overlaid, Overlaid};
 use crate::args::{MachineOptions, ReportOptions};
 use crate::bench::ladder::rung_of;
 use crate::bench::measure::{self, gb_per_s, saving_us, Broken, Job, Point, Program};
-use crate::bench::published::{compare, Comparison, Published};
+use crate::bench::published::Published;
 use crate::bench::rungs::{Rung, ASIDE, CLIMB};
 use crate::{firmware, machines};
 use machine::parameters::hosts::Cores;
@@ -64,14 +65,6 @@ impl Spot<'_> {
             Spot::Latency(key, _) | Spot::Saving(key, _) | Spot::Bandwidth(key) => key,
         }
     }
-}
-
-/// A published result over the size of messages, beside the simulated one.
-pub struct Overlaid {
-    /// Both numbers.
-    pub comparison: Comparison,
-    /// The published side in full.
-    pub published: Published,
 }
 
 impl Overlaid {
@@ -170,12 +163,7 @@ impl Plan {
             })
             .collect();
         let measured = measurements(&series);
-        let compared = self.published.into_iter().filter_map(|published| {
-            let both = compare(std::slice::from_ref(&published), &measured, &self.machine);
-            let comparison = both.into_iter().next()?;
-            comparison.simulated.is_some().then_some(Overlaid { comparison, published })
-        });
-        let published = compared.collect();
+        let published = overlaid(self.published, &measured, &self.machine);
         Ok(Curves { series, published })
     }
 }

@@ -1,5 +1,6 @@
 //! Breakdown of the messages' time: an overview of all sizes, and some messages step by step.
 
+use super::stacks::{self, Kind, Piece};
 use super::svg::{self, n, Extent, Scale};
 use super::units::{count, plain, share, size, time};
 use crate::summary::untold;
@@ -40,7 +41,7 @@ pub fn section(report: &Report, what: &str) -> Markup {
                         li { span class={ "key p-" (layer.name()) } {} (text_of(layer)) }
                     }
                 }
-                (overview(sizes))
+                (overview(sizes, &text_of))
                 (stepwise(&chosen))
             }
         }
@@ -58,9 +59,13 @@ fn layers(sizes: &[Breakdown]) -> Vec<Layer> {
     layers
 }
 
-/// A line for each size: the division of its time among places.
-fn overview(sizes: &[Breakdown]) -> Markup {
+/// A line for each size: the division of its time among places, as a bar and in numbers.
+fn overview<'a>(sizes: &[Breakdown], text_of: &dyn Fn(Layer) -> &'a str) -> Markup {
     let layers = layers(sizes);
+    // What is in a place is told in the legend.
+    let short = |layer: Layer| text_of(layer).split([':', ',']).next().unwrap_or_default();
+    let kind = |layer: &Layer| Kind { look: layer.name(), name: short(*layer) };
+    let kinds: Vec<Kind> = layers.iter().map(kind).collect();
     html! {
         figure id="places" {
             h3 { "By place, for each size" }
@@ -71,15 +76,18 @@ fn overview(sizes: &[Breakdown]) -> Markup {
                         th class="num" { "messages" }
                         th class="num" { "median" }
                         th { "share of places" }
+                        (stacks::heads(&kinds))
                     } }
                     tbody {
                         @for size in sizes {
+                            @let pieces = pieces(size, &kinds);
                             tr data-bytes=(size.bytes) data-ns=(size.total_ns) {
                                 td { (size.kind.name()) ", " (size.protocol.name()) }
                                 td class="num" { (sizes_of(size)) }
                                 td class="num" { (size.messages) }
                                 td class="num" { (time(size.total_ns)) }
-                                td { (shares(size, &layers)) }
+                                td { (stacks::bar(&pieces, 100.0)) }
+                                (stacks::cells(&kinds, &pieces))
                             }
                         }
                     }
@@ -89,34 +97,23 @@ fn overview(sizes: &[Breakdown]) -> Markup {
     }
 }
 
+/// The time in each place.
+fn pieces<'a>(size: &Breakdown, kinds: &[Kind<'a>]) -> Vec<Piece<'a>> {
+    let sum = |look: &str| -> f64 {
+        let there = size.segments.iter().filter(|segment| segment.place.name() == look);
+        there.map(|segment| segment.ns).sum()
+    };
+    kinds
+        .iter()
+        .map(|kind| Piece { look: kind.look, name: kind.name, ns: sum(kind.look) })
+        .collect()
+}
+
 /// The sizes of a class.
 pub fn sizes_of(class: &Breakdown) -> String {
     match (class.bytes_least, class.bytes_most) {
         (least, most) if least == most => size(least),
         (least, most) => format!("{} to {}", size(least), size(most)),
-    }
-}
-
-/// Sum of the time in each layer.
-fn shares(size: &Breakdown, layers: &[Layer]) -> Markup {
-    let sum = |place: Layer| -> f64 {
-        let there = size.segments.iter().filter(|segment| segment.place == place);
-        there.map(|segment| segment.ns).sum()
-    };
-    html! {
-        div class="stack" {
-            @for layer in layers {
-                @let (ns, name) = (sum(*layer), layer.name());
-                @let part = if size.total_ns > 0.0 { 100.0 * ns / size.total_ns } else { 0.0 };
-                @if ns > 0.0 {
-                    span class={ "p-" (name) } style={ "width:" (format!("{part:.3}")) "%" }
-                        data-place=(name)
-                        title={ (name) ": " (time(ns)) ", " (share(ns, size.total_ns)) } {
-                        @if part >= 7.0 { (share(ns, size.total_ns)) }
-                    }
-                }
-            }
-        }
     }
 }
 
@@ -138,20 +135,37 @@ fn stepwise(chosen: &[&Breakdown]) -> Markup {
         figure id="steps" {
             h3 { "Step by step" }
             div class="tabs" {
-                @for (index, size) in chosen.iter().enumerate() {
+                @for (index, label) in labels(chosen).into_iter().enumerate() {
                     input type="radio" name="steps" id={ "steps-" (index) }
                         checked[index == 0];
-                    label for={ "steps-" (index) } { (self::size(size.bytes)) }
+                    label for={ "steps-" (index) } { (label) }
                 }
-                @for size in chosen {
+                @for (size, label) in chosen.iter().zip(labels(chosen)) {
                     div class="tab" {
                         h4 { (heading(size)) }
-                        div class="scroll" { (steps(size)) }
+                        div class="scroll" { (steps(size, &label)) }
                     }
                 }
             }
         }
     }
+}
+
+/// A label for each: its size, and where another has the same, all that tells them apart.
+fn labels(chosen: &[&Breakdown]) -> Vec<String> {
+    let whole = |class: &Breakdown| {
+        let (kind, protocol) = (class.kind.name(), class.protocol.name());
+        format!("{}, {kind}, {protocol}", sizes_of(class))
+    };
+    let label = |class: &&Breakdown| {
+        let same = chosen.iter().filter(|other| other.bytes == class.bytes).count();
+        if same > 1 {
+            whole(class)
+        } else {
+            self::size(class.bytes)
+        }
+    };
+    chosen.iter().map(label).collect()
 }
 
 fn heading(size: &Breakdown) -> String {
@@ -174,7 +188,7 @@ const WIDTH: f64 = 860.0;
 const NUMBERS: f64 = 132.0;
 
 /// A bar for each step, which begins at the end of the one before.
-fn steps(size: &Breakdown) -> Markup {
+fn steps(size: &Breakdown, name: &str) -> Markup {
     let rows = size.segments.len() as f64;
     let (top, bottom) = (8.0, 8.0 + rows * ROW);
     let height = bottom + 44.0;
@@ -184,7 +198,7 @@ fn steps(size: &Breakdown) -> Markup {
     let ticks = svg::round_steps(total / 1e3, 8);
     let ticks = ticks.iter().filter(|us| **us * 1e3 <= total * 1.0001);
     let mut start = 0.0;
-    let label = format!("Steps of a message of {} over time", self::size(size.bytes));
+    let label = format!("Steps of a message of {name} over time");
     html! {
         svg class="chart steps" viewBox={ "0 0 " (n(WIDTH)) " " (n(height)) } role="img"
             aria-label=(label) data-bytes=(size.bytes) data-ns=(size.total_ns) {
@@ -275,5 +289,10 @@ mod tests {
         let sizes = [size(0, &["a"]), size(1, &["a"]), size(2, &["a"]), size(13, &["a", "b"])];
         let shown: Vec<u64> = chosen(&sizes).iter().map(|size| size.bytes).collect();
         assert_eq!(shown, [0, 2, 13]);
+        // Labels of controls tell them apart.
+        let mut other = size(2, &["c"]);
+        other.kind = MessageKind::Get;
+        let named = labels(&[&sizes[0], &sizes[2], &other]);
+        assert_eq!(named, ["0 B", "2 B, send, eager", "2 B, get, eager"]);
     }
 }

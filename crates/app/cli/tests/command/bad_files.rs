@@ -74,9 +74,9 @@ const WRITTEN: &[&str] = &[
 const COMPILERS: [&str; 3] = ["cc", "cxx", "fc"];
 
 /// A command with its names, and its arguments for files as the help has them.
-struct Verb {
-    words: Vec<String>,
-    files: Vec<String>,
+pub struct Verb {
+    pub words: Vec<String>,
+    pub files: Vec<String>,
 }
 
 /// True of the name of an argument that is a file, in the help's words.
@@ -86,7 +86,7 @@ fn names_a_file(argument: &str) -> bool {
 }
 
 /// All commands, also those below others, by their own help.
-fn verbs(above: &[String]) -> Vec<Verb> {
+pub fn verbs(above: &[String]) -> Vec<Verb> {
     let mut help = command();
     help.env("COLUMNS", "300").args(above).arg("--help");
     let text = ended(&mut help).went_well().stdout.clone();

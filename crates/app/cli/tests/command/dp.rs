@@ -203,7 +203,7 @@ fn the_table_has_four_columns_and_each_key_is_documented() {
     let folder = tempfile::tempdir().unwrap();
     let drawn = folder.path().join("page.html");
     let told = ended(command().args(["bench", "dp", "--json", "-", "--page"]).arg(&drawn));
-    let json: serde_json::Value = serde_json::from_str(&told.went_well().stdout).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&told.wrote(&drawn).stdout).unwrap();
     let drawn = std::fs::read_to_string(drawn).unwrap();
     assert_eq!(drawn.matches("<polyline").count(), 4 * 2 + 2, "two lines a column, and swatches");
     let page = std::fs::read_to_string(crate::runner::root().join("docs/reference/bench-json.md"));

@@ -111,7 +111,7 @@ fn json_has_standard_output_for_itself() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     let ended = sunstar(["report", page.to_str().unwrap(), "--largest", "0", "--json", "-"]);
-    let value: Value = serde_json::from_str(&ended.went_well().stdout).unwrap();
+    let value: Value = serde_json::from_str(&ended.wrote(&page).stdout).unwrap();
     assert_eq!(value["ranks"], 2);
     // Neither has a workload that is no process, nor a run that ends badly, anything to say there.
     for (line, code) in [("-n 2 builtin:pingpong", 0), ("-n 2 tests/cli/wrong.c exit-three", 3)] {

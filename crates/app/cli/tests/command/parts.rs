@@ -89,7 +89,7 @@ fn every_part_is_named() {
 
     let page = folder.path().join("page.html");
     let words = ["report", page.to_str().unwrap(), "-n", "1", "--largest", "8", a, ":", "-n", "2"];
-    ended(command().args(words).args([b, "x"])).went_well();
+    ended(command().args(words).args([b, "x"])).wrote(&page);
     let page = std::fs::read_to_string(&page).unwrap();
     let again = format!("--largest 8 {a} : -n 2 {b} x");
     assert!(page.contains(&again), "no '{again}' in the page");

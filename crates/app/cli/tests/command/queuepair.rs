@@ -125,7 +125,7 @@ fn its_queues_and_steps_are_drawn() {
     for words in told.into_iter().chain(["reads and sends", "waits for its place"]) {
         assert!(trace.contains(words), "{words}");
     }
-    unjudged(&format!("report {} --largest 0 {PINGPONG}", page.display())).went_well();
+    unjudged(&format!("report {} --largest 0 {PINGPONG}", page.display())).wrote(&page);
     let page = std::fs::read_to_string(&page).unwrap();
     for words in told.into_iter().chain(["doorbell, submission", "place, completion"]) {
         assert!(page.contains(words), "{words}");

@@ -4,11 +4,6 @@
 use crate::runner::{root, run, unjudged};
 use serde_json::Value;
 
-fn figures(options: &str) -> Value {
-    let ended = unjudged(&format!("bench queues --json - {options}"));
-    serde_json::from_str(&ended.went_well().stdout).unwrap()
-}
-
 /// The time at a length, in ns, of the curve with this part walked.
 fn at(figures: &Value, percent: u64, length: u64) -> f64 {
     let curves = figures["posted"].as_array().unwrap();
@@ -24,7 +19,8 @@ fn the_cost_of_an_entry_is_found_again_in_the_figures() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("queues.html");
     let options = format!("--longest 20 --page {} -j 2", page.display());
-    let figures = figures(&format!("{options} --set portals.list_entry=1us"));
+    let line = format!("bench queues --json - {options} --set portals.list_entry=1us");
+    let figures: Value = serde_json::from_str(&unjudged(&line).wrote(&page).stdout).unwrap();
     // A receive more on the way is a microsecond more, as the search is a part of the way.
     for (percent, length) in [(100, 20), (60, 20), (100, 10), (40, 5)] {
         let (walked, own) = (length * percent / 100, at(&figures, 0, length));
@@ -143,7 +139,7 @@ fn the_laboratory_tells_of_every_rank_and_of_every_setting() {
         "queues --page {} --vary portals.list_entry=100ns,1us -n 2 {PROGRAM} 0 100 30 1",
         page.display()
     ));
-    let text = &ended.went_well().stdout;
+    let text = &ended.wrote(&page).stdout;
     // The program's own output comes once.
     assert_eq!(text.matches("posted 30 walked 30: 0 bytes, ").count(), 1, "{text}");
     let rows = |name: &str| {

@@ -354,7 +354,7 @@ fn both_figures_are_drawn() {
     let (page, json) = (folder.path().join("page.html"), folder.path().join("figures.json"));
     let line =
         format!("bench rdma --largest 4096 --json {} --page {}", json.display(), page.display());
-    let told = unjudged(&line).went_well().stdout.clone();
+    let told = unjudged(&line).wrote(&page).stdout.clone();
     let figures: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
     let curve = |index: usize| figures["curves"][index]["points"].as_array().unwrap();
     let rate = |point: &Value| point["mib_per_s"].as_f64().unwrap();

@@ -96,6 +96,18 @@ pub fn compiled_by_gcc(folder: &Path, sources: &[&str]) -> PathBuf {
     program
 }
 
+/// Runs a line that a page or a file has, `sunstar ...`, as a user copies it into a shell.
+pub fn copied(line: &str) -> Ended {
+    let rest = line.strip_prefix("sunstar ").expect("a line begins with the command's name");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("exec \"$SUNSTAR\" {rest}")]);
+    shell.current_dir(root()).env("SUNSTAR_ROOT", root()).stdin(Stdio::null());
+    shell.env("SUNSTAR", env!("CARGO_BIN_EXE_sunstar"));
+    shell.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+    hearing(&mut shell);
+    ended(&mut shell)
+}
+
 /// `sunstar run` with the words of `line`, split at blanks.
 pub fn run(line: &str) -> Ended {
     sunstar(["run"].into_iter().chain(line.split_whitespace()))
@@ -209,6 +221,14 @@ impl Ended {
         for word in words {
             assert!(sentences.contains(&word.to_lowercase()), "no '{word}' in {self:#?}");
         }
+        self
+    }
+
+    /// Fails unless the command ended well, and said nothing but that it has written this file.
+    #[track_caller]
+    pub fn wrote(&self, file: &Path) -> &Ended {
+        let said = format!("sunstar: written: {}\n", file.display());
+        assert!(self.code == 0 && self.stderr == said, "{self:#?}");
         self
     }
 

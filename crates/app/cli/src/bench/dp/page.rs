@@ -1,12 +1,15 @@
 //! The page of `sunstar bench dp`.
 
-use super::steps::{Packet, Steps};
+use super::steps::{Packet, Step, Steps};
 use super::{Cell, Column, Table};
-use crate::bench::measure;
-use crate::report::page::{self, again_by};
-use crate::report::svg::{self, n, Chart, Scale, Size};
-use crate::report::units::{plain, share, size, time};
+use crate::args::DpOptions;
+use crate::report::again::Again;
+use crate::report::page;
+use crate::report::stacks::{self, Kind, Piece};
+use crate::report::svg::{self, Chart, Scale, Size};
+use crate::report::units::{plain, size, time};
 use maud::{html, Markup};
+use std::path::Path;
 
 const SIZE: Size = Size { width: 430.0, height: 300.0 };
 
@@ -18,23 +21,24 @@ const CURVES: [Shown; 2] =
     [("simulated", |cell| cell.simulated), ("published", |cell| cell.published)];
 
 /// Kinds of places where time goes, as breakdowns have them, and their names here.
-const PLACES: [(&str, &str); 5] = [
-    ("host", "hosts: processes, kernel, module"),
-    ("hypertransport", "PCI"),
-    ("firmware", "control program"),
-    ("dma", "interfaces and DMA of the cards"),
-    ("network", "cables and switches"),
+const PLACES: [Kind; 5] = [
+    Kind { look: "host", name: "hosts: processes, kernel, module" },
+    Kind { look: "hypertransport", name: "PCI" },
+    Kind { look: "firmware", name: "control program" },
+    Kind { look: "dma", name: "interfaces and DMA of the cards" },
+    Kind { look: "network", name: "cables and switches" },
 ];
 
 /// The page's text.
-pub fn page(table: &Table) -> String {
+pub fn page(table: &Table, options: &DpOptions, file: &Path) -> String {
     let title = format!("Sunstar: Directed Point and others on machine {}", table.machine);
-    let again = measure::command("dp", table.machine, table.overrides);
+    let again = Again::by("bench dp").option("--machine", &options.machine);
+    let again = again.each("--set", &options.overrides).page(file);
     let mut parts = vec![("One way", "times", times(&table.columns))];
     if !table.steps.is_empty() {
         parts.push(("Where the time went", "steps", steps(&table.steps)));
     }
-    parts.push(again_by(&again));
+    parts.push(again.part());
     let subtitle = "Two nodes, as table 1 of vorakosit2001 (docs/bibliography.md) has them";
     page::page(&title, subtitle, &parts)
 }
@@ -87,7 +91,7 @@ fn chart(column: &Column, most: f64) -> Markup {
             @for point in &points {
                 @let (bytes, us) = *point;
                 @let (at, height) = place(point);
-                @let tip = format!("{}, {name}, {}: {us:.2} us", column.title, size(bytes));
+                @let tip = format!("{}, {name}, {}: {us:.2} µs", column.title, size(bytes));
                 (svg::marker(look, at, height, &tip, &[
                     ("series", format!("{}, {name}", column.title)),
                     ("bytes", bytes.to_string()), ("value", us.to_string()),
@@ -98,9 +102,9 @@ fn chart(column: &Column, most: f64) -> Markup {
     let sizes = column.cells.iter().map(|cell| cell.bytes).step_by(2);
     let chart = Chart {
         size: SIZE,
-        label: "Time one way over the length of a packet, published and simulated",
+        label: &format!("{}: one way over the length of a packet", column.title),
         x_title: "bytes (logarithmic)",
-        y_title: "one way (us)",
+        y_title: "one way (µs)",
         x: sizes.map(|bytes| (x.at(bytes as f64), size(bytes))).collect(),
         y: ticks.iter().map(|tick| (y.at(*tick), plain(*tick))).collect(),
     };
@@ -115,8 +119,8 @@ fn numbers(columns: &[Column]) -> Markup {
                 thead { tr {
                     th class="num" { "bytes" }
                     @for column in columns {
-                        th class="num" { (column.title) ", published (us)" }
-                        th class="num" { "simulated (us)" }
+                        th class="num" { (column.title) ", published (µs)" }
+                        th class="num" { "simulated (µs)" }
                     }
                 } }
                 tbody {
@@ -142,12 +146,8 @@ fn steps(all: &[Steps]) -> Markup {
             p {
                 "The simulated packet with the median time, from the call that sends to the return \
                  of the one that reads. Bars have the length of their time; a step's name and time \
-                 are shown where the pointer is, and docs/reference/breakdown.md explains them."
-            }
-            ul class="legend" {
-                @for (place, name) in PLACES {
-                    li { span class={ "key p-" (place) } {} (name) }
-                }
+                 are shown where the pointer is, and docs/reference/breakdown.md explains them. \
+                 Beside a bar stands the time of all steps at a place."
             }
             @for steps in all {
                 h3 { (steps.title) }
@@ -162,14 +162,18 @@ fn bars(steps: &Steps) -> Markup {
     html! {
         div class="scroll" {
             table class="bars" {
-                thead { tr { th class="num" { "bytes" } th class="num" { "time" } th { "steps" } } }
+                thead { tr {
+                    th class="num" { "bytes" } th class="num" { "time" } th { "steps" }
+                    (stacks::heads(&PLACES))
+                } }
                 tbody {
                     @for packet in &steps.packets {
-                        @let width = format!("width:{}%", n(100.0 * packet.total_us / longest));
+                        @let pieces = pieces(packet);
                         tr data-us=(packet.total_us) {
                             td class="num" { (packet.bytes) }
                             td class="num" { (time(packet.total_us * 1e3)) }
-                            td { div class="stack" style=(width) { (stack(packet)) } }
+                            td { (stacks::bar(&pieces, 100.0 * packet.total_us / longest)) }
+                            (stacks::cells(&PLACES, &pieces))
                         }
                     }
                 }
@@ -178,15 +182,7 @@ fn bars(steps: &Steps) -> Markup {
     }
 }
 
-fn stack(packet: &Packet) -> Markup {
-    html! {
-        @for step in packet.steps.iter().filter(|step| step.us > 0.0) {
-            @let part = share(step.us, packet.total_us);
-            @let width = n(100.0 * step.us / packet.total_us);
-            span class={ "p-" (step.place) } style={ "width:" (width) "%" }
-                title={ (step.name) ": " (time(step.us * 1e3)) ", " (part) } {
-                @if step.us / packet.total_us >= 0.1 { (part) }
-            }
-        }
-    }
+fn pieces(packet: &Packet) -> Vec<Piece<'_>> {
+    let steps = packet.steps.iter();
+    steps.map(|Step { name, place, us }| Piece { look: place, name, ns: us * 1e3 }).collect()
 }

@@ -1,27 +1,26 @@
 //! The page of `sunstar bench suite`: a chart for each column of each study.
 
-use super::{named, Outcome, Series, Suite};
+use super::{Outcome, Series, Suite};
 use crate::args::SuiteOptions;
-use crate::report::page::{self, again_by};
+use crate::report::again::Again;
+use crate::report::page;
+use crate::report::prose::{prose, unit};
 use crate::report::svg::{self, Chart, Scale, Size, Tick};
-use crate::report::units::{plain, quoted, short};
+use crate::report::units::{plain, short};
 use maud::{html, Markup};
+use std::path::Path;
 
 const SIZE: Size = Size { width: 760.0, height: 340.0 };
 
 /// The page's text.
-pub fn page(suite: &Suite, options: &SuiteOptions) -> String {
-    let machines = options.machines.iter().map(|name| format!(" --machine {}", quoted(name)));
-    let settings = suite.overrides.iter().map(|set| format!(" --set {}", quoted(set)));
-    let only = options.only.iter().map(|name| format!(" --only {name}"));
-    let originals = options.originals.iter().map(|given| format!(" --original {}", quoted(given)));
-    let words: String = machines.chain(settings).chain(only).chain(originals).collect();
-    let (ranks, largest, flood) = (options.ranks, options.largest, options.flood);
-    let again =
-        format!("sunstar bench suite{words} --ranks {ranks} --largest {largest} --flood {flood}");
+pub fn page(suite: &Suite, options: &SuiteOptions, file: &Path) -> String {
+    let again = Again::by("bench suite").each("--machine", &options.machines);
+    let again = again.each("--set", &options.overrides).each("--only", &options.only);
+    let again = again.each("--original", &options.originals).option("--ranks", options.ranks);
+    let again = again.option("--largest", options.largest).option("--flood", options.flood);
     let mut parts: Vec<_> =
         suite.studies.iter().map(|study| (study.title, study.name, section(study))).collect();
-    parts.push(again_by(&again));
+    parts.push(again.page(file).part());
     let subtitle = "Generic and accelerated Portals, as brightwell2007 compares them; SN: one \
                     process a node, VN: two";
     page::page("Sunstar: the suite", subtitle, &parts)
@@ -32,7 +31,7 @@ fn section(study: &Outcome) -> Markup {
     html! {
         section id=(study.name) {
             h2 { (study.title) }
-            p { (study.source) @if let Some(part) = &study.part { ". " (part) } "." }
+            p { (prose(study.source)) @if let Some(part) = &study.part { ". " (part) } "." }
             @if columns > 0 {
                 ul class="legend" {
                     @for (look, series) in study.series.iter().enumerate() {
@@ -49,6 +48,17 @@ fn section(study: &Outcome) -> Markup {
             }
         }
     }
+}
+
+/// Name of a column with its unit: `latency_us` is `latency (µs)`.
+fn title(column: &str) -> String {
+    let parts = column.rsplit_once('_');
+    parts.map_or(column.to_owned(), |(name, own)| format!("{name} ({})", unit(own)))
+}
+
+/// Unit of a column; of one without a unit, its name.
+fn unit_of(column: &str) -> &str {
+    column.rsplit_once('_').map_or(column, |(_, unit)| unit)
 }
 
 /// Points of a series: all columns are numbers.
@@ -78,12 +88,16 @@ fn across(study: &Outcome, column: usize) -> (Scale, Vec<Tick>) {
 fn figure(study: &Outcome, column: usize) -> Markup {
     let (x, marks) = across(study, column);
     let at = |value: f64| if study.grows { x.at_size(value as u64) } else { x.at(value) };
-    let values = study.series.iter().flat_map(|series| points(series, column));
+    let columns = &study.series[0].table.columns;
+    // Columns of one unit have one scale.
+    let alike =
+        (1..columns.len()).filter(|other| unit_of(&columns[*other]) == unit_of(&columns[column]));
+    let values =
+        alike.flat_map(|other| study.series.iter().flat_map(move |own| points(own, other)));
     let most = values.map(|(_, y)| y).fold(0.0, f64::max);
     let ticks = svg::round_steps(most * 1.04, 6);
     let y = Scale::linear(*ticks.last().unwrap_or(&most), Chart::upwards(SIZE));
-    let columns = &study.series[0].table.columns;
-    let (x_title, y_title) = (named(&columns[0]), named(&columns[column]));
+    let (x_title, y_title) = (title(&columns[0]), title(&columns[column]));
     let body = html! {
         @for (look, series) in study.series.iter().enumerate() {
             @let path: Vec<(f64, f64)> =
@@ -115,7 +129,7 @@ fn figure(study: &Outcome, column: usize) -> Markup {
 fn numbers(study: &Outcome) -> Markup {
     html! {
         details {
-            summary { "All numbers, and the commands that measure them" }
+            summary { (study.title) ": all numbers, and the commands that measure them" }
             @for series in &study.series {
                 h3 { (series.mode.title) }
                 p {
@@ -126,7 +140,7 @@ fn numbers(study: &Outcome) -> Markup {
                     table {
                         thead { tr {
                             @for column in &series.table.columns {
-                                th class="num" { (named(column)) }
+                                th class="num" { (title(column)) }
                             }
                         } }
                         tbody {

@@ -47,4 +47,20 @@ impl Account {
     pub fn posting(&self) -> f64 {
         self.initiation - ARBITRATION
     }
+
+    /// Measurements of marazakis2006's Fig. 4 by their names in published/marazakis2006.toml: of a message
+    /// whose descriptor is written word by word, and of two that are combined.
+    pub fn of_figure(single: &Account, two: &Account, cycle_ns: f64) -> [(&'static str, f64); 8] {
+        let share = |part: f64, all: &Account| 100.0 * part / all.sum();
+        [
+            ("post.two", two.posting() * cycle_ns),
+            ("post.write", single.initiation / 4.0),
+            ("post.four", single.initiation),
+            ("single.initiation", share(single.initiation, single)),
+            ("single.dma", share(single.fetch, single)),
+            ("double.initiation", share(two.posting(), two)),
+            ("double.dma", share(two.fetch, two)),
+            ("double.saves", 100.0 * (1.0 - two.sum() / single.sum())),
+        ]
+    }
 }
