@@ -53,23 +53,53 @@ int accel_blocked(uint32_t word)
 
     if ((word & SS_DONE_KIND_MASK) != SS_DONE_NEW_MESSAGE || (word & SS_DONE_ERROR))
         return 0;
-    target = process_find(rx_headers[word & (SS_CAM_ENTRIES - 1)][2] >> 16);
+    target = process_find(port_lines(rx_headers[word & (SS_CAM_ENTRIES - 1)])[2] >> 16);
     return target->index != SS_GENERIC_PROCESS && !target->rx_free;
 }
 
-/* The second half of the upper pending: what the user-level library is told of a match. */
-static void result_write(uint32_t entry, const struct match_found *found, uint32_t handle,
-                         uint32_t serial)
+/* The upper pending of `pending`, through the window of its process. */
+static inline uint32_t upper_of_pending(void)
 {
-    uint32_t upper = process->upper_local +
-                     pending->index * (uint32_t)sizeof(struct ss_upper_pending) +
-                     (uint32_t)offsetof(struct ss_upper_pending, data);
+    return process->upper_local + pending->index * (uint32_t)sizeof(struct ss_upper_pending);
+}
 
-    io_write32(upper, entry | found->visits << 16);
-    io_write32(upper + 4, found->mlength);
-    io_write32(upper + 8, found->offset);
+/* Writes a header to its first half, four words at a time: as many as are gathered into one write. */
+static inline void header_write(uint32_t upper, const uint32_t *header)
+{
+    uint32_t a = header[0], b = header[1], c = header[2], d = header[3];
+
+    for (uint32_t i = 4;; i += 4) {
+        io_write32(upper, a);
+        io_write32(upper + 4, b);
+        io_write32(upper + 8, c);
+        io_write32(upper + 12, d);
+        if (i == SS_RX_HEADER_SIZE / 4)
+            return;
+        a = header[i];
+        b = header[i + 1];
+        c = header[i + 2];
+        d = header[i + 3];
+        upper += 16;
+    }
+}
+
+/* And to the second what the user-level library is told of a match. */
+static inline void result_write(uint32_t upper, const struct match_found *found,
+                                const struct accelerated *a, uint32_t serial)
+{
+    uint32_t entry = SS_ENTRY_NONE, handle = 0, taken = a->taken;
+    uint32_t visits = found->visits, mlength = found->mlength, offset = found->offset;
+
+    if (found->entry) {
+        entry = match_number(&a->lists, found->entry);
+        handle = found->entry->handle;
+    }
+    upper += (uint32_t)offsetof(struct ss_upper_pending, data);
+    io_write32(upper, entry | visits << 16);
+    io_write32(upper + 4, mlength);
+    io_write32(upper + 8, offset);
     io_write32(upper + 12, handle);
-    io_write32(upper + 16, own()->taken);
+    io_write32(upper + 16, taken);
     io_write32(upper + 20, serial);
 }
 
@@ -116,10 +146,9 @@ void accel_push_header(uint32_t flags)
                  TX_HEADER_LENGTH);
 }
 
-/* What answers a message whose payload has come goes to `source`, which gave it, and holds it. */
+/* What answers a message whose payload has come goes to where that came from; it holds `source`. */
 static void answer_refer(void)
 {
-    pending->peer = source->nid;
     pending->extra = 0;
 #if !OPT_OVERFLOW
     pending->source = local_address(source);
@@ -127,7 +156,7 @@ static void answer_refer(void)
 #endif
 }
 
-/* Sends the acknowledgement of `pending`, which `source` gave. The pending is the host's already. */
+/* Sends the acknowledgement of `pending`. The pending is the host's already. */
 static void acknowledge(void)
 {
     struct answer *answer = &own()->answers[pending->index];
@@ -141,14 +170,13 @@ static void acknowledge(void)
 }
 
 /* Notes what a put or get needs when it is done. */
-static void answer_note(const uint32_t *header, uint32_t op, uint32_t word0, uint32_t word1,
-                        const struct match_found *found)
+static void answer_note(const uint32_t *header, uint32_t op, const struct match_found *found)
 {
     struct answer *answer = &own()->answers[pending->index];
     uint32_t flags = op == SS_PORTALS_OP_REPLY && found->mlength ? 0 : SS_HEADER_FLAG_INLINE;
 
-    answer->word0 = op | flags << 8 | (word0 & 0xFFFF0000u);
-    answer->target = word1;
+    answer->word0 = op | flags << 8 | (header[0] & 0xFFFF0000u);
+    answer->target = header[1];
     answer->length = found->mlength;
     answer->bits_lo = header[4];
     answer->bits_hi = header[5];
@@ -187,56 +215,61 @@ static void reply_find(const uint32_t *header, uint32_t length, struct match_fou
         found->mlength = length;
 }
 
-static void request_find(const uint32_t *header, uint32_t option, uint32_t word0,
-                         uint32_t word1, uint32_t length, struct match_found *found)
+/* Where an entry's memory takes a message: bits 31..0; `hi` gets the others. */
+static inline uint32_t place_of(const struct match_found *found, uint32_t *hi)
 {
-    struct match_request request = {
-        .initiator = word1,
-        .uid = header[11],
-        .bits_lo = header[4],
-        .bits_hi = header[5],
-        .offset_lo = header[8],
-        .offset_hi = header[9],
-        .length = length,
-        .option = option,
-        .portal = (word0 >> 16) & 0xFF,
-        .access = word0 >> 24,
-        .whole = (word0 & 0xFF) > SS_PORTALS_OP_GETPUT,
-    };
+    uint32_t lo = found->entry->addr_lo + found->offset;
 
-    match_request(&own()->lists, &request, found);
+    *hi = found->entry->addr_hi + (lo < found->offset);
+    return lo;
 }
 
-/* The message in `pending` is complete but for its events: whole in its header. */
-static void message_whole(const uint32_t *header, uint32_t word0,
-                          const struct match_found *found)
+/* Stores the payload of a message that is whole in its header. */
+static inline void store_inlined(const uint32_t *header, const struct match_found *found)
 {
-    uint32_t failed = (word0 >> 8) & SS_HEADER_FLAG_FAILED;
+    uint32_t hi, lo = place_of(found, &hi);
 
-    if (found->entry && !failed && found->mlength)
-        window_store(header + 13, pending->addr_lo, pending->addr_hi,
-                       found->mlength < SS_INLINE_MAX ? found->mlength : SS_INLINE_MAX);
+    window_store(header + 13, lo, hi,
+                 found->mlength < SS_INLINE_MAX ? found->mlength : SS_INLINE_MAX);
+}
+
+/* A put that is whole in its header and wants no acknowledgement, as most are that are short: its whole way.
+ * What the host waits for comes first. */
+static void put_whole(uint32_t stream, const uint32_t *header)
+{
+    struct accelerated *a = own();
+    uint32_t upper = upper_of_pending();
+    struct match_found found;
+
+    header_write(upper, header);
+    match_request(&a->lists, header, SS_DESCRIPTOR_OPTION_PUT, &found);
+    if (found.mlength)
+        store_inlined(header, &found);
+    result_write(upper, &found, a, 0);
+    event_store(SS_EVENT_TYPE_RX_INLINE);
+
     pending->state = PENDING_RX_DONE;
-    if (found->entry)
-        match_end(&own()->lists, found->entry);
-    own()->answers[pending->index].entry = 0;
-    event_post(failed ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_INLINE);
-    if (found->entry && !failed && own()->answers[pending->index].word0)
-        acknowledge();
+    pending->source = 0;
+    if (found.entry)
+        match_end(&a->lists, found.entry);
+    rx_drain(stream, TAG_DRAIN);
+    NICCB_ADD(rx_complete, 1);
 }
 
-/* The payload of the message in `pending` goes to memory, or is discarded. */
-static void message_deposit(uint32_t length, const struct match_found *found)
+/* Gives the engine the payload of `pending`, `length` bytes from `source`, in its turn: to memory, or to be
+ * discarded. */
+static inline void deposit(uint32_t stream, uint32_t length, uint32_t mlength)
 {
+    pending->source = local_address(source);
+    pending->stream = (uint16_t)stream;
     pending->dma_count = 0;
-    pending->length = found->mlength;
-    pending->extra = length - found->mlength;
-    if (PLANTED(PLANT_DEPOSITS_LESS) && found->mlength > 4) {
+    pending->length = mlength;
+    pending->extra = length - mlength;
+    if (PLANTED(PLANT_DEPOSITS_LESS) && mlength > 4) {
         pending->length -= 4;
         pending->extra += 4;
     }
     pending->state = PENDING_RX_QUEUED;
-    event_post(SS_EVENT_TYPE_RX_HEADER);
     if (source->rx_head) {
         pending_link(source->rx_tail, pending);
         source->rx_tail = pending;
@@ -247,112 +280,139 @@ static void message_deposit(uint32_t length, const struct match_found *found)
     rx_program();
 }
 
+/* Whether the sender of a put hears of it, who `found` takes it. */
+static inline int is_acknowledged(uint32_t word0, const struct match_found *found)
+{
+    return found->entry && ((word0 >> 8) & SS_HEADER_FLAG_ACK_REQUESTED) &&
+           !(found->entry->options & SS_DESCRIPTOR_OPTION_ACK_DISABLE);
+}
+
+/* A put with a payload behind its header: its way up to there. The host is told who takes it before the engine moves
+ * any of it. */
+static void put_deposit(uint32_t stream, const uint32_t *header)
+{
+    struct accelerated *a = own();
+    struct answer *answer = &a->answers[pending->index];
+    uint32_t upper = upper_of_pending();
+    struct match_found found;
+    int acknowledged;
+
+    header_write(upper, header);
+    match_request(&a->lists, header, SS_DESCRIPTOR_OPTION_PUT, &found);
+    acknowledged = is_acknowledged(header[0], &found);
+    result_write(upper, &found, a, (uint32_t)acknowledged);
+    if (found.entry) {
+        uint32_t hi;
+
+        pending->addr_lo = place_of(&found, &hi);
+        pending->addr_hi = (uint16_t)hi;
+    }
+    source = source_get(header[1] & 0xFFFF);
+    event_store(SS_EVENT_TYPE_RX_HEADER);
+    deposit(stream, header[3], found.mlength);
+
+    pending->peer = (uint16_t)header[1];
+    answer->entry = found.entry;
+    answer->word0 = 0;
+    if (acknowledged)
+        answer_note(header, SS_PORTALS_OP_ACK, &found);
+}
+
+/* The message in `pending` is complete but for its events: whole in its header. */
+static void message_whole(const uint32_t *header, const struct match_found *found)
+{
+    struct accelerated *a = own();
+    uint32_t failed = (header[0] >> 8) & SS_HEADER_FLAG_FAILED;
+
+    if (found->entry && !failed && found->mlength)
+        store_inlined(header, found);
+    event_store(failed ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_INLINE);
+    pending->state = PENDING_RX_DONE;
+    a->answers[pending->index].entry = 0;
+    if (found->entry)
+        match_end(&a->lists, found->entry);
+    if (found->entry && !failed && a->answers[pending->index].word0)
+        acknowledge();
+}
+
 /* The message in `pending` is answered. The answer to a get leaves from the descriptor's memory. */
 static void message_answer(uint32_t event)
 {
     const struct answer *answer = &own()->answers[pending->index];
 
     pending->length = (answer->word0 >> 8) & SS_HEADER_FLAG_INLINE ? 0 : answer->length;
-    event_post(event);
+    event_store(event);
     answer_send();
 }
 
-/* Copies the header of a message, four words at a time: as many as the processor has loads under
- * way. */
-static void header_copy(const volatile uint32_t *from, uint32_t *header)
+/* A message that is no put of the two kinds above. */
+static void other_message(uint32_t stream, const uint32_t *header)
 {
-    for (uint32_t i = 4; i < SS_RX_HEADER_SIZE / 4; i += 4) {
-        uint32_t a = from[i], b = from[i + 1], c = from[i + 2], d = from[i + 3];
-
-        header[i] = a;
-        header[i + 1] = b;
-        header[i + 2] = c;
-        header[i + 3] = d;
-    }
-}
-
-/* Writes it to the upper pending. */
-static void header_write(const uint32_t *header)
-{
-    uint32_t upper = process->upper_local +
-                     pending->index * (uint32_t)sizeof(struct ss_upper_pending);
-
-    for (uint32_t i = 0; i < SS_RX_HEADER_SIZE / 4; i += 4) {
-        io_write32(upper + 4 * i, header[i]);
-        io_write32(upper + 4 * i + 4, header[i + 1]);
-        io_write32(upper + 4 * i + 8, header[i + 2]);
-        io_write32(upper + 4 * i + 12, header[i + 3]);
-    }
-}
-
-void accel_message(uint32_t stream, const volatile uint32_t *slot, uint32_t word0, uint32_t word1,
-                   uint32_t word2, uint32_t word3)
-{
-    uint32_t header[SS_RX_HEADER_SIZE / 4] = {word0, word1, word2, word3};
-    uint32_t op = word0 & 0xFF;
-    uint32_t payload = wire_length(word0, word3);
+    struct accelerated *a = own();
+    struct answer *answer = &a->answers[pending->index];
+    uint32_t word0 = header[0], op = word0 & 0xFF;
+    uint32_t payload = wire_length(word0, header[3]);
     uint32_t option = SS_DESCRIPTOR_OPTION_GET;
     uint32_t whole = (word0 >> 8) & SS_HEADER_FLAG_INLINE;
     struct match_found found = {0, 0, 0, 0};
-    struct answer *answer;
-    uint32_t number = SS_ENTRY_NONE;
+    uint32_t upper = upper_of_pending();
     uint32_t serial = 0; /* Of a reply; 1: an acknowledgement follows. */
+    int held;
 
-    header_copy(slot, header);
-    pending = process_take(process);
-    pending->next = 0;
-    answer = &own()->answers[pending->index];
+    header_write(upper, header);
     answer->word0 = 0;
     switch (op) {
     case SS_PORTALS_OP_PUT:
-        request_find(header, SS_DESCRIPTOR_OPTION_PUT, word0, word1, word3, &found);
-        if (found.entry && ((word0 >> 8) & SS_HEADER_FLAG_ACK_REQUESTED) &&
-            !(found.entry->options & SS_DESCRIPTOR_OPTION_ACK_DISABLE))
-            answer_note(header, SS_PORTALS_OP_ACK, word0, word1, &found);
-        serial = answer->word0 != 0;
+        match_request(&a->lists, header, SS_DESCRIPTOR_OPTION_PUT, &found);
+        serial = (uint32_t)is_acknowledged(word0, &found);
+        if (serial)
+            answer_note(header, SS_PORTALS_OP_ACK, &found);
         break;
     case SS_PORTALS_OP_GETPUT:
     case SS_PORTALS_OP_CGETPUT:
     case SS_PORTALS_OP_GETADD:
-        if (!atomic_takes(op, word3))
+        if (!atomic_takes(op, header[3]))
             break;
         option |= SS_DESCRIPTOR_OPTION_PUT;
         /* fallthrough */
     case SS_PORTALS_OP_GET:
-        request_find(header, option, word0, word1, word3, &found);
+        match_request(&a->lists, header, option, &found);
         if (found.entry) {
             serial = SS_SERIAL_REPLY << SS_SERIAL_SPACE_SHIFT | (++reply_serial & 0x0FFFFFFF);
-            answer_note(header, SS_PORTALS_OP_REPLY, word0, word1, &found);
+            answer_note(header, SS_PORTALS_OP_REPLY, &found);
             answer->serial = serial;
         }
         break;
     case SS_PORTALS_OP_REPLY:
-        reply_find(header, word3, &found);
+        reply_find(header, header[3], &found);
         break;
     case SS_PORTALS_OP_ACK: {
-        match_entry_t *entry = match_answer(&own()->lists, header[10]);
+        match_entry_t *entry = match_answer(&a->lists, header[10]);
 
-        ++own()->lists.acks;
+        ++a->lists.acks;
         if (entry)
-            match_end(&own()->lists, entry);
+            match_end(&a->lists, entry);
         break;
     }
     default:
         break; /* Nobody takes what is none of these. */
     }
     if (found.entry) {
-        uint32_t lo = found.entry->addr_lo + found.offset;
+        uint32_t hi;
 
-        number = match_number(&own()->lists, found.entry);
-        pending->addr_hi = (uint16_t)(found.entry->addr_hi + (lo < found.offset));
-        pending->addr_lo = lo;
+        pending->addr_lo = place_of(&found, &hi);
+        pending->addr_hi = (uint16_t)hi;
     }
     answer->entry = found.entry;
-    header_write(header);
-    result_write(number, &found, found.entry ? found.entry->handle : 0, serial);
-    pending->source = local_address(source);
-    pending->peer = (uint16_t)word1;
-    pending->stream = (uint16_t)stream;
+    result_write(upper, &found, a, serial);
+    /* Answers of an image that recovers have a source of their own. */
+    held = (serial && !OPT_OVERFLOW) || !(whole || op == SS_PORTALS_OP_GET || op == SS_PORTALS_OP_ACK);
+    pending->source = 0;
+    if (held) {
+        source = source_get(header[1] & 0xFFFF);
+        pending->source = local_address(source);
+    }
+    pending->peer = (uint16_t)header[1];
     if (serial && atomic_is(op)) {
         if (whole)
             atomic_perform(op, header + 13, header + 6, (word0 >> 8) & SS_HEADER_FLAG_FAILED);
@@ -362,17 +422,31 @@ void accel_message(uint32_t stream, const volatile uint32_t *slot, uint32_t word
     if (serial && (op == SS_PORTALS_OP_GET || (whole && atomic_is(op)))) {
         message_answer(SS_EVENT_TYPE_RX_GET);
         rx_drain(stream, TAG_DRAIN);
-        if (OPT_OVERFLOW)
-            source_put(source); /* Answers have their own. Else it is in use until that has left. */
         NICCB_ADD(rx_complete, 1);
     } else if (whole || op == SS_PORTALS_OP_GET || op == SS_PORTALS_OP_ACK) {
-        message_whole(header, word0, &found);
+        message_whole(header, &found);
         rx_drain(stream, TAG_DRAIN);
-        source_put(source);
+        if (held)
+            source_put(source);
         NICCB_ADD(rx_complete, 1);
     } else {
-        message_deposit(payload, &found);
+        event_store(SS_EVENT_TYPE_RX_HEADER);
+        deposit(stream, payload, found.mlength);
     }
+}
+
+void accel_message(uint32_t stream, const uint32_t *header)
+{
+    uint32_t kind = header[0] & 0xFFFF;
+
+    pending = process_take(process);
+    pending->next = 0;
+    if (kind == (SS_PORTALS_OP_PUT | SS_HEADER_FLAG_INLINE << 8))
+        put_whole(stream, header);
+    else if ((kind & 0xFF) == SS_PORTALS_OP_PUT && !(kind >> 8 & SS_HEADER_FLAG_INLINE))
+        put_deposit(stream, header);
+    else
+        other_message(stream, header);
 }
 
 void accel_deposited(uint32_t word)
@@ -388,10 +462,10 @@ void accel_deposited(uint32_t word)
         message_answer(failed ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_COMPLETE);
         return;
     }
+    event_store(failed ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_COMPLETE);
     answer->entry = 0;
     if (entry)
         match_end(&own()->lists, entry);
-    event_post(failed ? SS_EVENT_TYPE_ERR_RX_CRC : SS_EVENT_TYPE_RX_COMPLETE);
     if (entry && !failed && answer->word0)
         acknowledge();
 }
@@ -412,7 +486,7 @@ void accel_sent(uint32_t word)
             match_end(&own()->lists, &own()->lists.entries[pending->extra - 1]);
             pending->extra = 0;
         }
-        event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
+        event_store(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
         return;
     }
     answer = &own()->answers[pending->index];
@@ -423,7 +497,7 @@ void accel_sent(uint32_t word)
     if (op == SS_PORTALS_OP_REPLY) {
         match_end(&own()->lists, answer->entry);
         answer->entry = 0;
-        event_post(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
+        event_store(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
     } else if (pending->extra) {
         /* The host has released it before its acknowledgement had left. */
         pending->extra = 0;

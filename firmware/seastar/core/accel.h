@@ -29,9 +29,8 @@ void accel_init(void);
 /* A process begins to take messages. */
 void accel_begin(uint32_t index);
 
-/* A message for `process` from `source`, with these first words of its header. */
-void accel_message(uint32_t stream, const volatile uint32_t *header, uint32_t word0, uint32_t word1,
-                   uint32_t word2, uint32_t word3);
+/* A message for `process`. */
+void accel_message(uint32_t stream, const uint32_t *header);
 
 /* The payload of `pending` is in memory; `word` is the completion. */
 void accel_deposited(uint32_t word);

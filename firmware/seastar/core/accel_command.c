@@ -142,53 +142,19 @@ static void kill(uint32_t index, uint32_t op)
     NICCB_ADD(interrupt_count, 1);
 }
 
-/* Words of a command that have a meaning, in whole groups of four. */
-static inline uint32_t command_words(uint32_t op)
-{
-    switch (op) {
-    case SS_COMMAND_OP_RELEASE:
-    case SS_COMMAND_OP_SYNC:
-    case SS_COMMAND_OP_UNLINK:
-#if OPT_COLLECTIVES
-    case SS_COMMAND_OP_GROUP:
-#endif
-        return 4;
-    case SS_COMMAND_OP_TX:
-        return 8;
-    default:
-        return 16;
-    }
-}
-
 void accel_take_all(uint32_t index, uint32_t tail)
 {
     process_t *owner = &processes[index];
     uint32_t head = command_head(index);
-    uint32_t words[16];
 
     if (tail >= SS_COMMAND_COUNT) {
         kill(index, 0xFF);
         return;
     }
     while (head != tail && owner->alive) {
-        const volatile uint32_t *command =
-            (const volatile uint32_t *)&mailboxes[index].commands[head * SS_COMMAND_SIZE];
-        uint32_t count, word0;
+        const uint32_t *words = port_lines(&mailboxes[index].commands[head * SS_COMMAND_SIZE]);
+        uint32_t word0 = words[0];
 
-        /* Four loads are under way at a time: the mailbox is not cached. */
-        for (uint32_t i = 0;; i += 4) {
-            uint32_t a = command[i], b = command[i + 1], c = command[i + 2], d = command[i + 3];
-
-            words[i] = a;
-            words[i + 1] = b;
-            words[i + 2] = c;
-            words[i + 3] = d;
-            if (i == 0)
-                count = command_words(a & 0xFF);
-            if (i + 4 == count)
-                break;
-        }
-        word0 = words[0];
         trace_val((uint8_t)word0);
         process = owner;
         if (((word0 >> 8) & 0xFF) != index || obey(word0, words) < 0) {
@@ -198,6 +164,7 @@ void accel_take_all(uint32_t index, uint32_t tail)
         ++accelerated[index - ACCELERATED_FIRST].taken;
         head = head + 1 == SS_COMMAND_COUNT ? 0 : head + 1;
         owner->command_head = head;
+        port_lines_done();
         mailboxes[index].command_read = head;
     }
 }

@@ -5,12 +5,7 @@
 
 void event_post(uint32_t type)
 {
-    uint32_t slot = process->event_next;
-
-    trace_val((uint8_t)type);
-    io_order();
-    io_write32(process->event_local + (slot << 2), type << 16 | pending->index);
-    process->event_next = (slot + 1) & process->event_mask;
+    event_store(type);
     if (process->index == SS_GENERIC_PROCESS) {
         io_order();
         io_write32(SS_REG_INTERRUPT, 1);

@@ -12,6 +12,11 @@
 _Static_assert(sizeof(match_entry_t) == 64, "two lines of the data cache");
 _Static_assert(offsetof(match_entry_t, addr_lo) == 32, "a search needs the first half only");
 _Static_assert((SS_ACCELERATED_DESCRIPTORS & (SS_ACCELERATED_DESCRIPTORS - 1)) == 0, "masked");
+_Static_assert(offsetof(struct ss_portals_header, pt_index) == 2, "word 0");
+_Static_assert(offsetof(struct ss_portals_header, ac_index) == 3, "word 0");
+_Static_assert(offsetof(struct ss_portals_header, match_bits) == 16, "words 4 and 5");
+_Static_assert(offsetof(struct ss_portals_header, remote_offset) == 32, "words 8 and 9");
+_Static_assert(offsetof(struct ss_portals_header, uid) == 44, "word 11");
 
 __attribute__((cold)) void match_init(struct match_lists *lists)
 {
@@ -48,17 +53,13 @@ static inline int initiator_admitted(uint32_t pattern, uint32_t flags, uint32_t 
     return differ == 0;
 }
 
-static int access_granted(const struct match_lists *lists, const struct match_request *request)
+/* Whether access control entry `access` lets the sender of `header` use a portal, which both exist. */
+static inline int access_granted(const struct match_access *access, const uint32_t *header,
+                                 uint32_t portal)
 {
-    const struct match_access *access;
-
-    if (request->access >= SS_ACCELERATED_ACCESS || request->portal >= SS_ACCELERATED_PORTALS)
-        return 0;
-    access = &lists->access[request->access];
-    return access->open &&
-           initiator_admitted(access->initiator, access->flags, request->initiator) &&
-           ((access->flags & SS_ENTRY_FLAG_CONDITIONAL) || access->uid == request->uid) &&
-           (access->portal == 0xFF || access->portal == request->portal);
+    return access->open && initiator_admitted(access->initiator, access->flags, header[1]) &&
+           ((access->flags & SS_ENTRY_FLAG_CONDITIONAL) || access->uid == header[11]) &&
+           (access->portal == 0xFF || access->portal == portal);
 }
 
 static inline int descriptor_active(const match_entry_t *entry)
@@ -66,33 +67,34 @@ static inline int descriptor_active(const match_entry_t *entry)
     return entry->threshold != 0 && !(entry->flags & FULL);
 }
 
-/* Whether the descriptor of `entry` takes a request, and where (Portals 3.3 s3.10.1). */
-static int descriptor_accepts(const match_entry_t *entry, const struct match_request *request,
-                              struct match_found *found)
+/* Whether the descriptor of `entry` takes `length` bytes of a request, where, and how many of them (Portals 3.3
+ * s3.10.1). */
+static inline int descriptor_accepts(const match_entry_t *entry, const uint32_t *header,
+                                     uint32_t option, uint32_t length, uint32_t *place,
+                                     uint32_t *taken)
 {
-    uint32_t offset, left;
+    uint32_t options = entry->options;
+    uint32_t offset = entry->local_offset;
+    uint32_t size = entry->length;
 
-    if (!(entry->flags & DESCRIBED) || !descriptor_active(entry) ||
-        (entry->options & request->option) != request->option)
+    if (!(entry->flags & DESCRIBED) || !descriptor_active(entry) || (options & option) != option)
         return 0;
-    if (entry->options & SS_DESCRIPTOR_OPTION_MANAGE_REMOTE) {
-        if (request->offset_hi)
+    if (options & SS_DESCRIPTOR_OPTION_MANAGE_REMOTE) {
+        if (header[9])
             return 0;
-        offset = request->offset_lo;
-    } else {
-        offset = entry->local_offset;
+        offset = header[8];
     }
-    if (offset > entry->length)
+    if (offset > size)
         return 0;
-    left = entry->length - offset;
-    if (request->length > left && !PLANTED(PLANT_TAKES_TOO_LONG)) {
-        if (request->whole || !(entry->options & SS_DESCRIPTOR_OPTION_TRUNCATE))
+    if (length > size - offset && !PLANTED(PLANT_TAKES_TOO_LONG)) {
+        /* A number is never truncated. */
+        if ((header[0] & 0xFF) > SS_PORTALS_OP_GETPUT ||
+            !(options & SS_DESCRIPTOR_OPTION_TRUNCATE))
             return 0;
-        found->mlength = left;
-    } else {
-        found->mlength = request->length;
+        length = size - offset;
     }
-    found->offset = offset;
+    *place = offset;
+    *taken = length;
     return 1;
 }
 
@@ -127,37 +129,39 @@ static void descriptor_consume(match_entry_t *entry, uint32_t mlength)
     }
 }
 
-void match_request(struct match_lists *lists, const struct match_request *request,
+void match_request(struct match_lists *lists, const uint32_t *header, uint32_t option,
                    struct match_found *found)
 {
-    uint32_t number;
+    uint32_t portal = header[0] >> 16 & 0xFF, access = header[0] >> 24;
+    uint32_t initiator = header[1], length = header[3];
+    uint32_t bits_lo = header[4], bits_hi = header[5];
+    uint32_t number = SS_ENTRY_NONE, visits = 0, place = 0, taken = 0;
+    match_entry_t *entry = 0;
 
-    found->entry = 0;
-    found->visits = 0;
-    found->mlength = 0;
-    found->offset = 0;
-    if (!access_granted(lists, request))
-        return;
-    number = lists->heads[request->portal];
-    while (number != SS_ENTRY_NONE) {
-        match_entry_t *entry = &lists->entries[number];
-        uint32_t lo = ((uint32_t)entry->match_bits ^ request->bits_lo) &
-                      ~(uint32_t)entry->ignore_bits;
-        uint32_t hi = ((uint32_t)(entry->match_bits >> 32) ^ request->bits_hi) &
-                      ~(uint32_t)(entry->ignore_bits >> 32);
+    if (access < SS_ACCELERATED_ACCESS && portal < SS_ACCELERATED_PORTALS &&
+        access_granted(&lists->access[access], header, portal))
+        number = lists->heads[portal];
+    for (; number != SS_ENTRY_NONE; number = entry->next, entry = 0) {
+        uint32_t lo, hi;
 
-        ++found->visits;
+        entry = &lists->entries[number];
+        lo = ((uint32_t)entry->match_bits ^ bits_lo) & ~(uint32_t)entry->ignore_bits;
+        hi = ((uint32_t)(entry->match_bits >> 32) ^ bits_hi) &
+             ~(uint32_t)(entry->ignore_bits >> 32);
+        ++visits;
         if (PLANTED(PLANT_HALF_THE_BITS))
             hi = 0;
-        if (!(lo | hi) && initiator_admitted(entry->initiator, entry->flags, request->initiator) &&
-            descriptor_accepts(entry, request, found)) {
-            found->entry = entry;
-            descriptor_consume(entry, found->mlength);
+        if (!(lo | hi) && initiator_admitted(entry->initiator, entry->flags, initiator) &&
+            descriptor_accepts(entry, header, option, length, &place, &taken)) {
+            descriptor_consume(entry, taken);
             match_posts(lists, entry);
-            return;
+            break;
         }
-        number = entry->next;
     }
+    found->entry = entry;
+    found->visits = visits;
+    found->mlength = taken;
+    found->offset = place;
 }
 
 match_entry_t *match_answer(struct match_lists *lists, uint32_t handle)

@@ -27,20 +27,7 @@ struct match_lists {
     uint16_t acks; /* Acknowledgements so far; whose queue they are for only the host knows. */
 };
 
-/* What a search looks for. */
-struct match_request {
-    uint32_t initiator;
-    uint32_t uid;
-    uint32_t bits_lo, bits_hi;
-    uint32_t offset_lo, offset_hi;
-    uint32_t length;
-    uint32_t option; /* SS_DESCRIPTOR_OPTION_PUT, GET or, for an atomic operation, both. */
-    uint32_t whole;  /* It is a number, which is never truncated. */
-    uint32_t portal;
-    uint32_t access;
-};
-
-/* What it found. */
+/* What a search has found. */
 struct match_found {
     match_entry_t *entry; /* 0: nobody takes it. */
     uint32_t visits;
@@ -50,8 +37,9 @@ struct match_found {
 
 void match_init(struct match_lists *lists);
 
-/* Finds the first entry that takes a request and counts the request on its descriptor. */
-void match_request(struct match_lists *lists, const struct match_request *request,
+/* Finds the first entry that takes a request and counts the request on its descriptor. `option` is
+ * SS_DESCRIPTOR_OPTION_PUT, GET or, for an atomic operation, both. */
+void match_request(struct match_lists *lists, const uint32_t *header, uint32_t option,
                    struct match_found *found);
 
 /* Takes note of a message for the event queue of an entry's descriptor. */

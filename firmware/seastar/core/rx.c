@@ -154,12 +154,15 @@ static void rx_message(uint32_t word)
 {
     uint32_t stream = word & NEW_STREAM_MASK;
     const volatile uint32_t *header;
+    const uint32_t *lines = 0; /* The same, where it is fetched by lines. */
     uint32_t word0, word1, word2, word3, serial;
 
     trace();
     if (stream >= SS_CAM_ENTRIES)
         panic(SS_PANIC_REASON_DMA_ERROR, word);
-    header = rx_headers[stream];
+    if (OPT_ACCELERATED)
+        lines = port_lines(rx_headers[stream]);
+    header = OPT_ACCELERATED ? lines : rx_headers[stream];
     if (word & SS_DONE_ERROR) {
 #if OPT_OVERFLOW
         if (!recover_admits(told_nid, RECOVER_ROUTING(word), &processes[SS_GENERIC_PROCESS]))
@@ -185,7 +188,6 @@ static void rx_message(uint32_t word)
         rx_count_message();
         return;
     }
-    source = source_get(word1 & 0xFFFF);
 #elif OPT_RELAY
     process = &processes[SS_GENERIC_PROCESS];
     if (!relay_admits(word1 & 0xFFFF, ROUTING_NUMBER(word))) {
@@ -193,16 +195,19 @@ static void rx_message(uint32_t word)
         rx_count_message();
         return;
     }
-    source = source_get(word1 & 0xFFFF);
 #else
-    source = source_get(word1 & 0xFFFF);
+    if (!OPT_ACCELERATED)
+        source = source_get(word1 & 0xFFFF);
     process = process_find(word2 >> 16);
 #endif
     if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS) {
-        accel_message(stream, header, word0, word1, word2, word3);
+        accel_message(stream, lines);
+        port_lines_done();
         rx_count_message();
         return;
     }
+    if (OPT_ACCELERATED || OPT_NUMBERED)
+        source = source_get(word1 & 0xFFFF);
     rx_alloc_pending(word1 & 0xFFFF);
     serial = rx_write_header(header, word0, word1, word2, word3);
 #if OPT_RELAY

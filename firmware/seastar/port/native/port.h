@@ -18,6 +18,16 @@ static inline void io_order(void)
 {
 }
 
+/* 64 bytes of shared SRAM that are only read. Here memory is as it is. */
+static inline const uint32_t *port_lines(const volatile void *shared)
+{
+    return (const uint32_t *)(uintptr_t)shared;
+}
+
+static inline void port_lines_done(void)
+{
+}
+
 /* Of lower pendings and sources; 0 for a null pointer. */
 uint32_t local_address(const volatile void *pointer);
 void *local_pointer(uint32_t address);

@@ -1,8 +1,10 @@
 /* The firmware's own start: the shim jumps to its first instruction, in the first address space,
  * with everything caching inhibited. It lays out memory, builds the second address space with
  * cacheable pages, switches to it and calls main. Why a second space: the loader's mappings stay
- * as they are, and nothing is ever mapped both ways in one space (pedretti2005 s5.1). */
+ * as they are, and nothing is ever mapped both ways in one space (pedretti2005 s5.1), but for the shared SRAM of
+ * images with accelerated processes (lines.h). */
 #include "abi_seastar.h"
+#include "lines.h"
 #include "spr.h"
 #include "tlb.h"
 
@@ -148,6 +150,10 @@ second_start:
 second_space:
         /* Mailboxes, precomputed DMA commands, header slots, trace ring: shared, so not cached. */
         tlb_entry SS_MAILBOX_BASE, TLB_64K, TLB_TS1, ATTR_SHARED
+#if OPT_ACCELERATED
+        /* The same once more, by lines of the data cache. */
+        tlb_entry_to PORT_LINES, SS_MAILBOX_BASE, TLB_64K, TLB_TS1, ATTR_DATA
+#endif
         .irp    n, 0, 1, 2
         tlb_entry SS_CACHED_DATA_BASE + \n * 0x10000, TLB_64K, TLB_TS1, ATTR_DATA
         .endr

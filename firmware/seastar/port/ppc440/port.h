@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "lines.h"
 #include "mmio.h"
 
 /* Not cleared at boot: large pools that are set up before use. */

@@ -19,11 +19,16 @@
 #define TLB_SW 0x002
 #define TLB_SR 0x001
 
+/* An entry that maps a page to another real page. */
+.macro  tlb_entry_to page, real, size, space, attributes
+        .long   (\page) + TLB_VALID + (\size) + (\space)
+        .long   (\real)
+        .long   (\attributes)
+.endm
+
 /* An entry that maps a page to the real page of the same number. */
 .macro  tlb_entry page, size, space, attributes
-        .long   (\page) + TLB_VALID + (\size) + (\space)
-        .long   (\page)
-        .long   (\attributes)
+        tlb_entry_to (\page), (\page), \size, \space, (\attributes)
 .endm
 
 /* Writes the entries of the table at r3, which ends with a zero word, from TLB index r4 on. Uses

@@ -18,9 +18,22 @@ enum act {
     BEGIN = 0x80, /* A new process. */
     SAVE,         /* Keeps the state ... */
     RESTORE,      /* ... which comes back. */
-    REQUEST,      /* A match_request, in its order. */
+    REQUEST,      /* A struct request, in its order. */
     END,          /* The operation on an entry has ended. */
     ACK,          /* An acknowledgement for a descriptor. */
+};
+
+/* What a message asks for. */
+struct request {
+    uint32_t initiator;
+    uint32_t uid;
+    uint32_t bits_lo, bits_hi;
+    uint32_t offset_lo, offset_hi;
+    uint32_t length;
+    uint32_t option;
+    uint32_t whole; /* It is a number, which is never truncated. */
+    uint32_t portal;
+    uint32_t access;
 };
 
 struct answer {
@@ -94,11 +107,21 @@ static void obey(const uint32_t *words, struct answer *answer)
         MOVE(&lists, &kept[depth]);
         break;
     case REQUEST: {
-        struct match_request request;
+        struct request request;
         struct match_found found;
+        uint32_t header[SS_RX_HEADER_SIZE / 4] = {0};
 
         memcpy(&request, words + 1, sizeof(request));
-        match_request(&lists, &request, &found);
+        header[0] = (request.whole ? SS_PORTALS_OP_GETADD : SS_PORTALS_OP_PUT) |
+                    request.portal << 16 | request.access << 24;
+        header[1] = request.initiator;
+        header[3] = request.length;
+        header[4] = request.bits_lo;
+        header[5] = request.bits_hi;
+        header[8] = request.offset_lo;
+        header[9] = request.offset_hi;
+        header[11] = request.uid;
+        match_request(&lists, header, request.option, &found);
         answer->visits = found.visits;
         if (found.entry) {
             answer->result = 1;

@@ -4,11 +4,16 @@ use super::local_bus::LocalBus;
 use des::Time;
 
 impl LocalBus<'_> {
-    /// The processor has loaded from `addr`: with the last word of a header its search begins.
+    /// The processor has loaded `length` bytes from `addr`: with the last word of a header its search begins.
     #[inline(always)]
-    pub(super) fn tell_load(&mut self, addr: u64, read: &Result<Time, bus::BusError>) {
+    pub(super) fn tell_load(
+        &mut self,
+        addr: u64,
+        length: usize,
+        read: &Result<Time, bus::BusError>,
+    ) {
         if let (Some(rings), Ok(at)) = (&self.around.chipset.rings, read)
-            && portals::seastar::Rings::ends_header(addr)
+            && portals::seastar::Rings::ends_header(addr, length)
         {
             rings.loaded(*at);
         }

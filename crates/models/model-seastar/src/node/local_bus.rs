@@ -27,7 +27,7 @@ impl bus::Bus for LocalBus<'_> {
     #[inline(always)]
     fn read(&mut self, now: Time, addr: u64, buf: &mut [u8]) -> Result<Time, BusError> {
         let read = self.nic.plb_read(now, addr, buf, &mut self.around);
-        self.tell_load(addr, &read);
+        self.tell_load(addr, buf.len(), &read);
         read
     }
     fn write(&mut self, now: Time, addr: u64, data: &[u8]) -> Result<Time, BusError> {

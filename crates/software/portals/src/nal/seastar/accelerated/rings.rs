@@ -3,7 +3,7 @@
 use super::told::{Memory, Search};
 use super::Accelerated;
 use crate::kernel::Kernel;
-use abi::seastar::{UpperPending, CAM_ENTRIES, RX_HEADER_BASE, RX_HEADER_SIZE};
+use abi::seastar::{PortalsHeader, UpperPending, CAM_ENTRIES, RX_HEADER_BASE, RX_HEADER_SIZE};
 use des::Time;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -11,6 +11,8 @@ use std::ops::Range;
 use std::rc::{Rc, Weak};
 
 const UPPER: u64 = UpperPending::SIZE as u64;
+/// What a search has found stands behind the header.
+const FOUND: u64 = PortalsHeader::SIZE as u64;
 
 /// An event ring: where it is in host memory, and where the processor sees it.
 struct Ring {
@@ -35,7 +37,7 @@ pub struct Rings {
     /// if there is a judge.
     overwritten: RefCell<Vec<(u64, Vec<u8>)>>,
     /// The time of the processor's load of the last word of a header, and that of its store of the first
-    /// word to an upper pending: it has searched the match list in between.
+    /// word of what it found: it has searched the match list in between.
     loaded: Cell<Time>,
     searched: Cell<Option<Time>>,
 }
@@ -81,13 +83,14 @@ impl Rings {
         self.all.borrow().iter().any(|ring| ring.local.contains(&addr))
     }
 
-    /// True if `addr` has the last word of a header that a message has brought.
+    /// True if `length` bytes at `addr`, a word or a line, have the last word of a header that a message has
+    /// brought.
     #[inline(always)]
-    pub fn ends_header(addr: u64) -> bool {
+    pub fn ends_header(addr: u64, length: usize) -> bool {
         let first = u64::from(RX_HEADER_BASE);
         let size = u64::from(RX_HEADER_SIZE);
         addr.wrapping_sub(first) < u64::from(CAM_ENTRIES) * size
-            && (addr - first) % size == size - 4
+            && (addr - first) % size + length as u64 == size
     }
 
     /// The processor has loaded such a word at `at`.
@@ -98,8 +101,9 @@ impl Rings {
 
     /// The processor stores to local-bus address `addr`.
     pub fn stores(&self, at: Time, addr: u64) {
-        let begins =
-            |ring: &Ring| ring.uppers.contains(&addr) && (addr - ring.uppers.start) % UPPER == 0;
+        let begins = |ring: &Ring| {
+            ring.uppers.contains(&addr) && (addr - ring.uppers.start) % UPPER == FOUND
+        };
         if self.searched.get().is_none() && self.all.borrow().iter().any(begins) {
             self.searched.set(Some(at));
         }
