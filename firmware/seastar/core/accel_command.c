@@ -47,9 +47,9 @@ static int obey(uint32_t word0, const uint32_t *words)
     struct match_lists *lists = &own()->lists;
     int result;
 
-    switch (word0 & 0xFF) {
-    case SS_COMMAND_OP_TX:
+    if ((word0 & 0xFF) == SS_COMMAND_OP_TX)
         return tx_command(word0, words);
+    switch (word0 & 0xFF) {
     case SS_COMMAND_OP_RELEASE:
         return release(word0);
     case SS_COMMAND_OP_ATTACH:

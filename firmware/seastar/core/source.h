@@ -79,13 +79,19 @@ static inline int source_available(uint32_t nid)
 #endif
 
 #if OPT_OVERFLOW
-/* The same for messages to a node. Answers leave one to what comes, and requests one more, to answers: nodes
+/* Whether there is a source for messages to a node without looking for its own. Answers leave one to what comes, and requests one more, to answers: nodes
  * that wait for one another to take messages must be able to. */
+static inline int sources_plenty(uint32_t way)
+{
+    return sources_idle > (way & WAY_ANSWERS ? 1 : 1 + OPT_ACCELERATED);
+}
+
+/* The same, where its own may do. */
 static inline int source_available_to(uint32_t way)
 {
     const source_t *s;
 
-    if (sources_idle > (way & WAY_ANSWERS ? 1 : 1 + OPT_ACCELERATED))
+    if (sources_plenty(way))
         return 1;
     s = source_find(way);
     return s && s->refs;

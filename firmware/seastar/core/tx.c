@@ -102,6 +102,69 @@ static void tx_begin_fresh(uint32_t class)
 }
 #endif
 
+#if OPT_ACCELERATED
+/* The usual message, in no more than one region and with nothing before it that waits: its whole way to the engine,
+ * and then the books. Returns 0, and has done nothing, if it is another. */
+static inline int tx_straight(uint32_t nid, uint32_t length, uint32_t addr_lo, uint32_t addr_hi)
+{
+    uint32_t tag = pending_tag(pending), word3 = (uint32_t)sizeof(struct ss_portals_header);
+    uint32_t lo = process->upper_lo + pending->index * (uint32_t)sizeof(struct ss_upper_pending);
+    uint32_t hi = process->upper_hi + (lo < process->upper_lo);
+    source_t *peer;
+
+    if (list_next || !tx_fifo_has_room())
+        return 0;
+#if OPT_OVERFLOW
+    if (FRESH(0).head || !sources_plenty(nid))
+        return 0;
+    peer = source_get(nid);
+    if (peer->peer) {
+        source_put(peer);
+        return 0;
+    }
+    word3 = (peer->number & (SS_NUMBER_ANSWER - 1)) | (nid & WAY_ANSWERS) << 1;
+#else
+    peer = source_get(nid);
+#endif
+    if (PLANTED(PLANT_ENDS_TOO_SOON) && length)
+        event_post(SS_EVENT_TYPE_TX_COMPLETE);
+    tx_fifo_push(DMA_WORD0(SS_DMA_OP_HEADER, length ? 0 : SS_DMA_FLAG_LAST, nid),
+                 DMA_WORD1(tag, hi), lo, word3);
+    pending->state = PENDING_TX_SENT;
+    if (length && !tx_fifo_has_room()) {
+        pending->state = PENDING_TX_PAYLOAD;
+        list_next = pending;
+        waiting |= WAITING_TX;
+    } else if (length) {
+        tx_fifo_push(DMA_WORD0(SS_DMA_OP_PAYLOAD, SS_DMA_FLAG_LAST, nid),
+                     DMA_WORD1(tag, addr_hi),
+                     addr_lo + (PLANTED(PLANT_SENDS_BEHIND) ? 4 : 0), length);
+    }
+
+#if OPT_OVERFLOW
+    ++peer->number;
+    ++peer->flying;
+    pending->stream = (uint16_t)word3;
+    if (!list_next)
+        list_sent = pending;
+#endif
+    pending->source = local_address(peer);
+    pending->peer = (uint16_t)nid;
+    pending->dma_count = 0;
+    pending->length = length;
+    pending->addr_lo = addr_lo;
+    pending->addr_hi = (uint16_t)addr_hi;
+    pending->next = 0;
+    if (list_head)
+        pending_link(list_tail, pending);
+    else
+        list_head = pending;
+    list_tail = pending;
+    ++cached_niccb.tx_pending;
+    return 1;
+}
+#endif
+
 _Static_assert(offsetof(struct ss_tx_command, process_index) == 1, "word 0");
 _Static_assert(offsetof(struct ss_tx_command, pending) == 2, "word 0");
 _Static_assert(offsetof(struct ss_tx_command, peer) == 4, "word 1");
@@ -126,9 +189,17 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
     pending = &process->pendings[index];
     if (pending->state != PENDING_IDLE || addr_hi > 0xFF)
         return COMMAND_BAD;
-    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS &&
-        !accel_counted(words[6] & 0xFFFF))
-        return COMMAND_BAD;
+#if OPT_ACCELERATED
+    if (process->index != SS_GENERIC_PROCESS) {
+        uint32_t entry = words[6] & 0xFFFF;
+
+        if (entry && !accel_counted(entry))
+            return COMMAND_BAD;
+        pending->extra = entry;
+        if (!dma_count && tx_straight(word1 & 0xFFFF, length, addr_lo, addr_hi))
+            return 0;
+    }
+#endif
     if (dma_count) {
         addr_lo = words[5];
         if (!dmalist_valid(addr_lo, dma_count))
