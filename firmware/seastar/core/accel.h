@@ -35,7 +35,7 @@ void accel_message(uint32_t stream, const uint32_t *header);
 /* The payload of `pending` is in memory; `word` is the completion. */
 void accel_deposited(uint32_t word);
 
-/* The header of an answer, for the transmit engine. */
+/* accel_answer.c: the header of an answer, for the transmit engine. */
 void accel_push_header(uint32_t flags);
 
 /* Whether COUNT has counted an operation for field `entry` of a TX command. */

@@ -27,6 +27,22 @@ struct accelerated {
 
 extern struct accelerated accelerated[SS_ACCELERATED_MAX];
 
+/* After boot. */
+void answer_init(void);
+
+/* Notes for `pending` what its put or get needs when it is done: an acknowledgement, or a reply, which gets its
+ * serial. */
+void answer_note(const uint32_t *header, uint32_t op, const struct match_found *found);
+
+/* Lets `pending` send its answer. */
+void answer_send(void);
+
+/* What answers a message whose payload has come goes to where that came from; it holds `source`. */
+void answer_refer(void);
+
+/* Sends the acknowledgement of `pending`. The pending is the host's already. */
+void answer_acknowledge(void);
+
 /* That of `process`. */
 static inline struct accelerated *own(void)
 {
