@@ -64,84 +64,55 @@ static void poll_accelerated(void)
     }
 }
 
-/* What a turn looks at. */
-struct looks {
-    uint32_t rx_tail, tx_tail;
-    uint32_t rx_word; /* The next notification, if there is one. */
-    uint32_t command_tail;
-    uint32_t user_tails[SS_ACCELERATED_MAX];
-};
-
-/* Reads it all before the first is used, so that latencies overlap. Four reads are under way at a time: the images
- * with accelerated processes leave out what cannot be there. While messages are leaving, the kernel's mailbox and
- * the completions take turns. */
-static inline __attribute__((always_inline)) void look(struct looks *looks)
-{
-#if OPT_ACCELERATED
-    uint32_t leaving = cached_niccb.tx_pending, odd = cached_niccb.firmware_heartbeat & 1;
-
-    looks->rx_tail = io_read32(SS_RX_DONE_TAIL);
-    looks->rx_word =
-        io_read32(SS_RX_DONE_FIFO + (fifo_own_index(SS_RX_DONE_HEAD, rx_done_head) << 2));
-    looks->tx_tail = fifo_own_index(SS_TX_DONE_HEAD, tx_done_head);
-    looks->command_tail = command_head(SS_GENERIC_PROCESS);
-    if (leaving && odd)
-        looks->tx_tail = io_read32(SS_TX_DONE_TAIL);
-    else
-        looks->command_tail = mailboxes[SS_GENERIC_PROCESS].command_write;
-    for (uint32_t i = 0; i < SS_ACCELERATED_MAX; i++) {
-        uint32_t index = ACCELERATED_FIRST + i;
-
-        looks->user_tails[i] = command_head(index);
-        if (processes[index].alive)
-            looks->user_tails[i] = mailboxes[index].command_write;
-    }
-#else
-    looks->rx_tail = io_read32(SS_RX_DONE_TAIL);
-    looks->tx_tail = io_read32(SS_TX_DONE_TAIL);
-    looks->command_tail = mailboxes[SS_GENERIC_PROCESS].command_write;
-#endif
-}
-
 /* Inlined into the endless loop, so that a turn saves no registers. */
 static inline __attribute__((always_inline)) void turn(void)
 {
     const process_t *generic = &processes[SS_GENERIC_PROCESS];
-    struct looks looks;
+    uint32_t rx_tail, tx_tail, command_tail;
+    uint32_t user_tails[SS_ACCELERATED_MAX];
 
     niccb.firmware_heartbeat = ++cached_niccb.firmware_heartbeat;
     if (OPT_TRACE)
         niccb.tracebuf_info[2] = trace_index();
 
-    look(&looks);
+    /* The three loads go out before the first is used, so that their latencies overlap. */
+    rx_tail = io_read32(SS_RX_DONE_TAIL);
+    tx_tail = io_read32(SS_TX_DONE_TAIL);
+    command_tail = mailboxes[SS_GENERIC_PROCESS].command_write;
+    if (OPT_ACCELERATED) {
+        /* Four loads are under way at a time: a mailbox that nobody has is left out. */
+        for (uint32_t i = 0; i < SS_ACCELERATED_MAX; i++) {
+            uint32_t index = ACCELERATED_FIRST + i;
+
+            user_tails[i] = processes[index].command_head;
+            if (processes[index].alive)
+                user_tails[i] = mailboxes[index].command_write;
+        }
+    }
 #if OPT_OVERFLOW
     /* Or the compiler compares the first before it loads the others. */
-    __asm__ volatile("" : "+r"(looks.rx_tail), "+r"(looks.tx_tail), "+r"(looks.command_tail));
+    __asm__ volatile("" : "+r"(rx_tail), "+r"(tx_tail), "+r"(command_tail));
 #endif
 
     /* Until the kernel says that it is alive, messages wait in the engine. */
-    if (looks.rx_tail != fifo_own_index(SS_RX_DONE_HEAD, rx_done_head) && generic->alive) {
+    if (rx_tail != fifo_own_index(SS_RX_DONE_HEAD, rx_done_head) && generic->alive) {
         trace_val(1);
-#if OPT_ACCELERATED
-        rx_take_all(looks.rx_tail, looks.rx_word);
-#else
-        rx_take_all(looks.rx_tail);
-#endif
+        rx_take_all(rx_tail);
     }
-    if (looks.command_tail != command_head(SS_GENERIC_PROCESS)) {
+    if (command_tail != command_head(SS_GENERIC_PROCESS)) {
         trace_val(2);
-        command_take_all(SS_GENERIC_PROCESS, looks.command_tail);
+        command_take_all(SS_GENERIC_PROCESS, command_tail);
     }
-    if (looks.tx_tail != fifo_own_index(SS_TX_DONE_HEAD, tx_done_head)) {
+    if (tx_tail != fifo_own_index(SS_TX_DONE_HEAD, tx_done_head)) {
         trace_val(3);
-        tx_complete_all(looks.tx_tail);
+        tx_complete_all(tx_tail);
     }
     if (OPT_ACCELERATED) {
         for (uint32_t i = 0; i < SS_ACCELERATED_MAX; i++) {
             uint32_t index = ACCELERATED_FIRST + i;
 
-            if (looks.user_tails[i] != command_head(index) && processes[index].alive)
-                accel_take_all(index, looks.user_tails[i]);
+            if (user_tails[i] != command_head(index) && processes[index].alive)
+                accel_take_all(index, user_tails[i]);
         }
     } else if (accelerated_alive) {
         poll_accelerated();

@@ -452,23 +452,12 @@ static void rx_notification(uint32_t word)
     }
 }
 
-#if OPT_ACCELERATED
-void rx_take_all(uint32_t tail, uint32_t first)
-#else
 void rx_take_all(uint32_t tail)
-#endif
 {
     uint32_t head = fifo_own_index(SS_RX_DONE_HEAD, rx_done_head);
-#if OPT_ACCELERATED
-    uint32_t next = first;
-#endif
 
     while (head != tail) {
-#if OPT_ACCELERATED
-        uint32_t word = next;
-#else
         uint32_t word = io_read32(SS_RX_DONE_FIFO + (head << 2));
-#endif
 
 #if OPT_OVERFLOW
         if (!recover_can_answer())
@@ -484,11 +473,6 @@ void rx_take_all(uint32_t tail)
         head = DONE_AFTER(head);
         rx_done_head = head;
         io_write32(SS_RX_DONE_HEAD, head);
-#if OPT_ACCELERATED
-        /* It comes while this one is served. */
-        if (head != tail)
-            next = io_read32(SS_RX_DONE_FIFO + (head << 2));
-#endif
         rx_notification(word);
     }
 #if OPT_OVERFLOW

@@ -23,11 +23,7 @@ void rx_program(void);
 /* Goes on with what found the FIFO full. */
 void rx_progress(void);
 
-/* Takes the engine's notifications up to `tail`; there is one. */
-#if OPT_ACCELERATED
-void rx_take_all(uint32_t tail, uint32_t first);
-#else
+/* Takes the engine's notifications up to `tail`. */
 void rx_take_all(uint32_t tail);
-#endif
 
 #endif
