@@ -158,12 +158,13 @@ static void put_whole(uint32_t stream, const uint32_t *header)
     pending->source = 0;
     if (found.entry)
         match_end(&a->lists, found.entry);
+    port_lines_done();
     rx_drain(stream, TAG_DRAIN);
     NICCB_ADD(rx_complete, 1);
 }
 
 /* Gives the engine the payload of `pending`, `length` bytes from `source`, in its turn: to memory, or to be
- * discarded. */
+ * discarded. Then the header's place may have another message's. */
 static inline void deposit(uint32_t stream, uint32_t length, uint32_t mlength)
 {
     pending->source = local_address(source);
@@ -176,6 +177,7 @@ static inline void deposit(uint32_t stream, uint32_t length, uint32_t mlength)
         pending->extra += 4;
     }
     pending->state = PENDING_RX_QUEUED;
+    port_lines_done();
     if (source->rx_head) {
         pending_link(source->rx_tail, pending);
         source->rx_tail = pending;
@@ -213,15 +215,15 @@ static void put_deposit(uint32_t stream, const uint32_t *header)
         pending->addr_lo = place_of(&found, &hi);
         pending->addr_hi = (uint16_t)hi;
     }
-    source = source_get(header[1] & 0xFFFF);
-    event_store(SS_EVENT_TYPE_RX_HEADER);
-    deposit(stream, header[3], found.mlength);
-
-    pending->peer = (uint16_t)header[1];
-    answer->entry = found.entry;
     answer->word0 = 0;
     if (acknowledged)
         answer_note(header, SS_PORTALS_OP_ACK, &found);
+    source = source_get(header[1] & 0xFFFF);
+    pending->peer = (uint16_t)header[1];
+    event_store(SS_EVENT_TYPE_RX_HEADER);
+    deposit(stream, header[3], found.mlength);
+
+    answer->entry = found.entry;
 }
 
 /* The message in `pending` is complete but for its events: whole in its header. */
@@ -326,10 +328,12 @@ static void other_message(uint32_t stream, const uint32_t *header)
     }
     if (serial && (op == SS_PORTALS_OP_GET || (whole && atomic_is(op)))) {
         message_answer(SS_EVENT_TYPE_RX_GET);
+        port_lines_done();
         rx_drain(stream, TAG_DRAIN);
         NICCB_ADD(rx_complete, 1);
     } else if (whole || op == SS_PORTALS_OP_GET || op == SS_PORTALS_OP_ACK) {
         message_whole(header, &found);
+        port_lines_done();
         rx_drain(stream, TAG_DRAIN);
         if (held)
             source_put(source);

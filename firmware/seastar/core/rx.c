@@ -202,7 +202,6 @@ static void rx_message(uint32_t word)
 #endif
     if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS) {
         accel_message(stream, lines);
-        port_lines_done();
         rx_count_message();
         return;
     }

@@ -27,6 +27,22 @@ volatile struct ss_control_packet control_slots[SS_CONTROL_SLOTS];
 volatile uint32_t waiting_bits[2 * SS_MAILBOX_COUNT][SS_WAITING_NODES / 32];
 #endif
 
+static uint32_t lines[16];
+
+const uint32_t *port_lines(const volatile void *shared)
+{
+    const volatile uint32_t *words = shared;
+
+    for (uint32_t i = 0; i < 16; i++)
+        lines[i] = words[i];
+    return lines;
+}
+
+void port_lines_done(void)
+{
+    memset(lines, 0xA5, sizeof(lines));
+}
+
 void devices_fail(const char *what, uint32_t address)
 {
     fprintf(stderr, "%s: %08x\n", what, address);

@@ -18,15 +18,9 @@ static inline void io_order(void)
 {
 }
 
-/* 64 bytes of shared SRAM that are only read. Here memory is as it is. */
-static inline const uint32_t *port_lines(const volatile void *shared)
-{
-    return (const uint32_t *)(uintptr_t)shared;
-}
-
-static inline void port_lines_done(void)
-{
-}
+/* A copy of 64 bytes of shared SRAM, until they have been read: then it is spoilt, as by others who write there. */
+const uint32_t *port_lines(const volatile void *shared);
+void port_lines_done(void);
 
 /* Of lower pendings and sources; 0 for a null pointer. */
 uint32_t local_address(const volatile void *pointer);

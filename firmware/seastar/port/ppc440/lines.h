@@ -23,7 +23,7 @@ static inline const uint32_t *port_lines(const volatile void *shared)
     return lines;
 }
 
-/* What was fetched has been read: its place can be given back. */
+/* What was fetched has been read, and is not any more: its place can be given back. */
 static inline void port_lines_done(void)
 {
     __asm__ volatile("" : : : "memory");
