@@ -96,6 +96,15 @@ fn seeds_that_failed_go_well() {
     }
 }
 
+/// With two streams a header's place is another's as soon as the engine has the payload's command, after which the
+/// firmware read there again.
+#[test]
+fn a_header_is_not_read_when_its_place_is_another_s() {
+    let machine = "--machine redstorm-accelerated -n 6 --set net.topology=mesh --seed 166";
+    let program = "--fault pool.streams=2 tests/soak/portals.c 166";
+    run(&format!("-q {machine} {program}")).went_well();
+}
+
 #[test]
 #[ignore = "an hour: SOAK_FIRST and SOAK_SEEDS choose the seeds, 10,000 of them by default"]
 fn random_programs_with_matching_on_the_network_interface_soak() {
