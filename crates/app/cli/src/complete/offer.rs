@@ -80,6 +80,7 @@ const KINDS: [(&str, Kind); 53] = [
     ("BYTES", Kind::Free),
     ("COMMAND", Kind::Free),
     ("CYCLES", Kind::Free),
+    ("LINE", Kind::Free),
     ("MB", Kind::Free),
     ("N", Kind::Free),
     ("NAME", Kind::Free),
