@@ -1,6 +1,7 @@
 //! Options of a run as words, which make the same run again.
 
-use super::{Part, Processes, RunOptions};
+use super::processes::Processes;
+use super::{Part, RunOptions};
 use clap::ValueEnum;
 use std::ffi::OsStr;
 

@@ -43,7 +43,7 @@ enum Kind {
 }
 
 /// Names of values in help texts, and what stands in their place.
-const KINDS: [(&str, Kind); 53] = [
+const KINDS: [(&str, Kind); 54] = [
     ("NAME|FILE", Kind::Machine),
     ("KEY=VALUE", Kind::Parameter),
     ("KEY=VALUE,...", Kind::Parameter),
