@@ -92,7 +92,7 @@ mod tests {
         };
         let line = "-n 2 --machine alpu --compute scale=2 --until 5us --rtl=check --rtl-dir unit \
                     --genv A=1 --largest 8 --env B=2 --mpi mpich --server a.c -n 3 : -n 1 --env \
-                    C=3 --wdir x --mpi own b.c y";
+                    C=3 --mpi own --wdir x b.c y";
         let typed = line.replace(" --largest 8", "");
         assert_eq!(again(&typed), line.replace("--until 5us", "--until 5000000ps"));
         let quiet = "-t 2 -q --no-park --json run.json --rtl-wave a.vcd --gdb 0 --rtl -n 4 a.c";

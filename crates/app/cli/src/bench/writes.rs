@@ -134,7 +134,7 @@ pub fn writes(root: &Root, options: &RdmaOptions) -> Result<u8, UsageError> {
     Ok(0)
 }
 
-/// What is published about the figures: rates that none passes, and what the bars measure.
+/// Published numbers of the figures: rates that none passes, and what the bars measure.
 fn compared(
     published: Vec<Published>,
     measured: &BTreeMap<String, f64>,

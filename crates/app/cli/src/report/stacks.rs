@@ -50,7 +50,7 @@ pub fn cells(kinds: &[Kind], pieces: &[Piece]) -> Markup {
     let total: f64 = pieces.iter().map(|piece| piece.ns).sum();
     let sum = |kind: &Kind| -> f64 {
         let own = pieces.iter().filter(|piece| piece.look == kind.look);
-        own.map(|piece| piece.ns).sum()
+        own.map(|piece| piece.ns).fold(0.0, |sum, ns| sum + ns)
     };
     html! {
         @for kind in kinds {

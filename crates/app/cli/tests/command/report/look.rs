@@ -37,7 +37,7 @@ addEventListener("load", async () => {
 });
 "##;
 
-/// What `look`, a script, finds on each page at each width; `dark` is the colour scheme.
+/// Findings of `look`, a script, on each page at each width; `dark` is the colour scheme.
 pub fn survey(kinds: &[Kind], look: &str, dark: bool) -> Vec<Value> {
     let pages: Vec<Value> = kinds
         .iter()

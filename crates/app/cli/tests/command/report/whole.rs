@@ -96,7 +96,7 @@ fn bare_headings_are_found() {
     assert_eq!(bare_headings(&page(bad)), ["A", "B"]);
 }
 
-/// What people read, without what is a word for the machine: code, and output of programs.
+/// Text for people, without what is a word for the machine: code, and output of programs.
 fn prose(kind: &Kind) -> Vec<String> {
     let page = kind.page();
     let code = ["code", "pre", "script", "style"];
