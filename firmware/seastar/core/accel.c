@@ -139,8 +139,8 @@ static inline void store_inlined(const uint32_t *header, const struct match_foun
                  found->mlength < SS_INLINE_MAX ? found->mlength : SS_INLINE_MAX);
 }
 
-/* A put that is whole in its header and wants no acknowledgement, as most are that are short: its whole way.
- * What the host waits for comes first. */
+/* A put that is whole in its header and wants no acknowledgement, as most are that are short: its whole
+ * way. What the host waits for comes first. */
 static void put_whole(uint32_t stream, const uint32_t *header)
 {
     struct accelerated *a = own();
@@ -163,8 +163,8 @@ static void put_whole(uint32_t stream, const uint32_t *header)
     NICCB_ADD(rx_complete, 1);
 }
 
-/* Gives the engine the payload of `pending`, `length` bytes from `source`, in its turn: to memory, or to be
- * discarded. Then the header's place may have another message's. */
+/* Gives the engine the payload of `pending`, `length` bytes from `source`, in its turn: to memory, or to
+ * be discarded. Then the header's place may have another message's. */
 static inline void deposit(uint32_t stream, uint32_t length, uint32_t mlength)
 {
     pending->source = local_address(source);
@@ -195,8 +195,8 @@ static inline int is_acknowledged(uint32_t word0, const struct match_found *foun
            !(found->entry->options & SS_DESCRIPTOR_OPTION_ACK_DISABLE);
 }
 
-/* A put with a payload behind its header: its way up to there. The host is told who takes it before the engine moves
- * any of it. */
+/* A put with a payload behind its header: its way up to there. The host is told who takes it before the
+ * engine moves any of it. */
 static void put_deposit(uint32_t stream, const uint32_t *header)
 {
     struct accelerated *a = own();
@@ -313,7 +313,8 @@ static void other_message(uint32_t stream, const uint32_t *header)
     answer->entry = found.entry;
     result_write(upper, &found, a, serial);
     /* Answers of an image that recovers have a source of their own. */
-    held = (serial && !OPT_OVERFLOW) || !(whole || op == SS_PORTALS_OP_GET || op == SS_PORTALS_OP_ACK);
+    held = (serial && !OPT_OVERFLOW) ||
+           !(whole || op == SS_PORTALS_OP_GET || op == SS_PORTALS_OP_ACK);
     pending->source = 0;
     if (held) {
         source = source_get(header[1] & 0xFFFF);

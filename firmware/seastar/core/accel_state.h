@@ -30,8 +30,8 @@ extern struct accelerated accelerated[SS_ACCELERATED_MAX];
 /* After boot. */
 void answer_init(void);
 
-/* Notes for `pending` what its put or get needs when it is done: an acknowledgement, or a reply, which gets its
- * serial. */
+/* Notes for `pending` what its put or get needs when it is done: an acknowledgement, or a reply, which gets
+ * its serial. */
 void answer_note(const uint32_t *header, uint32_t op, const struct match_found *found);
 
 /* Lets `pending` send its answer. */

@@ -67,8 +67,8 @@ static inline int descriptor_active(const match_entry_t *entry)
     return entry->threshold != 0 && !(entry->flags & FULL);
 }
 
-/* Whether the descriptor of `entry` takes `length` bytes of a request, where, and how many of them (Portals 3.3
- * s3.10.1). */
+/* Whether the descriptor of `entry` takes `length` bytes of a request, where, and how many of them
+ * (Portals 3.3 s3.10.1). */
 static inline int descriptor_accepts(const match_entry_t *entry, const uint32_t *header,
                                      uint32_t option, uint32_t length, uint32_t *place,
                                      uint32_t *taken)

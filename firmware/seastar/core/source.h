@@ -79,8 +79,9 @@ static inline int source_available(uint32_t nid)
 #endif
 
 #if OPT_OVERFLOW
-/* Whether there is a source for messages to a node without looking for its own. Answers leave one to what comes, and requests one more, to answers: nodes
- * that wait for one another to take messages must be able to. */
+/* Whether there is a source for messages to a node, without looking for its own. Answers leave one to what
+ * comes, and requests one more, to answers: nodes that wait for one another to take messages must be able
+ * to. */
 static inline int sources_plenty(uint32_t way)
 {
     return sources_idle > (way & WAY_ANSWERS ? 1 : 1 + OPT_ACCELERATED);

@@ -103,8 +103,8 @@ static void tx_begin_fresh(uint32_t class)
 #endif
 
 #if OPT_ACCELERATED
-/* The usual message, in no more than one region and with nothing before it that waits: its whole way to the engine,
- * and then the books. Returns 0, and has done nothing, if it is another. */
+/* The usual message, in no more than one region and with nothing before it that waits: its whole way to the
+ * engine, and then the books. Returns 0, and has done nothing, if it is another. */
 static inline int tx_straight(uint32_t nid, uint32_t length, uint32_t addr_lo, uint32_t addr_hi)
 {
     uint32_t tag = pending_tag(pending), word3 = (uint32_t)sizeof(struct ss_portals_header);

@@ -18,7 +18,8 @@ static inline void io_order(void)
 {
 }
 
-/* A copy of 64 bytes of shared SRAM, until they have been read: then it is spoilt, as by others who write there. */
+/* A copy of 64 bytes of shared SRAM, until they have been read: then it is spoilt, as by others who write
+ * there. */
 const uint32_t *port_lines(const volatile void *shared);
 void port_lines_done(void);
 

@@ -1,8 +1,8 @@
 /* The firmware's own start: the shim jumps to its first instruction, in the first address space,
  * with everything caching inhibited. It lays out memory, builds the second address space with
  * cacheable pages, switches to it and calls main. Why a second space: the loader's mappings stay
- * as they are, and nothing is ever mapped both ways in one space (pedretti2005 s5.1), but for the shared SRAM of
- * images with accelerated processes (lines.h). */
+ * as they are, and nothing is ever mapped both ways in one space (pedretti2005 s5.1), but for the shared
+ * SRAM of images with accelerated processes (lines.h). */
 #include "abi_seastar.h"
 #include "lines.h"
 #include "spr.h"

@@ -1,7 +1,7 @@
-/* The shared SRAM by lines of the data cache: what others have written there, and the firmware only reads, comes
- * by two reads instead of sixteen. Commands of accelerated processes and headers of messages are read so and in no
- * other way, and the firmware stores nothing there. Nobody tells the cache of what others write, so each look drops
- * what was there before. */
+/* The shared SRAM by lines of the data cache: what others have written there, and the firmware only reads,
+ * comes by two reads instead of sixteen. Commands of accelerated processes and headers of messages are read
+ * so and in no other way, and the firmware stores nothing there. Nobody tells the cache of what others
+ * write, so each look drops what was there before. */
 #ifndef SEASTAR_LINES_H
 #define SEASTAR_LINES_H
 
@@ -11,8 +11,8 @@
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
-/* Fetches the 64 bytes at `shared`, as they are now. They come while the processor goes on. Where data are not
- * cached each word comes by itself, when it is used. */
+/* Fetches the 64 bytes at `shared`, as they are now. They come while the processor goes on. Where data are
+ * not cached each word comes by itself, when it is used. */
 static inline const uint32_t *port_lines(const volatile void *shared)
 {
     const uint32_t *lines =

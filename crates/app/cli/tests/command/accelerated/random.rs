@@ -96,8 +96,8 @@ fn seeds_that_failed_go_well() {
     }
 }
 
-/// With two streams a header's place is another's as soon as the engine has the payload's command, after which the
-/// firmware read there again.
+/// With two streams a header's place is another's as soon as the engine has the payload's command, after
+/// which the firmware read there again.
 #[test]
 fn a_header_is_not_read_when_its_place_is_another_s() {
     let machine = "--machine redstorm-accelerated -n 6 --set net.topology=mesh --seed 166";

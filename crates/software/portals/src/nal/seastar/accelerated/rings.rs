@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::rc::{Rc, Weak};
 
 const UPPER: u64 = UpperPending::SIZE as u64;
-/// What a search has found stands behind the header.
+/// Offset of what a search has found: it stands behind the header.
 const FOUND: u64 = PortalsHeader::SIZE as u64;
 
 /// An event ring: where it is in host memory, and where the processor sees it.
