@@ -97,8 +97,8 @@ pub fn check_page(file: &Path) -> Result<(), UsageError> {
         _ => {
             let file = file.display();
             Err(UsageError::sentence(format!(
-                "{file} is there already, but is no page; the page is named before the program, as in \
-                 sunstar report page.html -n 2 {file}"
+                "{file} is there already, but is no page; the page is named before the program, as \
+                 in sunstar report page.html -n 2 {file}"
             )))
         }
     }

@@ -106,7 +106,8 @@ fn small(curves: &Curves, messages: Option<&[Breakdown]>) -> Markup {
                 @if low < high {
                     line class="range" x1=(n(x)) x2=(n(x)) y1=(n(y.at(low))) y2=(n(y.at(high))) {}
                 }
-                (published::mark(index, &overlaid.comparison, x, y.at((low + high) / 2.0), (low + high) / 2.0))
+                @let middle = (low + high) / 2.0;
+                (published::mark(index, &overlaid.comparison, x, y.at(middle), middle))
             }
         }
     };
@@ -176,7 +177,8 @@ fn bandwidth(curves: &Curves, largest: u64) -> Markup {
             @if let Some([low, high]) = of(overlaid) {
                 @let at = y.at((low + high) / 2.0);
                 line class="saving" x1=(n(x.at(65536.0))) x2=(n(asymptote)) y1=(n(at)) y2=(n(at)) {}
-                (published::mark(index, &overlaid.comparison, asymptote - beside, at, (low + high) / 2.0))
+                @let (x, middle) = (asymptote - beside, (low + high) / 2.0);
+                (published::mark(index, &overlaid.comparison, x, at, middle))
                 @let () = beside += 30.0;
             }
         }

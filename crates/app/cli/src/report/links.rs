@@ -207,7 +207,9 @@ fn histogram(links: &[Directed], run_ns: f64) -> Markup {
                     @for (index, count) in counts.iter().enumerate() {
                         @let part = 100.0 * *count as f64 / most as f64;
                         tr {
-                            td class="num" { (edge(index, greatest)) " – " (edge(index + 1, greatest)) }
+                            td class="num" {
+                                (edge(index, greatest)) " – " (edge(index + 1, greatest))
+                            }
                             td class="wide" { @if *count > 0 { div class="meter" { span style={
                                 "width:" (format!("{part:.2}")) "%"
                             } {} } } }

@@ -123,8 +123,8 @@ fn row(index: usize, Overlaid { comparison, published }: &Overlaid) -> Markup {
             td { a href={ "#" (comparison.paper) } { (comparison.paper) } " " (comparison.place) }
             td class="prose" {
                 (prose(&published.conditions))
-                @if let Some(why) = comparison.missed_because.as_ref().filter(|_| comparison.missed())
-                {
+                @let why = comparison.missed_because.as_ref();
+                @if let Some(why) = why.filter(|_| comparison.missed()) {
                     " Missed because " (prose(why.trim()))
                 }
             }

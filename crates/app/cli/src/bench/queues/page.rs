@@ -87,7 +87,8 @@ fn unexpected(figures: &Figures, drawn: &[Drawn]) -> Markup {
                  transfer."
             }
             (legend(&curves, &name, !own.is_empty()))
-            (frame.figure(&curves, &name, &own, "", "unexpected messages beside the message itself"))
+            @let beside = "unexpected messages beside the message itself";
+            (frame.figure(&curves, &name, &own, "", beside))
         }
     }
 }
@@ -202,7 +203,9 @@ fn follows(figures: &Figures, compared: &[Overlaid]) -> Markup {
                     @for (name, what, unit) in measured::TOLD {
                         @if let Some(value) = figures.measured.get(name) {
                             tr data-name=(name) {
-                                td { (what) } td class="num" { (short(*value)) } td { (self::unit(unit)) }
+                                td { (what) }
+                                td class="num" { (short(*value)) }
+                                td { (self::unit(unit)) }
                             }
                         }
                     }

@@ -13,7 +13,8 @@ const look = async (view, page) => {
   script.textContent = axeSource;
   page.head.append(script);
   await new Promise((done) => setTimeout(done, 100));
-  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice", "experimental"];
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice",
+    "experimental"];
   const options = { preload: false, resultTypes: ["violations"], runOnly: tags };
   const { violations, passes } = await view.axe.run(page, options);
   const told = violations.map(({ id, help, nodes }) => {
@@ -21,7 +22,8 @@ const look = async (view, page) => {
     return `${id} (${nodes.length}): ${help}: ${places.join("; ")}`;
   });
   if (passes.length < 20) told.push(`only ${passes.length} rules were tried`);
-  if (view.matchMedia("(prefers-color-scheme: dark)").matches !== dark) told.push("the wrong scheme");
+  const scheme = view.matchMedia("(prefers-color-scheme: dark)");
+  if (scheme.matches !== dark) told.push("the wrong scheme");
   return told;
 };
 "##;

@@ -48,7 +48,8 @@ pub fn survey(kinds: &[Kind], look: &str, dark: bool) -> Vec<Value> {
         serde_json::to_string(&pages).unwrap().replace("</", "<\\/").replace("<!--", "<\\!--");
     let text = format!(
         "<!DOCTYPE html><html lang=\"en\"><head><title>survey</title></head><body><script>\n\
-         const pages = {pages};\nconst widths = [1280, 390];\n{look}\n{SURVEY}</script></body></html>"
+         const pages = {pages};\n\
+         const widths = [1280, 390];\n{look}\n{SURVEY}</script></body></html>"
     );
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("survey.html");
