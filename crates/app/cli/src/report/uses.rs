@@ -54,14 +54,18 @@ impl Use {
     }
 }
 
+/// A part of a node whose times come in their order: a core, of which each goes on by itself, or all others
+/// of a kind.
+type Part = (Use, Option<Track>);
+
 /// Parts of a node that work now, and over time.
 #[derive(Debug, Default)]
 pub struct Uses {
     /// Open slices, with the part that works in each.
-    open: BTreeMap<Track, Vec<Option<Use>>>,
+    open: BTreeMap<Track, Vec<Option<Part>>>,
     /// Number of slices of each part that are open.
-    working: BTreeMap<Use, u32>,
-    all_series: BTreeMap<Use, Series>,
+    working: BTreeMap<Part, u32>,
+    all_series: BTreeMap<Part, Series>,
 }
 
 impl Uses {
@@ -70,30 +74,36 @@ impl Uses {
         let open = self.open.entry(track).or_default();
         // What is within a slice belongs to it.
         let what = if open.is_empty() { Use::of(track, name) } else { None };
-        open.push(what);
-        self.change(at, what, 1);
+        let core = Some(track).filter(|track| matches!(track, Track::Core(_)));
+        let part = what.map(|what| (what, core));
+        open.push(part);
+        self.change(at, part, 1);
     }
 
     /// The innermost slice of a track ends.
     pub fn end(&mut self, at: u64, track: Track) {
-        let what = self.open.get_mut(&track).and_then(Vec::pop).flatten();
-        self.change(at, what, -1);
+        let part = self.open.get_mut(&track).and_then(Vec::pop).flatten();
+        self.change(at, part, -1);
     }
 
-    fn change(&mut self, at: u64, what: Option<Use>, by: i32) {
-        let Some(what) = what else { return };
-        let working = self.working.entry(what).or_default();
+    fn change(&mut self, at: u64, part: Option<Part>, by: i32) {
+        let Some(part) = part else { return };
+        let working = self.working.entry(part).or_default();
         *working = working.saturating_add_signed(by);
-        // Several lanes of an engine are one engine; of cores each works by itself.
-        let counts = matches!(what, Use::Program | Use::Kernel);
-        let depth = if counts { *working } else { (*working).min(1) };
-        self.all_series.entry(what).or_default().set(at, depth);
+        // Several lanes of an engine are one engine.
+        let depth = (*working).min(1);
+        self.all_series.entry(part).or_default().set(at, depth);
     }
 
     /// Ends the node.
     pub fn finish(mut self, span: u64) -> BTreeMap<Use, Series> {
         self.all_series.values_mut().for_each(|series| series.set(span, 0));
-        self.all_series
+        let mut parts: BTreeMap<Use, Vec<Series>> = BTreeMap::new();
+        for ((what, _), series) in self.all_series {
+            parts.entry(what).or_default().push(series);
+        }
+        let whole = |(what, all): (Use, Vec<Series>)| Some((what, sum(all.iter())?));
+        parts.into_iter().filter_map(whole).collect()
     }
 }
 
@@ -288,6 +298,17 @@ mod tests {
         let all_series = uses.finish(50);
         let sums: Vec<_> = all_series.iter().map(|(what, series)| (*what, series.sum())).collect();
         assert_eq!(sums, [(Use::Program, 5), (Use::Kernel, 40), (Use::Transmit, 4)]);
+    }
+
+    /// A core may be told of when another has been told of at a later time.
+    #[test]
+    fn cores_need_not_be_told_of_in_the_order_of_time() {
+        let mut uses = Uses::default();
+        for (core, from) in [(0, 30), (1, 5)] {
+            uses.begin(from, Track::Core(core), Some("kernel"));
+            uses.end(from + 10, Track::Core(core));
+        }
+        assert_eq!(uses.finish(50)[&Use::Kernel].sum(), 20);
     }
 
     /// Courses of nodes with different lengths, whose bins differ in width, add up.

@@ -23,7 +23,7 @@ const CURVES: [Shown; 2] =
 /// Kinds of places where time goes, as breakdowns have them, and their names here.
 const PLACES: [Kind; 5] = [
     Kind { look: "host", name: "hosts: processes, kernel, module" },
-    Kind { look: "hypertransport", name: "PCI" },
+    Kind { look: "bus", name: "PCI" },
     Kind { look: "firmware", name: "control program" },
     Kind { look: "dma", name: "interfaces and DMA of the cards" },
     Kind { look: "network", name: "cables and switches" },
