@@ -1,5 +1,5 @@
-// Messages whose sizes and number follow from all that options give a program: variables of its environment, its
-// folder, the date, the error handler, its arguments.
+// Messages whose sizes and number follow from all that options give a program: variables of its
+// environment, its folder, the date, the error handler, its arguments.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ int main(int argc, char **argv)
     MPI_Bcast(agreed, 2, MPI_INT, 0, MPI_COMM_WORLD);
     for (int round = 0; round < agreed[1]; round++) {
         int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
-        MPI_Sendrecv_replace(data, agreed[0] % MOST, MPI_BYTE, right, round, left, round, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(data, agreed[0] % MOST, MPI_BYTE, right, round, left, round,
+                             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Finalize();
     return 0;
