@@ -1,7 +1,9 @@
 //! Each parameter that a machine lists is read by what the machine is made of.
 
 use crate::golden::all_machines;
+use crate::runner::ended;
 use machine::parameters::Parameters;
+use std::process::Command;
 use sunstar::{Machine, Program, Run};
 
 /// A run: words of its program, settings, ranks.
@@ -30,8 +32,18 @@ fn runs(machine: &Parameters) -> Vec<Words> {
     all
 }
 
+/// In a process of its own: what programs print goes past the captured output of tests.
 #[test]
 fn a_machine_lists_no_parameter_that_nothing_reads() {
+    let inner = "parameters_read::every_parameter_of_every_machine_is_read";
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    let ended = ended(own.args(["--exact", inner, "--ignored", "--nocapture"]));
+    assert!(ended.code == 0 && ended.stdout.contains("1 passed"), "{ended:#?}");
+}
+
+#[test]
+#[ignore = "is run by the test above"]
+fn every_parameter_of_every_machine_is_read() {
     let (mut listed, mut all) = (0, Vec::new());
     for own in all_machines() {
         let loaded = Machine::load(own.name()).unwrap();
