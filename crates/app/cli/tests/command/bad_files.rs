@@ -161,6 +161,7 @@ fn call(verb: &Verb, read: &Read, trap: &Path, folder: &Path) -> Ended {
             "<PROGRAM>" | "[PROGRAM]" => "builtin:pingpong".to_owned(),
             "<A.json>" | "<B.json>" => harmless("run.json"),
             "[NAME|FILE]" => continue,
+            place if place.contains(".html") => harmless("page.html"),
             _ => harmless(&verb.words.concat()),
         };
         line.arg(word);

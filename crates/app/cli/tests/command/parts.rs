@@ -111,9 +111,11 @@ fn mistakes_are_told_in_a_sentence() {
     let file = root().join(SOURCE);
     let file = file.display();
     usage_error(&format!("{file} : --seed 3 {file}"), &["only -n N", "--seed"]);
-    for number in ["0", "-1", "many", "4294967296"] {
-        usage_error(&format!("{file} : -n {number} {file}"), &["-n", "at least 1"]);
+    for number in ["0", "many", "4294967296"] {
+        let words = ["--ranks", number, "a whole number from 1 to"];
+        usage_error(&format!("{file} : -n {number} {file}"), &words);
     }
+    usage_error(&format!("{file} : -n -1 {file}"), &["there is no option -1"]);
     usage_error(&format!("-n 4294967295 {file} : {file}"), &["more ranks"]);
     usage_error(&format!("{file} : none"), &["there is no program none"]);
     usage_error(&format!("{file} : builtin:barrier"), &["builtin:barrier", "beside"]);

@@ -64,7 +64,8 @@ fn a_program_takes_the_place_of_a_study() {
     assert_eq!((told.code, &*told.stderr), (0, ""));
     assert!(told.stdout.contains("hello from rank 1 of 2"), "{told:?}");
     for (arguments, sentence) in [
-        ("--only rates", "there is no study \"rates\"; there are pingpong, sendrecv"),
+        ("--only rates", "there is no study \"rates\"; did you mean rate?"),
+        ("--only bandwidths-of-all", "there are pingpong, sendrecv"),
         ("--original rate", "--original rate: wanted is STUDY=PROGRAM, e.g. streaming=./osu_bw"),
         ("--original rate=./nothing", "--original rate=./nothing: there is no such program"),
         ("-n 3", "allowed is an even number from 2 to 1024"),
