@@ -180,9 +180,7 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
         }
         false => cause.sentence.to_string(),
     };
-    let idle = |key: &&&str| report.machine.idle.contains(*key);
-    let named = cause.parameters.iter().filter(|key| !idle(key));
-    let acting = named.flat_map(|key| acting(report, key));
+    let acting = cause.parameters.iter().filter(|key| !report.machine.idle.contains(*key));
     let known = acting.filter_map(|key| Some((key, value(key)?)));
     let decides: Vec<_> = known.map(|(key, value)| format!("{key} = {value}")).collect();
     if !decides.is_empty() {
@@ -197,30 +195,6 @@ fn cause(report: &Report, segment: &Segment, entries: u32) -> String {
         told += &format!("; firmware function {}", cause.function);
     }
     told
-}
-
-/// Parameters of hosts that hosts under Linux have under another name.
-const OF_SYSTEMS: [[&str; 2]; 4] = [
-    ["host.kernel_entry", "linux.kernel_entry"],
-    ["host.kernel_exit", "linux.kernel_exit"],
-    ["host.interrupt_entry", "linux.interrupt_entry"],
-    ["host.interrupt_exit", "linux.interrupt_exit"],
-];
-
-/// The parameters that act on the nodes of a run where a cause names `key`: of either operating system, or of
-/// both where nodes have both.
-fn acting(report: &Report, key: &'static str) -> Vec<&'static str> {
-    let Some([own, linux]) = OF_SYSTEMS.iter().find(|[own, _]| *own == key) else {
-        return vec![key];
-    };
-    let value = |key| report.machine.values.get(key).map(|setting| setting.value.as_str());
-    let of_linux = value("host.linux_nodes").and_then(|nodes| nodes.parse().ok()).unwrap_or(0);
-    let all_linux = value("host.os") == Some("linux") || of_linux >= report.nodes.len();
-    match (all_linux, of_linux) {
-        (true, _) => vec![linux],
-        (false, 0) => vec![own],
-        (false, _) => vec![own, linux],
-    }
 }
 
 /// The account of a rank.

@@ -50,6 +50,17 @@ impl Systems {
         }
     }
 
+    /// Parameters of an operating system that none of so many nodes has; guests have Linux.
+    pub fn idle(&self, nodes: u32, in_guests: bool) -> impl Iterator<Item = &'static str> {
+        let has = |os| match in_guests {
+            true => os == Os::Linux,
+            false => (0..nodes).any(|nid| self.os(nid) == os),
+        };
+        let systems = [(Os::Catamount, Catamount::ROWS), (Os::Linux, Linux::ROWS)];
+        let idle = systems.map(|(os, rows)| if has(os) { &[][..] } else { rows });
+        idle.into_iter().flatten().map(|row| row.key)
+    }
+
     /// The nodes whose kernel echoes messages.
     pub fn echo(&self) -> Echo {
         self.programs.map_or(Echo::Off, |programs| programs.echo)

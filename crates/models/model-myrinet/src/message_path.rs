@@ -143,7 +143,7 @@ const STEPS: [PathStep; 19] = [
         "kernel entry",
         Layer::HOST,
         Part::Kernel,
-        cause("the process enters the kernel", &[Catamount::kernel_entry]),
+        cause("the process enters the kernel", &[Catamount::kernel_entry, Linux::kernel_entry]),
     ),
     step(
         Waypoint::COMMAND_WRITTEN,
@@ -169,7 +169,7 @@ const STEPS: [PathStep; 19] = [
         Part::Kernel,
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
-            &[Catamount::interrupt_entry],
+            &[Catamount::interrupt_entry, Linux::interrupt_entry],
         ),
     ),
     step(
@@ -210,7 +210,7 @@ const STEPS: [PathStep; 19] = [
         Part::Library,
         cause(
             "the handler returns, and the process finds the packet",
-            &[Catamount::interrupt_exit, Host::poll_period],
+            &[Catamount::interrupt_exit, Linux::interrupt_exit, Host::poll_period],
         ),
     ),
     step(

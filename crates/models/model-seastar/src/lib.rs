@@ -51,7 +51,8 @@ pub static MODEL: Model = Model {
     hosts: hosts::WITH_PORTALS,
     accelerated: |machine| rows::Firmware::of(machine).accelerates(),
     idle: |machine, key| {
-        key == hosts::Catamount::interrupt_exit && rows::Firmware::of(machine).accelerates()
+        let returns = [hosts::Catamount::interrupt_exit, hosts::Linux::interrupt_exit];
+        returns.contains(&key) && rows::Firmware::of(machine).accelerates()
     },
     collectives: true,
     nodes: run::nodes,

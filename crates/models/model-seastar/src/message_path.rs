@@ -6,7 +6,7 @@ use machine::instruments::message_trace::{
     cause, firmware, portals as steps, step, walk, Cause, Layer, MessagePath, Part, PathStep,
     Waypoint,
 };
-use machine::parameters::hosts::{Catamount, Host, Portals};
+use machine::parameters::hosts::{Catamount, Host, Linux, Portals};
 use mesh_network::Routers;
 
 /// The link between host and NIC.
@@ -130,7 +130,7 @@ const STEPS: [PathStep; 31] = [
         Part::Kernel,
         cause(
             "the interrupt: entering the handler, or waiting for the one before",
-            &[Catamount::interrupt_entry],
+            &[Catamount::interrupt_entry, Linux::interrupt_entry],
         ),
     ),
     step(
@@ -223,7 +223,7 @@ const STEPS: [PathStep; 31] = [
         Part::Kernel,
         cause(
             "the second interrupt: a payload costs one more than a header",
-            &[Catamount::interrupt_entry],
+            &[Catamount::interrupt_entry, Linux::interrupt_entry],
         ),
     ),
     step(

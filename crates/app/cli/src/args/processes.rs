@@ -86,7 +86,7 @@ pub struct AllProcesses {
     pub output: Option<PathBuf>,
     /// Start date of the machine
     ///
-    /// What the program's calendar tells then: a date as 2026-01-31 or 2026-01-31T12:00:00 (UTC), or now,
+    /// Calendar time of the program then: a date as 2026-01-31 or 2026-01-31T12:00:00 (UTC), or now,
     /// which makes runs differ.
     #[arg(long, value_name = "now|DATE", default_value_t, help_heading = heading::SIMULATION)]
     pub date: Date,

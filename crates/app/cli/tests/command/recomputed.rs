@@ -40,16 +40,10 @@ fn run(folder: &Path, machine: &str, line: &str, page: Option<&Path>) -> Value {
 /// extremes and percentiles. It prints what is wrong, and how many percentiles it has checked.
 const CLASSES: &str = r#"
 import json, polars as pl
+from checks import column_of
 
 report, table = json.load(open("run.json")), pl.read_parquet("messages.parquet")
 wrong, checked, rows = [], 0, 0
-LEGS = {"fetch": "leg2_", "reply": "leg2_", "data": "leg3_"}
-
-def column(step):
-    leg, _, name = step.partition(": ")
-    name = name if leg in LEGS else step
-    words = "".join(c if c.isalnum() else " " for c in name).lower().split()
-    return LEGS.get(leg, "") + "_".join(words) + "_ps"
 
 def equal(what, told, exact):
     if told != exact:
@@ -81,7 +75,7 @@ for told in report["breakdowns"]:
     compare(what, told, own["total_ps"].to_list())
     equal(f"{what}: bytes", told["bytes_sum"], own["bytes"].sum())
     for step in told["steps"]:
-        compare(f"{what}, {step['name']}", step, own[column(step["name"])].drop_nulls().to_list())
+        compare(f"{what}, {step['name']}", step, own[column_of(step["name"])].drop_nulls().to_list())
 equal("messages", report["messages"]["ended"], rows)
 equal("rows", rows, table.height)
 print(json.dumps({"wrong": wrong, "checked": checked}))

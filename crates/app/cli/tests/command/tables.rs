@@ -41,6 +41,9 @@ print(json.dumps(told))
 /// Contents of build/tables, which scripts/bootstrap test fills.
 pub fn python(folder: &Path, script: &str) -> String {
     let mut python = Command::new(root().join("build/tables/bin/python"));
+    // Scripts share what compares numbers (told/checks.py).
+    python.env("PYTHONPATH", root().join("crates/app/cli/tests/command/told"));
+    python.env("PYTHONDONTWRITEBYTECODE", "1");
     let output = python.current_dir(folder).args(["-c", script]).output();
     let output = output.expect("build/tables, which scripts/bootstrap test makes");
     assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));

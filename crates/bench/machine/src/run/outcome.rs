@@ -5,6 +5,7 @@ use crate::bench::{Bench, Ended};
 use crate::instruments::message_trace::{Messages, Unfinished};
 use crate::instruments::write_error::WriteError;
 use crate::parameters::Parameter;
+use crate::programs::Program;
 use crate::remains::{Failure, Remains};
 use crate::report::{Exit, Judged, Machine, Report, Setting};
 use des::{Ending, Time, TraceHash};
@@ -71,6 +72,8 @@ impl Bench<'_> {
             left.push(node.left);
         }
         let parameters = &options.parameters;
+        let in_guests = matches!(options.program, Program::Guests(_));
+        let of_systems = self.common.systems.idle(self.nodes, in_guests);
         let roles = parameters.roles().map(|(role, count)| (role.to_string(), count));
         let counted = self.tallies.sum(options.seed);
         let (messages, breakdowns) = Messages::of(counted, unfinished, launch);
@@ -85,7 +88,7 @@ impl Bench<'_> {
                 faults: options.faults.clone(),
                 parameters: roles.into(),
                 values: parameters.iter().map(setting).collect(),
-                idle: parameters.idle().collect(),
+                idle: parameters.idle().chain(of_systems).collect(),
             },
             ranks: options.ranks,
             ranks_per_node: self.common.placement.per_node,

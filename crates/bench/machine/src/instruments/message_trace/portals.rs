@@ -2,7 +2,7 @@
 //! order in which a message passes them. A model puts those of its hardware between them.
 
 use super::{cause, step, Cause, Layer, Part, PathStep, Waypoint};
-use crate::parameters::hosts::{Catamount, Fabric, Host, Mpi, MpiOverPortals, Portals};
+use crate::parameters::hosts::{Catamount, Fabric, Host, Linux, Mpi, MpiOverPortals, Portals};
 
 /// The libfabric provider, from the program's call to that of Portals.
 pub const PROVIDER_SENDS: PathStep = step(
@@ -39,7 +39,10 @@ pub const KERNEL_ENTRY: PathStep = step(
     "kernel entry",
     Layer::HOST,
     Part::Kernel,
-    cause("the process enters the kernel", &[Catamount::kernel_entry, Portals::api_call]),
+    cause(
+        "the process enters the kernel",
+        &[Catamount::kernel_entry, Linux::kernel_entry, Portals::api_call],
+    ),
 );
 /// The kernel, to its command to the network interface.
 pub const KERNEL_SENDS: PathStep = step(
@@ -92,7 +95,7 @@ pub const RETURN: PathStep = step(
     Part::Library,
     cause(
         "the handler returns, behind others that came, and the process finds the event",
-        &[Catamount::interrupt_exit, Host::poll_period, Portals::event_get],
+        &[Catamount::interrupt_exit, Linux::interrupt_exit, Host::poll_period, Portals::event_get],
     ),
 );
 /// The message is unexpected, and waits for its receive.
