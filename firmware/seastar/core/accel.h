@@ -10,15 +10,21 @@
 
 extern volatile uint32_t tx_headers[SS_DMA_FIFO_DEPTH][SS_RX_HEADER_SIZE / 4]; /* Uncached. */
 
-/* Whether a message cannot be taken now because its process has no pending free: it waits in the
- * engine, and all behind it, until the process releases one. */
-int accel_blocked(uint32_t word);
+#if OPT_ACCELERATED && !OPT_OVERFLOW
+/* Takes note of the message of a notification if it has to wait, because its process has no pending free, or
+ * no room for its events, or others wait for that. What frees them is notified as well, so that nothing else
+ * waits. */
+int accel_defers(uint32_t word);
 
-/* Whether an accelerated process has no pending free. */
+/* Takes those that can go on. */
+void accel_resume(void);
+#endif
+
+/* Whether an accelerated process can take no message. */
 static inline int accel_exhausted(void)
 {
     for (uint32_t i = ACCELERATED_FIRST; i < ACCELERATED_FIRST + SS_ACCELERATED_MAX; i++)
-        if (processes[i].alive && !processes[i].rx_free)
+        if (processes[i].alive && !process_takes(&processes[i]))
             return 1;
     return 0;
 }
@@ -43,6 +49,9 @@ int accel_counted(uint32_t entry);
 
 /* A message of `pending` has left: an answer, or one that the host sent. */
 void accel_sent(uint32_t word);
+
+/* The engine has read the header of `pending` in its slot. */
+void accel_slot_read(void);
 
 /* Obeys all commands of an accelerated process's mailbox up to `tail`. A bad one ends the process, and the
  * kernel is told. */

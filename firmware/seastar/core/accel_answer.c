@@ -63,7 +63,6 @@ void accel_push_header(uint32_t flags)
 
 void answer_refer(void)
 {
-    pending->extra = 0;
 #if !OPT_OVERFLOW
     pending->source = local_address(source);
     ++source->refs;
@@ -74,8 +73,10 @@ void answer_acknowledge(void)
 {
     struct answer *answer = &own()->answers[pending->index];
 
-    if (PLANTED(PLANT_LOSES_ACK))
+    if (PLANTED(PLANT_LOSES_ACK)) {
+        accel_give();
         return;
+    }
     answer->serial = SS_SERIAL_ACK << SS_SERIAL_SPACE_SHIFT | (++ack_serial & 0x0FFFFFFF);
     pending->length = 0;
     answer_refer();
@@ -102,6 +103,7 @@ void answer_note(const uint32_t *header, uint32_t op, const struct match_found *
 
 void accel_sent(uint32_t word)
 {
+    uint32_t type = word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE;
     struct answer *answer;
     uint32_t op;
 
@@ -111,22 +113,16 @@ void accel_sent(uint32_t word)
             match_end(&own()->lists, &own()->lists.entries[pending->extra - 1]);
             pending->extra = 0;
         }
-        event_store(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
+        event_end(process, type, pending->index);
         return;
     }
     answer = &own()->answers[pending->index];
     op = answer->word0 & 0xFF;
     answer->word0 = 0;
-    pending->source = 0;
-    pending->state = PENDING_RX_DONE;
     if (op == SS_PORTALS_OP_REPLY) {
         match_end(&own()->lists, answer->entry);
         answer->entry = 0;
-        event_store(word & SS_DONE_ERROR ? SS_EVENT_TYPE_ERR_TX : SS_EVENT_TYPE_TX_COMPLETE);
-    } else if (pending->extra) {
-        /* The host has released it before its acknowledgement had left. */
-        pending->extra = 0;
-        pending->state = PENDING_IDLE;
-        process_give(process, pending);
+        event_end(process, type, pending->index);
     }
+    accel_give();
 }

@@ -1,63 +1,75 @@
 #include "accel_state.h"
 #include "collective.h"
 #include "command.h"
+#include "event.h"
 #include "niccb.h"
+#include "plant.h"
 #include "trace.h"
 #include "tx.h"
 
-static int release(uint32_t word0)
+_Static_assert(offsetof(struct ss_transmit_slot, length) == 4, "word 1");
+_Static_assert(offsetof(struct ss_transmit_slot, addr_lo) == 8, "word 2");
+_Static_assert(offsetof(struct ss_transmit_slot, addr_hi) == 12, "word 3");
+_Static_assert(offsetof(struct ss_transmit_slot, entry) == 14, "word 3");
+_Static_assert(offsetof(struct ss_transmit_slot, header) == 16, "word 4");
+_Static_assert(offsetof(struct ss_portals_header, target_nid) == 8, "word 6 of a slot");
+
+static int transmit(uint32_t word0, const uint32_t *words, uint32_t slot)
 {
     uint32_t index = word0 >> 16;
+    uint32_t addr_hi = words[3] & 0xFFFF, entry = words[3] >> 16;
 
-    if (index < process->tx_limit || index >= process->num_pendings)
+    if (index >= process->tx_limit)
         return COMMAND_BAD;
     pending = &process->pendings[index];
-    switch (pending->state) {
-    case PENDING_RX_DONE:
-        pending->state = PENDING_IDLE;
-        process_give(process, pending);
-        return 0;
-    case PENDING_TX_HEADER:
-    case PENDING_TX_PAYLOAD:
-    case PENDING_TX_SENT:
-    case PENDING_TX_NEW:
-    case PENDING_TX_KEPT:
-    case PENDING_TX_KEPT_BAD:
-        if ((own()->answers[index].word0 & 0xFF) != SS_PORTALS_OP_ACK || pending->extra)
-            return COMMAND_BAD;
-        pending->extra = 1;
-        return 0;
-    default:
+    if (pending->state != PENDING_IDLE || addr_hi > 0xFF || (entry && !accel_counted(entry)))
         return COMMAND_BAD;
-    }
+    pending->next = 0;
+    pending->peer = (uint16_t)words[6];
+    pending->length = words[1];
+    pending->addr_lo = words[2];
+    pending->addr_hi = (uint16_t)addr_hi;
+    pending->extra = entry;
+    if (tx_straight(slot))
+        return 0;
+    /* It takes its header from the upper pending, and the slot is free. */
+    pending->dma_count = 0;
+    pending->state = PENDING_TX_HEADER;
+    if (PLANTED(PLANT_ENDS_TOO_SOON) && pending->length)
+        event_post(SS_EVENT_TYPE_TX_COMPLETE);
+#if OPT_OVERFLOW
+    tx_enter(0);
+#else
+    source = source_get(pending->peer);
+    pending->source = local_address(source);
+    tx_append();
+#endif
+    return 0;
 }
 
-/* Tells the user-level library what became of a command, in order with the messages. */
-static void result_post(uint32_t result)
+/* The library has read events of messages. */
+static int credit(uint32_t count)
 {
-    uint32_t slot = process->event_next;
-
-    io_order();
-    io_write32(process->event_local + (slot << 2), SS_EVENT_TYPE_RESULT << 16 | result);
-    process->event_next = (slot + 1) & process->event_mask;
+    process->event_room += count;
+    return (int32_t)process->event_room > (int32_t)process_events(process) ? COMMAND_BAD : 0;
 }
 
-static int obey(uint32_t word0, const uint32_t *words)
+static int obey(uint32_t word0, const uint32_t *words, uint32_t slot)
 {
     struct match_lists *lists = &own()->lists;
     int result;
 
+    if ((word0 & 0xFF) == SS_COMMAND_OP_POST)
+        return match_post(lists, words);
     if ((word0 & 0xFF) == SS_COMMAND_OP_TX)
-        return tx_command(word0, words);
+        return transmit(word0, words, slot);
     switch (word0 & 0xFF) {
-    case SS_COMMAND_OP_RELEASE:
-        return release(word0);
+    case SS_COMMAND_OP_CREDIT:
+        return credit(word0 >> 16);
     case SS_COMMAND_OP_ATTACH:
         return match_attach(lists, words);
     case SS_COMMAND_OP_DESCRIBE:
         return match_describe(lists, words);
-    case SS_COMMAND_OP_POST:
-        return match_post(lists, words);
     case SS_COMMAND_OP_ADMIT:
         return match_admit(lists, words);
     case SS_COMMAND_OP_UPDATE:
@@ -89,7 +101,8 @@ static int obey(uint32_t word0, const uint32_t *words)
     }
     if (result < 0)
         return result;
-    result_post((uint32_t)result);
+    /* In order with the messages. */
+    event_end(process, SS_EVENT_TYPE_RESULT, (uint32_t)result);
     return 0;
 }
 
@@ -97,7 +110,7 @@ static int obey(uint32_t word0, const uint32_t *words)
 static int process_quiet(const process_t *p)
 {
     for (uint32_t i = 0; i < p->num_pendings; i++)
-        if (p->pendings[i].state != PENDING_IDLE && p->pendings[i].state != PENDING_RX_DONE)
+        if (p->pendings[i].state != PENDING_IDLE)
             return 0;
     return 1;
 }
@@ -145,26 +158,35 @@ static void kill(uint32_t index, uint32_t op)
 void accel_take_all(uint32_t index, uint32_t tail)
 {
     process_t *owner = &processes[index];
+    uint32_t *taken = &accelerated[index - ACCELERATED_FIRST].taken;
     uint32_t head = command_head(index);
+    const volatile uint8_t *slots = mailboxes[index].commands;
+    const uint32_t *words;
 
-    if (tail >= SS_COMMAND_COUNT) {
+    if (tail >= SS_SLOT_COUNT) {
         kill(index, 0xFF);
         return;
     }
+    port_lines_ahead(slots + head * SS_SLOT_SIZE);
     while (head != tail && owner->alive) {
-        const uint32_t *words = port_lines(&mailboxes[index].commands[head * SS_COMMAND_SIZE]);
-        uint32_t word0 = words[0];
+        uint32_t slot = head, word0;
 
+        head = head + 1 == SS_SLOT_COUNT ? 0 : head + 1;
+        words = port_lines_came(slots + slot * SS_SLOT_SIZE);
+        word0 = words[0];
+        /* The next is on its way while this one is obeyed. */
+        if (head != tail)
+            port_lines_ahead(slots + head * SS_SLOT_SIZE);
         trace_val((uint8_t)word0);
         process = owner;
-        if (((word0 >> 8) & 0xFF) != index || obey(word0, words) < 0) {
+        if (((word0 >> 8) & 0xFF) != index || obey(word0, words, slot) < 0) {
             kill(index, word0 & 0xFF);
             return;
         }
-        ++accelerated[index - ACCELERATED_FIRST].taken;
-        head = head + 1 == SS_COMMAND_COUNT ? 0 : head + 1;
+        ++*taken;
         owner->command_head = head;
         port_lines_done();
-        mailboxes[index].command_read = head;
+        if (!owner->slots_held)
+            mailboxes[index].command_read = head;
     }
 }

@@ -40,8 +40,11 @@ void answer_send(void);
 /* What answers a message whose payload has come goes to where that came from; it holds `source`. */
 void answer_refer(void);
 
-/* Sends the acknowledgement of `pending`. The pending is the host's already. */
+/* Sends the acknowledgement of `pending`. */
 void answer_acknowledge(void);
+
+/* accel.c: `pending` of `process` is free again. */
+void accel_give(void);
 
 /* That of `process`. */
 static inline struct accelerated *own(void)

@@ -29,11 +29,20 @@ static uint32_t beside(uint32_t *hi)
     return lo;
 }
 
-SMALL void atomic_await(void)
+/* The upper pending of `pending`, through the window of its process. */
+static uint32_t upper_of_pending(void)
+{
+    return process->upper_local + pending->index * (uint32_t)sizeof(struct ss_upper_pending);
+}
+
+SMALL void atomic_await(const uint32_t *header)
 {
     struct answer *answer = &own()->answers[pending->index];
+    uint32_t upper = upper_of_pending();
     uint32_t hi;
 
+    for (uint32_t i = 0; i < SS_RX_HEADER_SIZE / 4; i++)
+        io_write32(upper + i * 4, header[i]);
     answer->local_lo = pending->addr_lo;
     answer->local_hi = pending->addr_hi;
     pending->addr_lo = beside(&hi);
@@ -97,8 +106,7 @@ SMALL void atomic_perform(uint32_t op, const uint32_t *inlined, const uint32_t *
 
 SMALL void atomic_deposited(int failed)
 {
-    uint32_t upper = process->upper_local +
-                     pending->index * (uint32_t)sizeof(struct ss_upper_pending);
+    uint32_t upper = upper_of_pending();
     uint32_t condition[2] = {io_read32(upper + 24), io_read32(upper + 28)};
 
     atomic_perform(io_read32(upper) & 0xFF, 0, condition, failed);

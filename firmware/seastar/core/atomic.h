@@ -17,8 +17,8 @@ int atomic_takes(uint32_t op, uint32_t length);
  * `condition` is two words. */
 void atomic_perform(uint32_t op, const uint32_t *operand, const uint32_t *condition, int failed);
 
-/* Lets the operand of `pending` go to host memory beside its upper pending. */
-void atomic_await(void);
+/* Lets the operand of `pending` go to host memory beside its upper pending, which gets `header`. */
+void atomic_await(const uint32_t *header);
 
 /* It is there, or has `failed`: performs the operation. */
 void atomic_deposited(int failed);

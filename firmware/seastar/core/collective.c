@@ -2,6 +2,7 @@
 
 #include "accel.h"
 #include "command.h"
+#include "event.h"
 #include "fifo.h"
 #include "niccb.h"
 #include "plant.h"
@@ -235,7 +236,6 @@ static void finish(const process_t *p, struct group *group, const struct reducti
     uint32_t beside = p->upper_local +
                       p->num_pendings * (uint32_t)(sizeof(struct ss_upper_pending) + SS_ATOMIC_MAX);
     process_t *owner = &processes[p->index];
-    uint32_t slot = owner->event_next;
 
     for (uint32_t i = 0; i < group->entries; i++) {
         io_write32(beside + i * 8, reduction->own[i][0]);
@@ -244,9 +244,7 @@ static void finish(const process_t *p, struct group *group, const struct reducti
     group->entered = 0;
     group->given = 0;
     NICCB_ADD(collectives, 1);
-    io_order();
-    io_write32(owner->event_local + (slot << 2), SS_EVENT_TYPE_COLLECTIVE << 16 | group->number);
-    owner->event_next = (slot + 1) & owner->event_mask;
+    event_end(owner, SS_EVENT_TYPE_COLLECTIVE, group->number);
 }
 
 /* Does the steps of an operation, as far as it can. */

@@ -18,6 +18,7 @@ struct ss_lower_pending;
 #define WAITING_DRAIN 4u /* Streams to free that found the RX FIFO full. */
 #define WAITING_CALL 8u  /* Nodes to call whose messages were refused; OVERFLOW=host: packets of kernels. */
 #define WAITING_COLLECTIVE 16u /* Collective operations that can go on. */
+#define WAITING_MESSAGE 32u /* OVERFLOW=panic: messages of accelerated processes that had no room for them. */
 
 #if OPT_PINNED_REGS
 #define CONTEXT(type, name, reg) register type name __asm__(reg)

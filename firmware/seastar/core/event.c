@@ -5,6 +5,12 @@
 
 void event_post(uint32_t type)
 {
+#if OPT_ACCELERATED
+    if (process->index != SS_GENERIC_PROCESS) {
+        event_end(process, type, pending->index);
+        return;
+    }
+#endif
     event_store(type);
     if (process->index == SS_GENERIC_PROCESS) {
         io_order();

@@ -27,6 +27,8 @@
 
 /* An event ring has at least this many slots (and at least one a pending of its process). */
 #define EVENTS_MIN 1024
+/* Slots of an accelerated process's ring for its other events: a result, and an operation of each group. */
+#define EVENTS_KEPT 16
 /* OVERFLOW=host: and this many more. */
 #define EVENTS_BESIDE 16
 

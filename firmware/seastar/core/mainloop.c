@@ -129,6 +129,10 @@ static inline __attribute__((always_inline)) void turn(void)
         if (waiting & WAITING_COLLECTIVE)
             collective_progress();
 #endif
+#if OPT_ACCELERATED && !OPT_OVERFLOW
+        if (waiting & WAITING_MESSAGE)
+            accel_resume();
+#endif
         if (waiting & WAITING_TX)
             tx_progress();
         if (waiting & (WAITING_RX | WAITING_DRAIN))

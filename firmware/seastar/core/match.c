@@ -12,6 +12,7 @@
 _Static_assert(sizeof(match_entry_t) == 64, "two lines of the data cache");
 _Static_assert(offsetof(match_entry_t, addr_lo) == 32, "a search needs the first half only");
 _Static_assert((SS_ACCELERATED_DESCRIPTORS & (SS_ACCELERATED_DESCRIPTORS - 1)) == 0, "masked");
+_Static_assert((SS_ACCELERATED_QUEUES & (SS_ACCELERATED_QUEUES - 1)) == 0, "masked");
 _Static_assert(offsetof(struct ss_portals_header, pt_index) == 2, "word 0");
 _Static_assert(offsetof(struct ss_portals_header, ac_index) == 3, "word 0");
 _Static_assert(offsetof(struct ss_portals_header, match_bits) == 16, "words 4 and 5");
@@ -60,6 +61,14 @@ static inline int access_granted(const struct match_access *access, const uint32
     return access->open && initiator_admitted(access->initiator, access->flags, header[1]) &&
            ((access->flags & SS_ENTRY_FLAG_CONDITIONAL) || access->uid == header[11]) &&
            (access->portal == 0xFF || access->portal == portal);
+}
+
+/* The same of one that admits everybody everywhere, as number 0 does from the start. */
+static inline int access_is_free(const struct match_access *access)
+{
+    const uint8_t all = SS_ENTRY_FLAG_ANY_NID | SS_ENTRY_FLAG_ANY_PID | SS_ENTRY_FLAG_CONDITIONAL;
+
+    return access->flags == all && access->portal == 0xFF && access->open;
 }
 
 static inline int descriptor_active(const match_entry_t *entry)
@@ -129,6 +138,42 @@ static void descriptor_consume(match_entry_t *entry, uint32_t mlength)
     }
 }
 
+/* The usual request: the first entry of the list takes it, at its own offset, whole. Its test is that of
+ * match_request. Returns 0, and has done nothing, if it does not take it, or is no such entry. */
+static inline int head_takes(struct match_lists *lists, uint32_t number, const uint32_t *header,
+                             uint32_t option, struct match_found *found)
+{
+    match_entry_t *entry = &lists->entries[number];
+    uint32_t lo = ((uint32_t)entry->match_bits ^ header[4]) & ~(uint32_t)entry->ignore_bits;
+    uint32_t hi = ((uint32_t)(entry->match_bits >> 32) ^ header[5]) &
+                  ~(uint32_t)(entry->ignore_bits >> 32);
+    uint32_t options = entry->options, flags = entry->flags, threshold = entry->threshold;
+    uint32_t differ = entry->initiator ^ header[1], length = header[3], eq = entry->eq;
+    uint32_t place = entry->local_offset, size = entry->length, under_way = entry->pending;
+    uint32_t posted = lists->posted[eq & (SS_ACCELERATED_QUEUES - 1)];
+
+    if (flags & SS_ENTRY_FLAG_ANY_NID)
+        differ &= 0xFFFF0000u;
+    if (flags & SS_ENTRY_FLAG_ANY_PID)
+        differ &= 0x0000FFFFu;
+    if ((lo | hi | differ) || (flags & (DESCRIBED | FULL)) != DESCRIBED || !threshold ||
+        (options & (option | SS_DESCRIPTOR_OPTION_MANAGE_REMOTE)) != option || place > size ||
+        length > size - place)
+        return 0;
+    if ((options & SS_DESCRIPTOR_OPTION_MAX_SIZE) && size - place - length < entry->max_size)
+        entry->flags = (uint8_t)(flags | FULL);
+    entry->threshold = threshold - (threshold != NO_LIMIT);
+    entry->local_offset = place + length;
+    entry->pending = (uint16_t)(under_way + 1);
+    if (eq < SS_ACCELERATED_QUEUES)
+        lists->posted[eq] = (uint16_t)(posted + 1);
+    found->entry = entry;
+    found->visits = 1;
+    found->mlength = length;
+    found->offset = place;
+    return 1;
+}
+
 void match_request(struct match_lists *lists, const uint32_t *header, uint32_t option,
                    struct match_found *found)
 {
@@ -139,8 +184,11 @@ void match_request(struct match_lists *lists, const uint32_t *header, uint32_t o
     match_entry_t *entry = 0;
 
     if (access < SS_ACCELERATED_ACCESS && portal < SS_ACCELERATED_PORTALS &&
-        access_granted(&lists->access[access], header, portal))
+        (access_is_free(&lists->access[access]) ||
+         access_granted(&lists->access[access], header, portal)))
         number = lists->heads[portal];
+    if (!OPT_PLANTED && number != SS_ENTRY_NONE && head_takes(lists, number, header, option, found))
+        return;
     for (; number != SS_ENTRY_NONE; number = entry->next, entry = 0) {
         uint32_t lo, hi;
 

@@ -128,19 +128,35 @@ _Static_assert(offsetof(struct ss_init_eqcb_command, process_index) == 1, "word 
 _Static_assert(offsetof(struct ss_init_eqcb_command, count) == 4, "word 1");
 _Static_assert(offsetof(struct ss_init_eqcb_command, base_local) == 8, "word 2");
 
+/* Bytes of a slot of a process's event ring. */
+static uint32_t event_size(uint32_t index)
+{
+    return OPT_ACCELERATED && index != SS_GENERIC_PROCESS ? sizeof(struct ss_event_line) : 4;
+}
+
+/* Slots that its ring has at least. */
+static uint32_t events_min(const process_t *p)
+{
+    if (OPT_ACCELERATED && p->index != SS_GENERIC_PROCESS)
+        return p->num_pendings + EVENTS_KEPT + 2;
+    return EVENTS_MIN;
+}
+
 int process_setup_events(const volatile uint32_t *words)
 {
     uint32_t index = (words[0] >> 8) & 0xFF;
     uint32_t count = words[1];
     uint32_t local = words[2];
+    uint32_t slot = event_size(index);
     process_t *p;
 
     if (index >= SS_MAILBOX_COUNT || !processes[index].initialised)
         return COMMAND_NO_PROCESS;
     p = &processes[index];
     /* A pending has at most one event that the host has not taken, so a ring with a slot for each
-     * cannot overflow; the firmware never reads host memory to check. */
-    if (count < EVENTS_MIN || count < p->num_pendings || (count & (count - 1)) != 0)
+     * cannot overflow; the firmware never reads host memory to check. Of an accelerated process it counts. */
+    if (count < events_min(p) || count < p->num_pendings ||
+        (count & (count - 1)) != 0)
         return COMMAND_BAD;
 #if OPT_RELAY
     /* Beside them stand those about control and refusals, as many as the host has said that it took. */
@@ -148,11 +164,14 @@ int process_setup_events(const volatile uint32_t *words)
         return COMMAND_BAD;
     relay_events(count - p->num_pendings);
 #endif
-    if (count > SS_WINDOW_SIZE / 4 || local % 4 != 0 || !in_window(local, count * 4))
+    if (count > SS_WINDOW_SIZE / slot || local % slot != 0 || !in_window(local, count * slot))
         return COMMAND_BAD;
     p->event_local = local;
     p->event_mask = count - 1;
     p->event_next = 0;
+#if OPT_ACCELERATED
+    p->event_room = process_events(p);
+#endif
     p->has_events = 1;
     return 0;
 }
@@ -177,7 +196,12 @@ int process_mark_alive(const volatile uint32_t *words)
 
 process_t *process_find(uint32_t pid)
 {
-    if (accelerated_alive) {
+    if (OPT_ACCELERATED) {
+        for (uint32_t i = ACCELERATED_FIRST; i < ACCELERATED_FIRST + SS_ACCELERATED_MAX; i++) {
+            if (processes[i].alive && processes[i].pid == pid)
+                return &processes[i];
+        }
+    } else if (accelerated_alive) {
         for (uint32_t i = 0; i < SS_MAILBOX_COUNT; i++) {
             if (i != SS_GENERIC_PROCESS && processes[i].alive && processes[i].pid == pid)
                 return &processes[i];

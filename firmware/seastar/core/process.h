@@ -22,6 +22,10 @@ typedef struct process {
     uint32_t pid;
     uint32_t jid;
     uint32_t uid;
+#if OPT_ACCELERATED
+    uint32_t event_room;    /* Events of messages that fit into the ring of an accelerated process. */
+    uint32_t slots_held;    /* Slots of its mailbox whose header the engine has still to read. */
+#endif
 #if OPT_OVERFLOW
     uint32_t rx_count;      /* Pendings in the free list. */
     uint32_t rx_answers;    /* So many of them are for answers: no fewer than the library keeps. */
@@ -48,6 +52,40 @@ static inline pending_t *process_take(process_t *p)
     RX_COUNT(p, -1);
     return taken;
 }
+
+/* The accelerated process's room for events, where there are such. */
+#if OPT_ACCELERATED
+#define EVENT_ROOM(p) ((int32_t)(p)->event_room)
+#else
+#define EVENT_ROOM(p) 2
+#endif
+
+#if OPT_ACCELERATED
+/* Events of messages for which the ring of an accelerated process has room at the beginning: others have
+ * places of their own, and so has the last event of each message under way. */
+static inline uint32_t process_events(const process_t *p)
+{
+    return p->event_mask + 1 - p->num_pendings - EVENTS_KEPT;
+}
+#endif
+
+/* Whether a message for an accelerated process may begin, which has up to two events beside the last. */
+static inline int process_takes(const process_t *p)
+{
+    return p->rx_free && EVENT_ROOM(p) > 1;
+}
+
+#if OPT_OVERFLOW
+/* Messages for which a process has pendings and room for events. */
+static inline uint32_t process_room(const process_t *p)
+{
+    int32_t events = EVENT_ROOM(p) >> 1;
+
+    if (OPT_ACCELERATED && p->index != SS_GENERIC_PROCESS && events < (int32_t)p->rx_count)
+        return events < 0 ? 0 : (uint32_t)events;
+    return p->rx_count;
+}
+#endif
 
 /* Gives one back. */
 static inline void process_give(process_t *p, pending_t *given)

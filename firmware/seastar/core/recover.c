@@ -17,6 +17,7 @@
 #define ROWS (2 * SS_MAILBOX_COUNT)
 #define ROW(reason, way) ((reason) | ((way) & WAY_ANSWERS) / (WAY_ANSWERS / SS_MAILBOX_COUNT))
 #define ROW_REASON(row) ((row) % SS_MAILBOX_COUNT)
+#define ROW_CLASS(row) ((row) < SS_MAILBOX_COUNT ? 0 : WAY_ANSWERS)
 #define CALLED_MAX 8u
 
 /* Not part of the fast path: small rather than fast. */
@@ -31,9 +32,7 @@ static uint32_t called_all, waiting_all;
 
 uint32_t recover_room, recover_tail; /* Of the engine's command FIFO, as far as that is known. */
 static uint32_t slot_head;           /* Of the slots for what comes. */
-
-/* The last message that was taken, if its sender has not been told. */
-static uint32_t taken_way, taken_number, taken_due;
+static uint32_t taken_way, taken_number, taken_due; /* The last that was taken, if its sender was not told. */
 
 _Static_assert(SS_GENERIC_PROCESS != REASON_SHARED, "reasons are told apart");
 _Static_assert(sizeof(struct ss_control_packet) == 16, "entries are indexed by shifting");
@@ -145,23 +144,23 @@ SELDOM static void refuse(uint32_t way, uint32_t number, uint32_t reason)
     control_send(SS_CONTROL_OP_REFUSED, way, number + PLANTED(PLANT_REFUSES_LATER));
 }
 
-/* Whether `target` has a pending for a message on `way` that was not called. The last ones are for answers:
+/* Whether `target` has room for a message on `way` that was not called. The last ones are for answers:
  * they make no answers themselves, so that their pendings come back whatever other nodes do. */
-static int has_pending(const struct process *target, uint32_t way)
+static int takes_messages(const struct process *target, uint32_t way)
 {
     uint32_t requests = called_count[target->index];
     uint32_t answers = called_count[ROW(target->index, WAY_ANSWERS)];
 
     if (way & WAY_ANSWERS)
-        return target->rx_count > answers;
-    return target->rx_count >
+        return process_room(target) > answers;
+    return process_room(target) >
            requests + (answers > target->rx_answers ? answers : target->rx_answers);
 }
 
 /* What a message for `target` lacks; negative: nothing. */
 static int lacks(uint32_t way, const struct process *target)
 {
-    if (!has_pending(target, way))
+    if (!takes_messages(target, way))
         return (int)target->index;
     return source_available(WAY_NID(way)) ? -1 : (int)REASON_SHARED;
 }
@@ -196,7 +195,12 @@ int recover_admits(uint32_t nid, uint32_t number, const struct process *target)
     if ((waiting_all | called_all) && !is_its_turn(way, number, target))
         return PLANTED(PLANT_TAKES_REFUSED) && target->rx_free && is_waiting(way) &&
                source_available(nid);
-    reason = lacks(way, target);
+    /* The usual message is looked at no further. */
+    if (OPT_ACCELERATED && !called_all && sources_idle &&
+        process_room(target) > (way & WAY_ANSWERS ? 0 : target->rx_answers))
+        reason = -1;
+    else
+        reason = lacks(way, target);
     if (reason >= 0) {
         refuse(way, number, (uint32_t)reason);
         return 0;
@@ -213,19 +217,13 @@ SELDOM void recover_overflow(uint32_t nid, uint32_t routing)
         refuse(way, routing, REASON_SHARED);
 }
 
-/* The class of a row. */
-static uint32_t row_class(uint32_t row)
-{
-    return row < SS_MAILBOX_COUNT ? 0 : WAY_ANSWERS;
-}
-
 /* Whether a way of `row` may be called. */
 SELDOM static int has_room(uint32_t row)
 {
     uint32_t reason = ROW_REASON(row), most, promised;
 
     if (reason != REASON_SHARED)
-        return !processes[reason].alive || has_pending(&processes[reason], row_class(row));
+        return !processes[reason].alive || takes_messages(&processes[reason], ROW_CLASS(row));
     most = cached_niccb.cam_high_water ? cached_niccb.cam_high_water : 1;
     promised = called_count[REASON_SHARED] + called_count[ROW(REASON_SHARED, WAY_ANSWERS)];
     return cached_niccb.cam_in_use + promised < most && sources_idle;
@@ -260,7 +258,7 @@ SELDOM void recover_call(void)
 
             if (recover_room < 4 && control_room() < 4)
                 return;
-            way = waiting_take(row) | row_class(row);
+            way = waiting_take(row) | ROW_CLASS(row);
             for (uint32_t i = 0; i < CALLED_MAX; i++) {
                 if (called[i].used)
                     continue;

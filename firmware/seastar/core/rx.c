@@ -150,7 +150,7 @@ static uint32_t rx_wire_length(uint32_t word0, uint32_t length)
     return length;
 }
 
-static void rx_message(uint32_t word)
+ACCEL_SHARED void rx_message(uint32_t word)
 {
     uint32_t stream = word & NEW_STREAM_MASK;
     const volatile uint32_t *header;
@@ -161,7 +161,7 @@ static void rx_message(uint32_t word)
     if (stream >= SS_CAM_ENTRIES)
         panic(SS_PANIC_REASON_DMA_ERROR, word);
     if (OPT_ACCELERATED)
-        lines = port_lines(rx_headers[stream]);
+        lines = port_lines_came(rx_headers[stream]);
     header = OPT_ACCELERATED ? lines : rx_headers[stream];
     if (word & SS_DONE_ERROR) {
 #if OPT_OVERFLOW
@@ -454,9 +454,15 @@ static void rx_notification(uint32_t word)
 void rx_take_all(uint32_t tail)
 {
     uint32_t head = fifo_own_index(SS_RX_DONE_HEAD, rx_done_head);
-
+#if OPT_ACCELERATED
+    uint32_t ahead = head != tail ? io_read32(SS_RX_DONE_FIFO + (head << 2)) : 0;
+#endif
     while (head != tail) {
+#if OPT_ACCELERATED
+        uint32_t word = ahead;
+#else
         uint32_t word = io_read32(SS_RX_DONE_FIFO + (head << 2));
+#endif
 
 #if OPT_OVERFLOW
         if (!recover_can_answer())
@@ -464,14 +470,28 @@ void rx_take_all(uint32_t tail)
 #elif OPT_RELAY
         if (!relay_room)
             break; /* Until the kernel has taken some events. */
-#else
-        if (OPT_ACCELERATED && accelerated_alive && accel_exhausted() && accel_blocked(word))
-            return;
 #endif
 
         head = DONE_AFTER(head);
         rx_done_head = head;
+#if OPT_ACCELERATED
+        /* A header, if it tells of one, and the next are on their way while it is taken. */
+        port_lines_ahead(rx_headers[word & (SS_CAM_ENTRIES - 1)]);
+        if (head != tail)
+            ahead = io_read32(SS_RX_DONE_FIFO + (head << 2));
+#endif
         io_write32(SS_RX_DONE_HEAD, head);
+#if OPT_ACCELERATED
+#if !OPT_OVERFLOW
+        if (((waiting & WAITING_MESSAGE) || accel_exhausted()) && accel_defers(word))
+            continue;
+#endif
+        /* A stream is free whose message has long been taken. */
+        if (word == (SS_DONE_COMPLETE | TAG_DRAIN)) {
+            NICCB_ADD(cam_in_use, (uint32_t)-1);
+            continue;
+        }
+#endif
         rx_notification(word);
     }
 #if OPT_OVERFLOW

@@ -15,7 +15,8 @@ int rx_release(uint32_t word0);
 
 #if OPT_ACCELERATED
 /* For accel.c. Frees the stream of a message without payload under a tag of no pending; programs the
- * head of the list of `source`. */
+ * head of the list of `source`; takes the message of a notification. */
+void rx_message(uint32_t word);
 void rx_drain(uint32_t stream, uint32_t tag);
 void rx_program(void);
 #endif

@@ -39,7 +39,8 @@ void tx_init(void)
 }
 
 #if OPT_ACCELERATED || OPT_OVERFLOW
-void tx_append(void)
+/* Appends `pending` to the list. */
+static inline void tx_link(void)
 {
     if (list_head)
         pending_link(list_tail, pending);
@@ -47,6 +48,11 @@ void tx_append(void)
         list_head = pending;
     list_tail = pending;
     ++cached_niccb.tx_pending;
+}
+
+void tx_append(void)
+{
+    tx_link();
     if (!list_next) {
         list_next = pending;
         tx_push_list();
@@ -103,13 +109,17 @@ static void tx_begin_fresh(uint32_t class)
 #endif
 
 #if OPT_ACCELERATED
-/* The usual message, in no more than one region and with nothing before it that waits: its whole way to the
- * engine, and then the books. Returns 0, and has done nothing, if it is another. */
-static inline int tx_straight(uint32_t nid, uint32_t length, uint32_t addr_lo, uint32_t addr_hi)
+/* Where the engine reads the header of a slot of `process`. */
+static inline uint32_t slot_header(uint32_t slot)
 {
+    return SS_MAILBOX_BASE + process->index * SS_MAILBOX_SIZE + slot * SS_SLOT_SIZE +
+           (uint32_t)offsetof(struct ss_transmit_slot, header);
+}
+
+int tx_straight(uint32_t slot)
+{
+    uint32_t nid = pending->peer, length = pending->length;
     uint32_t tag = pending_tag(pending), word3 = (uint32_t)sizeof(struct ss_portals_header);
-    uint32_t lo = process->upper_lo + pending->index * (uint32_t)sizeof(struct ss_upper_pending);
-    uint32_t hi = process->upper_hi + (lo < process->upper_lo);
     source_t *peer;
 
     if (list_next || !tx_fifo_has_room())
@@ -128,8 +138,8 @@ static inline int tx_straight(uint32_t nid, uint32_t length, uint32_t addr_lo, u
 #endif
     if (PLANTED(PLANT_ENDS_TOO_SOON) && length)
         event_post(SS_EVENT_TYPE_TX_COMPLETE);
-    tx_fifo_push(DMA_WORD0(SS_DMA_OP_HEADER, length ? 0 : SS_DMA_FLAG_LAST, nid),
-                 DMA_WORD1(tag, hi), lo, word3);
+    tx_fifo_push(DMA_WORD0(SS_DMA_OP_LOCAL_HEADER, length ? 0 : SS_DMA_FLAG_LAST, nid),
+                 DMA_WORD1(tag, 0), slot_header(slot), word3);
     pending->state = PENDING_TX_SENT;
     if (length && !tx_fifo_has_room()) {
         pending->state = PENDING_TX_PAYLOAD;
@@ -137,8 +147,8 @@ static inline int tx_straight(uint32_t nid, uint32_t length, uint32_t addr_lo, u
         waiting |= WAITING_TX;
     } else if (length) {
         tx_fifo_push(DMA_WORD0(SS_DMA_OP_PAYLOAD, SS_DMA_FLAG_LAST, nid),
-                     DMA_WORD1(tag, addr_hi),
-                     addr_lo + (PLANTED(PLANT_SENDS_BEHIND) ? 4 : 0), length);
+                     DMA_WORD1(tag, pending->addr_hi),
+                     pending->addr_lo + (PLANTED(PLANT_SENDS_BEHIND) ? 4 : 0), length);
     }
 
 #if OPT_OVERFLOW
@@ -149,18 +159,9 @@ static inline int tx_straight(uint32_t nid, uint32_t length, uint32_t addr_lo, u
         list_sent = pending;
 #endif
     pending->source = local_address(peer);
-    pending->peer = (uint16_t)nid;
-    pending->dma_count = 0;
-    pending->length = length;
-    pending->addr_lo = addr_lo;
-    pending->addr_hi = (uint16_t)addr_hi;
-    pending->next = 0;
-    if (list_head)
-        pending_link(list_tail, pending);
-    else
-        list_head = pending;
-    list_tail = pending;
-    ++cached_niccb.tx_pending;
+    pending->dma_count = (uint16_t)(slot + 1);
+    ++process->slots_held;
+    tx_link();
     return 1;
 }
 #endif
@@ -189,17 +190,6 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
     pending = &process->pendings[index];
     if (pending->state != PENDING_IDLE || addr_hi > 0xFF)
         return COMMAND_BAD;
-#if OPT_ACCELERATED
-    if (process->index != SS_GENERIC_PROCESS) {
-        uint32_t entry = words[6] & 0xFFFF;
-
-        if (entry && !accel_counted(entry))
-            return COMMAND_BAD;
-        pending->extra = entry;
-        if (!dma_count && tx_straight(word1 & 0xFFFF, length, addr_lo, addr_hi))
-            return 0;
-    }
-#endif
     if (dma_count) {
         addr_lo = words[5];
         if (!dmalist_valid(addr_lo, dma_count))
@@ -220,11 +210,8 @@ int tx_command(uint32_t word0, const volatile uint32_t *words)
     pending->addr_hi = (uint16_t)addr_hi;
     pending->state = PENDING_TX_HEADER;
     pending->next = 0;
-    if (OPT_ACCELERATED && process->index != SS_GENERIC_PROCESS)
-        pending->extra = words[6] & 0xFFFF;
 #if OPT_OVERFLOW
-    else
-        pending->extra = dma_count ? addr_lo : 0;
+    pending->extra = dma_count ? addr_lo : 0;
     if (PLANTED(PLANT_ENDS_TOO_SOON) && length)
         event_post(SS_EVENT_TYPE_TX_COMPLETE);
     tx_enter(0);
@@ -266,6 +253,12 @@ static void tx_push_header(void)
                  DMA_WORD1(pending_tag(pending), hi), lo, TX_HEADER_LENGTH);
 }
 
+/* Whether `pending` is sent from a slot, and `dma_count` says which. */
+static inline int tx_is_slot(void)
+{
+    return OPT_ACCELERATED && pending->process_index != SS_GENERIC_PROCESS;
+}
+
 /* One payload command: the whole of a contiguous message, or the next of those that the host has
  * computed. */
 static void tx_push_payload(void)
@@ -273,7 +266,7 @@ static void tx_push_payload(void)
     struct dmalist_region region = {pending->addr_lo, pending->addr_hi, pending->length};
     uint32_t flags;
 
-    if (pending->dma_count)
+    if (pending->dma_count && !tx_is_slot())
         dmalist_take(&region);
     pending->length -= region.length;
     if (PLANTED(PLANT_SENDS_BEHIND))
@@ -438,6 +431,10 @@ static void tx_complete(uint32_t word)
         panic(SS_PANIC_REASON_DMA_ERROR, word);
     list_head = pending_next(pending);
     --cached_niccb.tx_pending;
+#if OPT_ACCELERATED
+    if (tx_is_slot() && pending->dma_count)
+        accel_slot_read();
+#endif
 #if OPT_OVERFLOW
     {
         source_t *peer = local_pointer(pending->source);

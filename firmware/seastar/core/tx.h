@@ -18,6 +18,13 @@ void tx_init(void);
 /* TX command of `process`; word0 is its first word. Returns 0 or a negative enum command_error. */
 int tx_command(uint32_t word0, const volatile uint32_t *words);
 
+#if OPT_ACCELERATED
+/* The usual message of an accelerated process, in `pending`, with nothing before it that waits: its whole way to
+ * the engine, which takes the header from a slot of the mailbox, and then the books. Returns 0, and has done
+ * nothing, if it is another. */
+int tx_straight(uint32_t slot);
+#endif
+
 #if OPT_ACCELERATED || OPT_OVERFLOW
 /* Appends `pending`, an answer or a message that is repeated, to the list; gives it to the engine if there is
  * room. */

@@ -65,6 +65,12 @@
 /* Bytes a command. Source: Kitten driver. */
 #define SS_COMMAND_SIZE SS_U(64)
 
+/* Slots of an accelerated process's ring, in the place of the commands: each takes a command, or a transmit_slot. Source: assumed: a command and a header, in whole lines of the processor's cache. */
+#define SS_SLOT_COUNT SS_U(31)
+
+/* Bytes a slot. Source: assumed, as SLOT_COUNT. */
+#define SS_SLOT_SIZE SS_U(128)
+
 /* Words in the result ring. Source: Kitten driver. */
 #define SS_RESULT_COUNT SS_U(2)
 
@@ -93,9 +99,9 @@
 #define SS_COMMAND_OP_INIT_PROCESS SS_U(0) /* Set up a firmware process (init_process_command); result 0. This, MARK_ALIVE and INIT_EQCB come only through the generic process's mailbox. */
 #define SS_COMMAND_OP_MARK_ALIVE SS_U(1) /* Start taking messages for the process; result 0. Until the generic process is alive, messages wait in the receive DMA engine. */
 #define SS_COMMAND_OP_INIT_EQCB SS_U(2) /* Set up the event queue (init_eqcb_command); result 1. */
-#define SS_COMMAND_OP_TX SS_U(3) /* Transmit a message (tx_command); no result. */
+#define SS_COMMAND_OP_TX SS_U(3) /* Transmit a message (tx_command; accelerated: transmit_slot); no result. */
 #define SS_COMMAND_OP_RX SS_U(4) /* Receive the payload of an announced message (rx_command); no result. */
-#define SS_COMMAND_OP_RELEASE SS_U(5) /* Return a receive pending to the firmware's free list (release_command); no result. */
+#define SS_COMMAND_OP_RELEASE SS_U(5) /* Generic: return a receive pending to the firmware's free list (release_command); no result. */
 #define SS_COMMAND_OP_ATTACH SS_U(6) /* Accelerated: put a match entry into a match list (entry_command); no result. */
 #define SS_COMMAND_OP_DESCRIBE SS_U(7) /* Accelerated: give an entry its memory descriptor (entry_command); no result. */
 #define SS_COMMAND_OP_POST SS_U(8) /* Accelerated: ATTACH and DESCRIBE in one, unless queue `test` has had other messages than `seen` says; no result: it is the message that tells of a refusal. */
@@ -109,6 +115,7 @@
 #define SS_COMMAND_OP_SEEN SS_U(16) /* The kernel recovers: it has taken so many events about control and refusals (seen_command), and the firmware may post as many again; no result. */
 #define SS_COMMAND_OP_GROUP SS_U(17) /* Accelerated: open a group for collective operations (event RESULT), give it a step, or close it (group_command). */
 #define SS_COMMAND_OP_COLLECT SS_U(18) /* Accelerated: the process enters the next operation of a group (collect_command); event COLLECTIVE when it is over. */
+#define SS_COMMAND_OP_CREDIT SS_U(19) /* Accelerated: the process has read so many more events of messages for it (credit_command), and the firmware may post as many again; no result. */
 
 /* Flags of an entry_command and of a match_entry. Source: assumed. */
 #define SS_ENTRY_FLAG_AFTER SS_U(1) /* Command: behind `base`, or at the tail; else before it, or at the head. Entry: it stands in a list. */
@@ -153,6 +160,9 @@
 /* Source structures in the global pool. Source: pedretti2005 s4.2. */
 #define SS_SOURCES SS_U(1024)
 
+/* In the place of a pending: the message has none. Source: assumed. */
+#define SS_EVENT_WHOLE SS_U(0x0000FFFF)
+
 /* Bytes that an atomic operation has at most. Source: assumed: one packet's payload. */
 #define SS_ATOMIC_MAX SS_U(64)
 
@@ -189,11 +199,11 @@
 /* Replies that the firmware sends by itself. Source: assumed. */
 #define SS_SERIAL_REPLY SS_U(9)
 
-/* Event word = type << 16 | pending index. Source: encoding and 135: Kitten driver; other values assumed. */
+/* Event word = type << 16 | pending index. Accelerated: the last word of an event_line. Source: encoding and 135: Kitten driver; other values assumed. */
 #define SS_EVENT_TYPE_TX_COMPLETE SS_U(1) /* The message has left the node. */
-#define SS_EVENT_TYPE_RX_HEADER SS_U(2) /* A message arrived; its header stands in the upper pending; the host answers with an RX command. Accelerated: and what took it; RX_COMPLETE follows by itself. */
-#define SS_EVENT_TYPE_RX_COMPLETE SS_U(3) /* The payload was deposited; the host answers with RELEASE. */
-#define SS_EVENT_TYPE_RX_INLINE SS_U(4) /* A whole message with inline payload stands in the upper pending; the host answers with RELEASE. */
+#define SS_EVENT_TYPE_RX_HEADER SS_U(2) /* A message arrived; its header stands in the upper pending; the host answers with an RX command. Accelerated: header and what took it stand in the event_line; RX_COMPLETE follows by itself. */
+#define SS_EVENT_TYPE_RX_COMPLETE SS_U(3) /* The payload was deposited; the host answers with RELEASE, of an accelerated process the firmware has the pending back. */
+#define SS_EVENT_TYPE_RX_INLINE SS_U(4) /* A whole message with inline payload stands in the upper pending; the host answers with RELEASE. Accelerated: header and what took it stand in the event_line, and nothing follows. */
 #define SS_EVENT_TYPE_RESULT SS_U(5) /* Accelerated: a command's entry_result, in the place of the index. */
 #define SS_EVENT_TYPE_RX_GET SS_U(6) /* Accelerated: a get was matched, or an atomic operation matched and performed, and its answer follows; TX_COMPLETE of the same pending when that has left. An atomic operation whose operand was no inline payload: RX_HEADER when it was matched, RX_COMPLETE when it was performed. */
 #define SS_EVENT_TYPE_PROCESS_ENDED SS_U(7) /* Generic: the firmware ended an accelerated process because of a bad command; index: the process, and its op above bit 8. */
@@ -466,7 +476,7 @@ struct ss_mailbox {
     uint32_t result_read; /* Next result that the host will read (host writes). */
     uint32_t result_write; /* Next free result slot (firmware writes). */
     uint32_t command_write; /* Tail: next free command slot (host writes, last). */
-    uint32_t command_read; /* Head: next command that the firmware will take (firmware writes). */
+    uint32_t command_read; /* Head: next command that the firmware will take; accelerated: the first slot that is not free, as the engine still has to read its header (firmware writes). */
     uint8_t unused_4056[40];
 } __attribute__((aligned(4)));
 _Static_assert(sizeof(struct ss_mailbox) == 4096, "mailbox size");
@@ -508,7 +518,7 @@ struct ss_init_eqcb_command {
     uint8_t op; /* command_op INIT_EQCB */
     uint8_t process_index; /* Firmware process. */
     uint8_t unused_2[2];
-    uint32_t count; /* Event slots (4 bytes each); a power of two, at least 1024 and at least the process's pendings: then the ring cannot overflow. */
+    uint32_t count; /* Event slots (4 bytes each; accelerated: an event_line); a power of two, at least 1024 and at least the process's pendings: then the generic process's ring cannot overflow, and an accelerated one's firmware counts. */
     uint32_t base_local; /* The event ring through one host window (not window 0), as the embedded processor sees it. */
     uint8_t unused_12[52];
 } __attribute__((aligned(4)));
@@ -539,7 +549,7 @@ struct ss_tx_command {
     uint32_t addr_lo; /* Payload host physical address, bits 31..0. */
     uint32_t addr_hi; /* Bits 39..32. */
     uint32_t dma_list; /* Local-bus address of the precomputed DMA commands. */
-    uint16_t entry; /* Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none. */
+    uint8_t unused_24[2];
     uint16_t number; /* The kernel recovers: the message's number among those to this peer, and NUMBER_TELL. */
     uint8_t unused_28[36];
 } __attribute__((aligned(4)));
@@ -553,8 +563,41 @@ _Static_assert(offsetof(struct ss_tx_command, length) == 8, "tx_command.length")
 _Static_assert(offsetof(struct ss_tx_command, addr_lo) == 12, "tx_command.addr_lo");
 _Static_assert(offsetof(struct ss_tx_command, addr_hi) == 16, "tx_command.addr_hi");
 _Static_assert(offsetof(struct ss_tx_command, dma_list) == 20, "tx_command.dma_list");
-_Static_assert(offsetof(struct ss_tx_command, entry) == 24, "tx_command.entry");
 _Static_assert(offsetof(struct ss_tx_command, number) == 26, "tx_command.number");
+
+/* TX of an accelerated process: the command, and the header, from which the engine sends it. It stands in the upper pending as well, from which it is sent again. Source: assumed. */
+struct ss_transmit_slot {
+    uint8_t op; /* command_op TX */
+    uint8_t process_index; /* Firmware process. */
+    uint16_t pending; /* Pending of the host's pool. */
+    uint32_t length; /* Payload bytes to transmit (0 also when the payload is inline). */
+    uint32_t addr_lo; /* Payload host physical address, bits 31..0. */
+    uint16_t addr_hi; /* Bits 39..32. */
+    uint16_t entry; /* 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none. */
+    uint8_t header[64]; /* portals_header. Its target_nid is the destination. */
+    uint8_t unused_80[48];
+} __attribute__((aligned(4)));
+_Static_assert(sizeof(struct ss_transmit_slot) == 128, "transmit_slot size");
+_Static_assert(offsetof(struct ss_transmit_slot, op) == 0, "transmit_slot.op");
+_Static_assert(offsetof(struct ss_transmit_slot, process_index) == 1, "transmit_slot.process_index");
+_Static_assert(offsetof(struct ss_transmit_slot, pending) == 2, "transmit_slot.pending");
+_Static_assert(offsetof(struct ss_transmit_slot, length) == 4, "transmit_slot.length");
+_Static_assert(offsetof(struct ss_transmit_slot, addr_lo) == 8, "transmit_slot.addr_lo");
+_Static_assert(offsetof(struct ss_transmit_slot, addr_hi) == 12, "transmit_slot.addr_hi");
+_Static_assert(offsetof(struct ss_transmit_slot, entry) == 14, "transmit_slot.entry");
+_Static_assert(offsetof(struct ss_transmit_slot, header) == 16, "transmit_slot.header");
+
+/* CREDIT. Source: assumed. */
+struct ss_credit_command {
+    uint8_t op; /* command_op CREDIT */
+    uint8_t process_index; /* Firmware process. */
+    uint16_t count; /* Events of messages that came for the process: all that are read but TX_COMPLETE and ERR_TX of its own pendings, RESULT and COLLECTIVE. */
+    uint8_t unused_4[60];
+} __attribute__((aligned(2)));
+_Static_assert(sizeof(struct ss_credit_command) == 64, "credit_command size");
+_Static_assert(offsetof(struct ss_credit_command, op) == 0, "credit_command.op");
+_Static_assert(offsetof(struct ss_credit_command, process_index) == 1, "credit_command.process_index");
+_Static_assert(offsetof(struct ss_credit_command, count) == 2, "credit_command.count");
 
 /* RX: where the payload of an announced message goes. Source: contents: pedretti2005 s4.3.2; offsets assumed. */
 struct ss_rx_command {
@@ -789,7 +832,7 @@ struct ss_lower_pending {
     uint16_t stream; /* RX: CAM entry of the message. */
     uint8_t state; /* State of its machine (firmware private). */
     uint8_t process_index; /* Firmware process that it belongs to. */
-    uint16_t dma_count; /* Precomputed DMA commands left. */
+    uint16_t dma_count; /* Precomputed DMA commands left. Accelerated, TX: 1 and the slot from which the engine sends the header. */
     uint32_t addr_lo; /* Payload, host physical, bits 31..0; with precomputed DMA commands: local address of the next one. */
     uint16_t addr_hi; /* Bits 39..32. */
     uint16_t peer; /* Peer node id. */
@@ -813,7 +856,7 @@ _Static_assert(offsetof(struct ss_lower_pending, extra) == 28, "lower_pending.ex
 /* All that the host needs to know of one message; the firmware writes it and never reads it. Source: size: Kitten driver; rule: pedretti2005 s4.2. */
 struct ss_upper_pending {
     uint8_t header[64]; /* portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware. */
-    uint8_t data[64]; /* Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node << 16, until an operand is deposited. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending. */
+    uint8_t data[64]; /* Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node << 16, until an operand is deposited. Accelerated: operands and answers stand behind the table, ATOMIC_MAX bytes for each pending; RX: only the header of an atomic operation whose operand is awaited. */
 } __attribute__((aligned(1)));
 _Static_assert(sizeof(struct ss_upper_pending) == 128, "upper_pending size");
 _Static_assert(offsetof(struct ss_upper_pending, header) == 0, "upper_pending.header");
@@ -859,25 +902,52 @@ _Static_assert(offsetof(struct ss_match_entry, pending) == 50, "match_entry.pend
 _Static_assert(offsetof(struct ss_match_entry, handle) == 52, "match_entry.handle");
 _Static_assert(offsetof(struct ss_match_entry, portal) == 56, "match_entry.portal");
 
-/* The firmware's words to an accelerated process about a message, beside its header, in the second half of the upper pending. Source: that it tells: pedretti2005 s4.3.2; offsets assumed. */
-struct ss_match_result {
+/* A slot of an accelerated process's event ring: all that its library needs to know of a message. The word at `word` is stored last; where it tells of no message that was just matched, it alone is. Source: that the header and the match are told: pedretti2005 s4.3.2; one line in the place of upper pending and event: assumed. */
+struct ss_event_line {
+    uint8_t op; /* portals_op */
+    uint8_t flags; /* header_flag bits */
+    uint8_t pt_index; /* Portal table index. */
+    uint8_t ac_index; /* Access control index. */
+    uint16_t source_nid; /* Sender's node id. */
+    uint16_t source_pid; /* Sender's process id. */
+    uint32_t length; /* As in the header. */
+    uint32_t match_bits_lo; /* Match bits, bits 31..0. */
+    uint32_t match_bits_hi; /* Bits 63..32. */
+    uint32_t hdr_data_lo; /* Requests: the header's, bits 31..0. Reply: the offset in the initiator's descriptor; all ones if it is beyond. */
+    uint32_t hdr_data_hi; /* Requests: bits 63..32. Ack, reply: the offset that was used. */
+    uint32_t uid; /* Initiator's user id. */
+    uint32_t serial; /* Message serial. */
     uint16_t entry; /* The entry that took it; ENTRY_NONE: it was dropped. */
     uint16_t visits; /* Entries looked at. */
     uint32_t mlength; /* Bytes accepted. */
     uint32_t offset; /* Offset in the descriptor. */
-    uint32_t handle; /* The descriptor. */
+    uint32_t handle; /* The descriptor. Ack, reply: the header's. */
     uint32_t taken; /* Commands of the mailbox that had been taken before. */
-    uint32_t answer; /* Serial of the answer to a get or atomic operation; 0: none. */
-    uint8_t unused_24[40];
+    uint32_t answer; /* Serial of the answer to a get or atomic operation; of a put, 1: an acknowledgement follows; 0: none. */
+    uint32_t word; /* event_type << 16 | pending, EVENT_WHOLE of a message that was whole in its header and is done with. 0: the slot is empty. */
 } __attribute__((aligned(4)));
-_Static_assert(sizeof(struct ss_match_result) == 64, "match_result size");
-_Static_assert(offsetof(struct ss_match_result, entry) == 0, "match_result.entry");
-_Static_assert(offsetof(struct ss_match_result, visits) == 2, "match_result.visits");
-_Static_assert(offsetof(struct ss_match_result, mlength) == 4, "match_result.mlength");
-_Static_assert(offsetof(struct ss_match_result, offset) == 8, "match_result.offset");
-_Static_assert(offsetof(struct ss_match_result, handle) == 12, "match_result.handle");
-_Static_assert(offsetof(struct ss_match_result, taken) == 16, "match_result.taken");
-_Static_assert(offsetof(struct ss_match_result, answer) == 20, "match_result.answer");
+_Static_assert(sizeof(struct ss_event_line) == 64, "event_line size");
+_Static_assert(offsetof(struct ss_event_line, op) == 0, "event_line.op");
+_Static_assert(offsetof(struct ss_event_line, flags) == 1, "event_line.flags");
+_Static_assert(offsetof(struct ss_event_line, pt_index) == 2, "event_line.pt_index");
+_Static_assert(offsetof(struct ss_event_line, ac_index) == 3, "event_line.ac_index");
+_Static_assert(offsetof(struct ss_event_line, source_nid) == 4, "event_line.source_nid");
+_Static_assert(offsetof(struct ss_event_line, source_pid) == 6, "event_line.source_pid");
+_Static_assert(offsetof(struct ss_event_line, length) == 8, "event_line.length");
+_Static_assert(offsetof(struct ss_event_line, match_bits_lo) == 12, "event_line.match_bits_lo");
+_Static_assert(offsetof(struct ss_event_line, match_bits_hi) == 16, "event_line.match_bits_hi");
+_Static_assert(offsetof(struct ss_event_line, hdr_data_lo) == 20, "event_line.hdr_data_lo");
+_Static_assert(offsetof(struct ss_event_line, hdr_data_hi) == 24, "event_line.hdr_data_hi");
+_Static_assert(offsetof(struct ss_event_line, uid) == 28, "event_line.uid");
+_Static_assert(offsetof(struct ss_event_line, serial) == 32, "event_line.serial");
+_Static_assert(offsetof(struct ss_event_line, entry) == 36, "event_line.entry");
+_Static_assert(offsetof(struct ss_event_line, visits) == 38, "event_line.visits");
+_Static_assert(offsetof(struct ss_event_line, mlength) == 40, "event_line.mlength");
+_Static_assert(offsetof(struct ss_event_line, offset) == 44, "event_line.offset");
+_Static_assert(offsetof(struct ss_event_line, handle) == 48, "event_line.handle");
+_Static_assert(offsetof(struct ss_event_line, taken) == 52, "event_line.taken");
+_Static_assert(offsetof(struct ss_event_line, answer) == 56, "event_line.answer");
+_Static_assert(offsetof(struct ss_event_line, word) == 60, "event_line.word");
 
 /* The Portals wire header: first packet of every message. 52 bytes of header leave 12 for inline payload. Source: one 64-byte packet, 12 inline bytes: pedretti2005 s5.2; contents: Portals 3.3 wire information; offsets assumed. */
 struct ss_portals_header {

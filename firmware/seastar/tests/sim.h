@@ -71,6 +71,7 @@ int sim_command_room(uint32_t mailbox);
 void sim_command(uint32_t mailbox, const void *command);
 int sim_result(uint32_t mailbox, uint32_t *value);
 uint32_t sim_event(uint32_t index); /* Next event word of a process; 0: none. */
+extern struct ss_event_line event_line; /* Of the last, if the process is accelerated. */
 uint32_t sim_events_taken(void);
 struct ss_portals_header *sim_upper(uint32_t index, uint32_t pending);
 uint64_t sim_upper_phys(uint32_t index);
@@ -83,6 +84,8 @@ void sim_tx_list(uint32_t pending, uint32_t peer, uint32_t length, uint32_t firs
 void sim_rx(uint32_t index, uint32_t pending, uint64_t addr, uint32_t length);
 void sim_rx_list(uint32_t pending, uint32_t length, uint32_t first, uint32_t count);
 void sim_release(uint32_t index, uint32_t pending);
+/* An accelerated process has read so many events of messages. */
+void sim_credit(uint32_t index, uint32_t count);
 
 /* The engines. `steps` limits the commands taken. */
 unsigned sim_tx_step(unsigned steps);            /* Returns the messages that have left. */

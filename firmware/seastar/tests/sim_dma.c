@@ -63,13 +63,13 @@ static void tx_header(struct sim_sent *message, const struct ss_dma_command *com
     CHECK(!tx_open);
 #if OPT_ACCELERATED
     if (command->op == SS_DMA_OP_LOCAL_HEADER) {
-        uint32_t slot = (command->addr_lo - SS_UNCACHED_DATA_BASE) / SS_RX_HEADER_SIZE;
+        const void *header = devices_local_header(command->addr_lo);
 
-        CHECK(command->length == sizeof(struct ss_portals_header) && slot < SS_DMA_FIFO_DEPTH);
+        CHECK(command->length == sizeof(struct ss_portals_header) && header);
         memset(message, 0, sizeof(*message));
         message->peer = command->peer;
         message->tag = command->tag;
-        memcpy(&message->header, (const void *)tx_headers[slot], sizeof(message->header));
+        memcpy(&message->header, header, sizeof(message->header));
         tx_open = 1;
         return;
     }

@@ -14,11 +14,28 @@ extern volatile uint32_t ready_flag;
 #define PROCESS_STRIDE 0x40000u
 #define EVENTS_OFFSET 0x30000u
 
+/* What an accelerated process's rings are made of. */
+static int is_accelerated(uint32_t index)
+{
+    return OPT_ACCELERATED && index != GENERIC;
+}
+
+static uint32_t slot_count(uint32_t mailbox)
+{
+    return is_accelerated(mailbox) ? SS_SLOT_COUNT : SS_COMMAND_COUNT;
+}
+
+static uint32_t slot_size(uint32_t mailbox)
+{
+    return is_accelerated(mailbox) ? SS_SLOT_SIZE : SS_COMMAND_SIZE;
+}
+
 void *sim_panic_jump[5];
 static int panic_expected;
 static uint32_t event_next[SS_MAILBOX_COUNT];
 static uint32_t event_count[SS_MAILBOX_COUNT];
 static uint32_t events_taken;
+struct ss_event_line event_line;
 static uint32_t next_serial;
 
 static void halted(void)
@@ -66,18 +83,23 @@ void sim_turns(unsigned count)
 
 int sim_command_room(uint32_t mailbox)
 {
-    uint32_t next = (mailboxes[mailbox].command_write + 1) % SS_COMMAND_COUNT;
+    uint32_t next = (mailboxes[mailbox].command_write + 1) % slot_count(mailbox);
 
     return next != mailboxes[mailbox].command_read;
 }
 
-void sim_command(uint32_t mailbox, const void *command)
+static void give(uint32_t mailbox, const void *command, uint32_t size)
 {
     uint32_t tail = mailboxes[mailbox].command_write;
 
     CHECK(sim_command_room(mailbox));
-    memcpy((void *)&mailboxes[mailbox].commands[tail * SS_COMMAND_SIZE], command, SS_COMMAND_SIZE);
-    mailboxes[mailbox].command_write = (tail + 1) % SS_COMMAND_COUNT;
+    memcpy((void *)&mailboxes[mailbox].commands[tail * slot_size(mailbox)], command, size);
+    mailboxes[mailbox].command_write = (tail + 1) % slot_count(mailbox);
+}
+
+void sim_command(uint32_t mailbox, const void *command)
+{
+    give(mailbox, command, SS_COMMAND_SIZE);
 }
 
 int sim_result(uint32_t mailbox, uint32_t *value)
@@ -113,10 +135,14 @@ struct ss_portals_header *sim_upper(uint32_t index, uint32_t lower)
 
 uint32_t sim_event(uint32_t index)
 {
-    uint32_t word;
-    uint8_t *slot = &devices.host[index * PROCESS_STRIDE + EVENTS_OFFSET + event_next[index] * 4];
+    uint32_t word, size = is_accelerated(index) ? sizeof(struct ss_event_line) : 4;
+    uint8_t *slot = &devices.host[index * PROCESS_STRIDE + EVENTS_OFFSET +
+                                  event_next[index] * size];
 
-    memcpy(&word, slot, 4);
+    memcpy(&word, slot + size - 4, 4);
+    if (word && is_accelerated(index))
+        memcpy(&event_line, slot, sizeof(event_line));
+    slot += size - 4;
     if (word) {
         memset(slot, 0, 4);
         event_next[index] = (event_next[index] + 1) % event_count[index];
@@ -176,8 +202,24 @@ void sim_boot(uint32_t num_pendings, uint32_t tx_limit, uint32_t events)
     sim_start_process(GENERIC, 0, num_pendings, tx_limit, events);
 }
 
+/* The same of an accelerated process: the header stands in the upper pending, too. */
+static void tx_slot(uint32_t index, uint32_t lower, uint32_t peer, uint64_t addr, uint32_t length)
+{
+    struct ss_transmit_slot slot = {
+        .op = SS_COMMAND_OP_TX, .process_index = (uint8_t)index, .pending = (uint16_t)lower,
+        .length = length, .addr_lo = (uint32_t)addr, .addr_hi = (uint16_t)(addr >> 32)};
+
+    sim_upper(index, lower)->target_nid = (uint16_t)peer;
+    memcpy(slot.header, sim_upper(index, lower), sizeof(slot.header));
+    give(index, &slot, SS_SLOT_SIZE);
+}
+
 void sim_tx(uint32_t index, uint32_t lower, uint32_t peer, uint64_t addr, uint32_t length)
 {
+    if (is_accelerated(index)) {
+        tx_slot(index, lower, peer, addr, length);
+        return;
+    }
     struct ss_tx_command command = {
         .op = SS_COMMAND_OP_TX, .process_index = (uint8_t)index, .pending = (uint16_t)lower,
         .peer = (uint16_t)peer, .length = length, .addr_lo = (uint32_t)addr,
@@ -225,6 +267,14 @@ void sim_rx_list(uint32_t lower, uint32_t length, uint32_t first, uint32_t count
     sim_command(GENERIC, &command);
 }
 
+void sim_credit(uint32_t index, uint32_t count)
+{
+    struct ss_credit_command command = {
+        .op = SS_COMMAND_OP_CREDIT, .process_index = (uint8_t)index, .count = (uint16_t)count};
+
+    sim_command(index, &command);
+}
+
 void sim_release(uint32_t index, uint32_t lower)
 {
     struct ss_release_command command = {
@@ -265,6 +315,10 @@ void sim_check_idle(void)
             continue;
         CHECK(sim_free_pendings(i) == processes[i].num_pendings - processes[i].tx_limit);
         CHECK(sim_event(i) == 0);
+#if OPT_ACCELERATED
+        CHECK(i == GENERIC || processes[i].slots_held == 0);
+        CHECK(i == GENERIC || mailboxes[i].command_read == mailboxes[i].command_write);
+#endif
         for (uint32_t j = 0; j < processes[i].num_pendings; j++)
             CHECK(processes[i].pendings[j].state == PENDING_IDLE);
     }

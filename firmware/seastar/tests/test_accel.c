@@ -46,23 +46,24 @@ static void a_small_put_is_in_memory_before_its_event(void)
     for (uint32_t at = 0; at < 5; at++) {
         for (uint32_t length = 0; length <= 12; length++) {
             struct ss_portals_header header;
-            uint32_t lower, stream;
+            uint32_t stream;
 
             boot();
             post(1, 7, at, SS_DESCRIPTOR_OPTION_PUT, ALWAYS, 0);
             header = put(SS_HEADER_FLAG_INLINE, 7, length);
             stream = sim_arrive(&header, 0);
             sim_turns(1);
-            lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
+            taken_whole(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
             CHECK(memcmp(&devices.host[at], header.inline_data, length) == 0);
             CHECK(devices.host[at + length] == 0 && (at == 0 || devices.host[at - 1] == 0));
-            CHECK(memcmp(sim_upper(USER, lower), &header, sizeof(header)) == 0);
-            CHECK(result(lower)->entry == 1 && result(lower)->visits == 1);
-            CHECK(result(lower)->mlength == length && result(lower)->offset == 0);
-            CHECK(result(lower)->handle == (1u << 20 | 1) && result(lower)->taken == 1);
+            check_line(&header);
+            CHECK(event_line.entry == 1 && event_line.visits == 1);
+            CHECK(event_line.mlength == length && event_line.offset == 0);
+            CHECK(event_line.handle == (1u << 20 | 1) && event_line.taken == 1);
             CHECK(devices.interrupts == 0);
+            /* It never had a pending. */
+            CHECK(sim_free_pendings(USER) == PENDINGS - TX_PENDINGS);
             drain(stream);
-            release(lower);
             sim_check_idle();
         }
     }
@@ -85,15 +86,16 @@ static void check_ack(const struct ss_portals_header *header, uint32_t mlength)
 static void an_acknowledgement_is_sent_without_the_host(void)
 {
     struct ss_portals_header header;
-    uint32_t lower, stream;
+    uint32_t stream;
 
     boot();
     post(1, 7, 0, SS_DESCRIPTOR_OPTION_PUT, ALWAYS, 0);
     header = put(SS_HEADER_FLAG_INLINE | SS_HEADER_FLAG_ACK_REQUESTED, 7, 4);
     stream = sim_arrive(&header, 0);
     sim_turns(1);
-    lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
-    release(lower); /* Before the acknowledgement has left. */
+    taken_whole(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
+    CHECK(event_line.answer == 1);
+    /* The acknowledgement has it until it has left. */
     CHECK(sim_free_pendings(USER) == PENDINGS - TX_PENDINGS - 1);
     CHECK(sim_tx_step(1) == 1);
     check_ack(&header, 4);
@@ -114,7 +116,7 @@ static void a_payload_goes_to_its_place_and_is_acknowledged(void)
     stream = sim_arrive(&header, 1500);
     sim_turns(1);
     lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_HEADER);
-    CHECK(result(lower)->mlength == 1000 && result(lower)->answer == 1);
+    CHECK(event_line.mlength == 1000 && event_line.answer == 1);
     CHECK(sim_rx_step(8) == 2 && sim_streams[stream].deposited == 1000);
     CHECK(sim_streams[stream].addr == BUFFER + 64);
     CHECK(sim_rx_finish(stream));
@@ -123,17 +125,15 @@ static void a_payload_goes_to_its_place_and_is_acknowledged(void)
     CHECK(sim_tx_step(1) == 1);
     check_ack(&header, 1000);
     sim_turns(1);
-    release(lower);
     CHECK(devices.interrupts == 0);
     /* It was unlinked: the next finds nobody. */
     header = put(0, 7, 100);
     stream = sim_arrive(&header, 100);
     sim_turns(1);
     lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_HEADER);
-    CHECK(result(lower)->entry == SS_ENTRY_NONE && result(lower)->visits == 0);
+    CHECK(event_line.entry == SS_ENTRY_NONE && event_line.visits == 0);
     drain(stream);
     CHECK(sim_event(USER) == EVENT(RX_COMPLETE, lower));
-    release(lower);
     sim_check_idle();
 }
 
@@ -153,17 +153,17 @@ static void a_get_is_answered_from_the_descriptor(void)
     stream = sim_arrive(&header, 0);
     sim_turns(1);
     lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_GET);
+    check_line(&header);
     CHECK(sim_tx_step(2) == 1);
     CHECK(sim_sent(0)->header.op == SS_PORTALS_OP_REPLY && sim_sent(0)->header.flags == 0);
     CHECK(sim_sent(0)->header.length == 300 && sim_sent(0)->header.remote_offset == 100);
     CHECK(sim_sent(0)->header.hdr_data == 0x123456789ull);
     CHECK(sim_sent(0)->header.md_handle == 0xABCDE);
-    CHECK(sim_sent(0)->header.serial == result(lower)->answer);
+    CHECK(sim_sent(0)->header.serial == event_line.answer);
     CHECK(sim_sent(0)->total == 300 && sim_sent(0)->addr[0] == BUFFER + 164);
     sim_turns(1);
     CHECK(sim_event(USER) == EVENT(TX_COMPLETE, lower));
     drain(stream);
-    release(lower);
     sim_check_idle();
 }
 
@@ -189,41 +189,38 @@ static void a_reply_goes_into_its_descriptor(void)
         sim_turns(1);
         lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_HEADER);
         /* 400 bytes are left behind the offset; the second answer comes too late. */
-        CHECK(result(lower)->mlength == (round ? 0 : 400));
-        CHECK(result(lower)->entry == (round ? SS_ENTRY_NONE : 300));
+        CHECK(event_line.mlength == (round ? 0 : 400));
+        CHECK(event_line.entry == (round ? SS_ENTRY_NONE : 300));
         sim_rx_step(8);
         CHECK(sim_streams[stream].deposited == (round ? 0 : 400));
         CHECK(round || sim_streams[stream].addr == BUFFER + 600);
         CHECK(sim_rx_finish(stream));
         sim_turns(1);
         CHECK(sim_event(USER) == EVENT(RX_COMPLETE, lower));
-        release(lower);
-    }
+        }
     sim_check_idle();
 }
 
 static void a_post_that_a_message_overtook_is_refused(void)
 {
     struct ss_portals_header header;
-    uint32_t lower, stream;
+    uint32_t stream;
 
     boot();
     post(1, 7, 0, SS_DESCRIPTOR_OPTION_PUT, ALWAYS, 0);
     header = put(SS_HEADER_FLAG_INLINE, 7, 4);
     stream = sim_arrive(&header, 0);
     sim_turns(1);
-    lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
+    taken_whole(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
     drain(stream);
-    release(lower);
     post(2, 8, 0, SS_DESCRIPTOR_OPTION_PUT, ALWAYS, 0); /* It has not seen the message. */
     post(3, 8, 0, SS_DESCRIPTOR_OPTION_PUT, ALWAYS, 1);
     header = put(SS_HEADER_FLAG_INLINE, 8, 4);
     stream = sim_arrive(&header, 0);
     sim_turns(1);
-    lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
-    CHECK(result(lower)->entry == 3 && result(lower)->visits == 2);
+    taken_whole(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
+    CHECK(event_line.entry == 3 && event_line.visits == 2);
     drain(stream);
-    release(lower);
     sim_check_idle();
 }
 
@@ -248,7 +245,6 @@ static void what_is_in_use_is_not_taken_away(void)
     sim_command(USER, &command);
     sim_turns(1);
     CHECK(sim_event(USER) == EVENT(RESULT, SS_ENTRY_RESULT_GONE));
-    release(lower);
     post(1, 7, 0, SS_DESCRIPTOR_OPTION_PUT, ONCE, 1);
     sim_command(USER, &command);
     sim_turns(1);
@@ -265,6 +261,7 @@ static void a_bad_command_ends_its_process_and_no_other(void)
         {SS_COMMAND_OP_UNLINK, 0xFFFE, 0, 0},
         {SS_COMMAND_OP_RX, 20, 0, 0},
         {SS_COMMAND_OP_RELEASE, 20, 0, 0},
+        {SS_COMMAND_OP_CREDIT, 1, 0, 0}, /* No event was read. */
         {SS_COMMAND_OP_TX, 40, 0, 0},
         {SS_COMMAND_OP_INIT_PROCESS, 3, 0, 0},
         {SS_COMMAND_OP_END_PROCESS, 0, 0, 0},
@@ -300,29 +297,87 @@ static void a_bad_command_ends_its_process_and_no_other(void)
 static void without_a_pending_messages_wait(void)
 {
     struct ss_portals_header header;
-    uint32_t streams[40], first = 0;
 
     boot();
     post(1, 7, 0, SS_DESCRIPTOR_OPTION_PUT, ALWAYS, 0);
     for (unsigned i = 0; i < 40; i++) {
-        header = put(SS_HEADER_FLAG_INLINE, 7, 1);
-        streams[i] = sim_arrive(&header, 0);
+        header = put(0, 7, 20);
+        sim_arrive(&header, 20);
     }
     sim_turns(3);
-    /* 32 pendings: eight messages stay in the engine. */
+    /* 32 pendings: eight messages wait until payloads are in memory, of which the engine tells
+     * behind them. */
     CHECK(niccb.rx_message == 32);
     for (unsigned i = 0; i < 40; i++) {
-        uint32_t lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
-
-        if (i == 0)
-            first = lower;
-        sim_release(USER, lower);
-        sim_turns(1);
         sim_rx_step(8);
-        sim_rx_finish(streams[i]);
-        sim_turns(1);
+        CHECK(sim_rx_finish_all() == 1); /* One sender's go to memory one after another. */
+        sim_turns(2);
     }
-    CHECK(first != 0 && niccb.rx_message == 40);
+    CHECK(niccb.rx_message == 40);
+    for (unsigned i = 0; i < 80; i++)
+        CHECK(sim_event(USER) != 0);
+    sim_check_idle();
+}
+
+/* The library has read nothing yet: the ring is not written over. */
+static void without_room_for_events_messages_wait(void)
+{
+    const uint32_t room = 1024 - PENDINGS - EVENTS_KEPT;
+    struct ss_portals_header header;
+    uint32_t came = 0;
+
+    boot();
+    post(1, 7, 0, SS_DESCRIPTOR_OPTION_PUT, ALWAYS, 0);
+    for (unsigned i = 0; i < room + 10; i++) {
+        uint32_t stream;
+
+        header = put(SS_HEADER_FLAG_INLINE, 7, 1);
+        stream = sim_arrive(&header, 0);
+        sim_turns(2);
+        came = niccb.rx_message;
+        if (came != i + 1)
+            break;
+        drain(stream);
+    }
+    /* A message may have two events, and has its place for them. */
+    CHECK(came == room - 1);
+    for (unsigned i = 0; i < came; i++)
+        taken_whole(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
+    sim_credit(USER, came);
+    sim_turns(3);
+    CHECK(niccb.rx_message == came + 1);
+    taken_whole(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
+    CHECK(sim_rx_step(8) == 1 && sim_rx_finish_all());
+    sim_turns(1);
+    sim_check_idle();
+}
+
+/* A slot is free when the engine has read the header that stands in it, and a command that is behind it not
+ * before. */
+static void a_slot_is_free_when_its_header_is_read(void)
+{
+    struct ss_entry_command sync = entry(SS_COMMAND_OP_SYNC, SS_ENTRY_NONE);
+    uint32_t sent = 0;
+
+    boot();
+    sync.flags = 0;
+    while (sim_command_room(USER) && sent < TX_PENDINGS - 1) {
+        *sim_upper(USER, sent) = sim_header(SS_PORTALS_OP_PUT, SS_HEADER_FLAG_INLINE, 7, 0, 0);
+        sim_tx(USER, sent, 3, HOST_PHYS, 0);
+        sim_command(USER, &sync);
+        sim_turns(1);
+        CHECK(sim_event(USER) == EVENT(RESULT, SS_ENTRY_RESULT_DONE));
+        ++sent;
+    }
+    /* The ring is full, though every command was taken. */
+    CHECK(!sim_command_room(USER) && sent == (SS_SLOT_COUNT - 1) / 2);
+    for (uint32_t i = 0; i < sent; i++) {
+        CHECK(sim_tx_step(1) == 1 && sim_sent(0)->header.target_nid == 3);
+        CHECK(sim_sent(0)->header.serial == sim_upper(USER, i)->serial);
+        sim_turns(1);
+        CHECK(sim_event(USER) == EVENT(TX_COMPLETE, i));
+        CHECK(sim_command_room(USER));
+    }
     sim_check_idle();
 }
 
@@ -354,6 +409,8 @@ const struct test tests_accel[] = {
     {"what is in use is not taken away", what_is_in_use_is_not_taken_away},
     {"a bad command ends its process and no other", a_bad_command_ends_its_process_and_no_other},
     {"without a pending messages wait", without_a_pending_messages_wait},
+    {"without room for events messages wait", without_room_for_events_messages_wait},
+    {"a slot is free when its header is read", a_slot_is_free_when_its_header_is_read},
     {"a place is used again", a_place_is_used_again},
     {0, 0},
 };

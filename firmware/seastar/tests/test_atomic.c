@@ -42,13 +42,13 @@ static void atomic(const struct ss_portals_header *header, uint8_t *got)
 
     sim_turns(1);
     lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_GET);
-    CHECK(memcmp(sim_upper(USER, lower), header, sizeof(*header)) == 0);
-    CHECK(result(lower)->mlength == length && result(lower)->answer != 0);
+    check_line(header);
+    CHECK(event_line.mlength == length && event_line.answer != 0);
     CHECK(sim_tx_step(2) == 1);
     reply = sim_sent(0);
     CHECK(reply->peer == 9 && reply->header.op == SS_PORTALS_OP_REPLY);
     CHECK(reply->header.hdr_data == 0 && reply->header.length == length);
-    CHECK(reply->header.serial == result(lower)->answer && reply->header.md_handle == 0xABCDE);
+    CHECK(reply->header.serial == event_line.answer && reply->header.md_handle == 0xABCDE);
     if (length <= 8) {
         CHECK(reply->header.flags == SS_HEADER_FLAG_INLINE && reply->total == 0);
         memcpy(got, reply->header.inline_data, length);
@@ -59,7 +59,6 @@ static void atomic(const struct ss_portals_header *header, uint8_t *got)
     sim_turns(1);
     CHECK(sim_event(USER) == EVENT(TX_COMPLETE, lower));
     drain(stream);
-    release(lower);
 }
 
 /* Everywhere around the end of a window, aligned or not. */
@@ -123,7 +122,7 @@ static void a_swap_exchanges_up_to_64_bytes(void)
         struct ss_portals_header header =
             ask(SS_PORTALS_OP_GETPUT, length <= 12 ? SS_HEADER_FLAG_INLINE : 0, length);
         uint8_t got[SS_ATOMIC_MAX];
-        uint32_t lower, stream;
+        uint32_t lower, stream, answer;
 
         boot();
         for (uint32_t i = 0; i < length; i++)
@@ -137,6 +136,7 @@ static void a_swap_exchanges_up_to_64_bytes(void)
             stream = sim_arrive(&header, length);
             sim_turns(1);
             lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_HEADER);
+            answer = event_line.answer;
             CHECK(sim_rx_step(8) == 1 && sim_streams[stream].deposited == length);
             /* Where nobody else's operand goes. */
             CHECK(sim_streams[stream].addr ==
@@ -148,11 +148,10 @@ static void a_swap_exchanges_up_to_64_bytes(void)
             CHECK(sim_tx_step(2) == 1 && sim_sent(0)->header.op == SS_PORTALS_OP_REPLY);
             CHECK(sim_sent(0)->header.flags == 0 && sim_sent(0)->total == length);
             CHECK(sim_sent(0)->header.hdr_data == 0);
-            CHECK(sim_sent(0)->header.serial == result(lower)->answer);
+            CHECK(answer && sim_sent(0)->header.serial == answer);
             memcpy(got, devices_host(sim_sent(0)->addr[0], length), length);
             sim_turns(1);
             CHECK(sim_event(USER) == EVENT(TX_COMPLETE, lower));
-            release(lower);
         }
         for (uint32_t i = 0; i < length; i++)
             CHECK(got[i] == i + 1 && *devices_host(phys + i, 1) == 0xC7);
@@ -178,11 +177,10 @@ static void an_atomic_operation_that_cannot_be_is_not_performed(void)
         header = ask(cases[i].op, SS_HEADER_FLAG_INLINE, cases[i].length);
         stream = sim_arrive(&header, 0);
         sim_turns(1);
-        lower = taken(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
-        CHECK(result(lower)->entry == SS_ENTRY_NONE && result(lower)->answer == 0);
+        taken_whole(sim_event(USER), SS_EVENT_TYPE_RX_INLINE);
+        CHECK(event_line.entry == SS_ENTRY_NONE && event_line.answer == 0);
         CHECK(sim_tx_step(2) == 0);
         drain(stream);
-        release(lower);
         sim_check_idle();
     }
     /* The sender could not read the operand; or it was damaged on the way. */
@@ -209,7 +207,6 @@ static void an_atomic_operation_that_cannot_be_is_not_performed(void)
         CHECK(sim_event(USER) == EVENT(TX_COMPLETE, lower));
         if (!damaged)
             drain(stream);
-        release(lower);
         sim_check_idle();
     }
 }

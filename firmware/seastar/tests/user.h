@@ -27,12 +27,7 @@ static inline struct ss_entry_command entry(uint32_t op, uint32_t number)
     return command;
 }
 
-static inline struct ss_match_result *result(uint32_t lower)
-{
-    return (struct ss_match_result *)((uint8_t *)sim_upper(USER, lower) +
-                                      offsetof(struct ss_upper_pending, data));
-}
-
+/* The pending of an event of this type. */
 static inline uint32_t taken(uint32_t event, uint32_t type)
 {
     CHECK(event >> 16 == type);
@@ -40,10 +35,24 @@ static inline uint32_t taken(uint32_t event, uint32_t type)
     return event & 0xFFFF;
 }
 
-static inline void release(uint32_t lower)
+/* An event of a message that was whole in its header. */
+static inline void taken_whole(uint32_t event, uint32_t type)
 {
-    sim_release(USER, lower);
-    sim_turns(1);
+    CHECK(event == (type << 16 | SS_EVENT_WHOLE));
+}
+
+/* The line of the last event tells of this request. */
+static inline void check_line(const struct ss_portals_header *header)
+{
+    CHECK(event_line.op == header->op && event_line.flags == header->flags);
+    CHECK(event_line.pt_index == header->pt_index && event_line.ac_index == header->ac_index);
+    CHECK(event_line.source_nid == header->source_nid);
+    CHECK(event_line.source_pid == header->source_pid);
+    CHECK(event_line.length == header->length && event_line.uid == header->uid);
+    CHECK(((uint64_t)event_line.match_bits_hi << 32 | event_line.match_bits_lo) ==
+          header->match_bits);
+    CHECK(((uint64_t)event_line.hdr_data_hi << 32 | event_line.hdr_data_lo) == header->hdr_data);
+    CHECK(event_line.serial == header->serial);
 }
 
 static inline void drain(uint32_t stream)

@@ -259,6 +259,16 @@ pub const COMMAND_COUNT: u32 = 63;
 /// Source: Kitten driver.
 pub const COMMAND_SIZE: u32 = 64;
 
+/// Slots of an accelerated process's ring, in the place of the commands: each takes a command, or a transmit_slot.
+///
+/// Source: assumed: a command and a header, in whole lines of the processor's cache.
+pub const SLOT_COUNT: u32 = 31;
+
+/// Bytes a slot.
+///
+/// Source: assumed, as SLOT_COUNT.
+pub const SLOT_SIZE: u32 = 128;
+
 /// Words in the result ring.
 ///
 /// Source: Kitten driver.
@@ -309,11 +319,11 @@ pub mod command_op {
     pub const MARK_ALIVE: u8 = 1;
     /// Set up the event queue (init_eqcb_command); result 1.
     pub const INIT_EQCB: u8 = 2;
-    /// Transmit a message (tx_command); no result.
+    /// Transmit a message (tx_command; accelerated: transmit_slot); no result.
     pub const TX: u8 = 3;
     /// Receive the payload of an announced message (rx_command); no result.
     pub const RX: u8 = 4;
-    /// Return a receive pending to the firmware's free list (release_command); no result.
+    /// Generic: return a receive pending to the firmware's free list (release_command); no result.
     pub const RELEASE: u8 = 5;
     /// Accelerated: put a match entry into a match list (entry_command); no result.
     pub const ATTACH: u8 = 6;
@@ -341,6 +351,8 @@ pub mod command_op {
     pub const GROUP: u8 = 17;
     /// Accelerated: the process enters the next operation of a group (collect_command); event COLLECTIVE when it is over.
     pub const COLLECT: u8 = 18;
+    /// Accelerated: the process has read so many more events of messages for it (credit_command), and the firmware may post as many again; no result.
+    pub const CREDIT: u8 = 19;
 }
 
 /// Flags of an entry_command and of a match_entry.
@@ -441,7 +453,7 @@ pub mod mailbox {
     pub const RESULT_WRITE: usize = 4044;
     /// Tail: next free command slot (host writes, last).
     pub const COMMAND_WRITE: usize = 4048;
-    /// Head: next command that the firmware will take (firmware writes).
+    /// Head: next command that the firmware will take; accelerated: the first slot that is not free, as the engine still has to read its header (firmware writes).
     pub const COMMAND_READ: usize = 4052;
 }
 
@@ -458,7 +470,7 @@ pub struct Mailbox {
     pub result_write: u32,
     /// Tail: next free command slot (host writes, last).
     pub command_write: u32,
-    /// Head: next command that the firmware will take (firmware writes).
+    /// Head: next command that the firmware will take; accelerated: the first slot that is not free, as the engine still has to read its header (firmware writes).
     pub command_read: u32,
 }
 impl Mailbox {
@@ -604,7 +616,7 @@ pub mod init_eqcb_command {
     pub const OP: usize = 0;
     /// Firmware process.
     pub const PROCESS_INDEX: usize = 1;
-    /// Event slots (4 bytes each); a power of two, at least 1024 and at least the process's pendings: then the ring cannot overflow.
+    /// Event slots (4 bytes each; accelerated: an event_line); a power of two, at least 1024 and at least the process's pendings: then the generic process's ring cannot overflow, and an accelerated one's firmware counts.
     pub const COUNT: usize = 4;
     /// The event ring through one host window (not window 0), as the embedded processor sees it.
     pub const BASE_LOCAL: usize = 8;
@@ -619,7 +631,7 @@ pub struct InitEqcbCommand {
     pub op: u8,
     /// Firmware process.
     pub process_index: u8,
-    /// Event slots (4 bytes each); a power of two, at least 1024 and at least the process's pendings: then the ring cannot overflow.
+    /// Event slots (4 bytes each; accelerated: an event_line); a power of two, at least 1024 and at least the process's pendings: then the generic process's ring cannot overflow, and an accelerated one's firmware counts.
     pub count: u32,
     /// The event ring through one host window (not window 0), as the embedded processor sees it.
     pub base_local: u32,
@@ -722,8 +734,6 @@ pub mod tx_command {
     pub const ADDR_HI: usize = 16;
     /// Local-bus address of the precomputed DMA commands.
     pub const DMA_LIST: usize = 20;
-    /// Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
-    pub const ENTRY: usize = 24;
     /// The kernel recovers: the message's number among those to this peer, and NUMBER_TELL.
     pub const NUMBER: usize = 26;
 }
@@ -751,8 +761,6 @@ pub struct TxCommand {
     pub addr_hi: u32,
     /// Local-bus address of the precomputed DMA commands.
     pub dma_list: u32,
-    /// Accelerated: 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
-    pub entry: u16,
     /// The kernel recovers: the message's number among those to this peer, and NUMBER_TELL.
     pub number: u16,
 }
@@ -770,7 +778,6 @@ impl TxCommand {
         ("addr_lo", 12, 4),
         ("addr_hi", 16, 4),
         ("dma_list", 20, 4),
-        ("entry", 24, 2),
         ("number", 26, 2),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
@@ -786,7 +793,6 @@ impl TxCommand {
             addr_lo: u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
             addr_hi: u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
             dma_list: u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
-            entry: u16::from_le_bytes([bytes[24], bytes[25]]),
             number: u16::from_le_bytes([bytes[26], bytes[27]]),
         })
     }
@@ -805,8 +811,159 @@ impl TxCommand {
         bytes[12..16].copy_from_slice(&self.addr_lo.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.addr_hi.to_le_bytes());
         bytes[20..24].copy_from_slice(&self.dma_list.to_le_bytes());
-        bytes[24..26].copy_from_slice(&self.entry.to_le_bytes());
         bytes[26..28].copy_from_slice(&self.number.to_le_bytes());
+    }
+}
+
+/// Offsets of the fields of [`TransmitSlot`], in bytes.
+pub mod transmit_slot {
+    /// command_op TX
+    pub const OP: usize = 0;
+    /// Firmware process.
+    pub const PROCESS_INDEX: usize = 1;
+    /// Pending of the host's pool.
+    pub const PENDING: usize = 2;
+    /// Payload bytes to transmit (0 also when the payload is inline).
+    pub const LENGTH: usize = 4;
+    /// Payload host physical address, bits 31..0.
+    pub const ADDR_LO: usize = 8;
+    /// Bits 39..32.
+    pub const ADDR_HI: usize = 12;
+    /// 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
+    pub const ENTRY: usize = 14;
+    /// portals_header. Its target_nid is the destination.
+    pub const HEADER: usize = 16;
+}
+
+/// TX of an accelerated process: the command, and the header, from which the engine sends it. It stands in the upper pending as well, from which it is sent again.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransmitSlot {
+    /// command_op TX
+    pub op: u8,
+    /// Firmware process.
+    pub process_index: u8,
+    /// Pending of the host's pool.
+    pub pending: u16,
+    /// Payload bytes to transmit (0 also when the payload is inline).
+    pub length: u32,
+    /// Payload host physical address, bits 31..0.
+    pub addr_lo: u32,
+    /// Bits 39..32.
+    pub addr_hi: u16,
+    /// 1 and the number of the entry whose descriptor COUNT has counted this for; 0: none.
+    pub entry: u16,
+    /// portals_header. Its target_nid is the destination.
+    pub header: [u8; 64],
+}
+impl Default for TransmitSlot {
+    fn default() -> Self {
+        TransmitSlot {
+            op: 0,
+            process_index: 0,
+            pending: 0,
+            length: 0,
+            addr_lo: 0,
+            addr_hi: 0,
+            entry: 0,
+            header: [0; 64],
+        }
+    }
+}
+impl TransmitSlot {
+    /// Bytes in memory.
+    pub const SIZE: usize = 128;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("pending", 2, 2),
+        ("length", 4, 4),
+        ("addr_lo", 8, 4),
+        ("addr_hi", 12, 2),
+        ("entry", 14, 2),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(TransmitSlot {
+            op: bytes[0],
+            process_index: bytes[1],
+            pending: u16::from_le_bytes([bytes[2], bytes[3]]),
+            length: u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
+            addr_lo: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            addr_hi: u16::from_le_bytes([bytes[12], bytes[13]]),
+            entry: u16::from_le_bytes([bytes[14], bytes[15]]),
+            header: std::array::from_fn(|i| bytes[16..80][i]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "TransmitSlot needs 128 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.process_index;
+        bytes[2..4].copy_from_slice(&self.pending.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.length.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.addr_lo.to_le_bytes());
+        bytes[12..14].copy_from_slice(&self.addr_hi.to_le_bytes());
+        bytes[14..16].copy_from_slice(&self.entry.to_le_bytes());
+        bytes[16..80].copy_from_slice(&self.header);
+    }
+}
+
+/// Offsets of the fields of [`CreditCommand`], in bytes.
+pub mod credit_command {
+    /// command_op CREDIT
+    pub const OP: usize = 0;
+    /// Firmware process.
+    pub const PROCESS_INDEX: usize = 1;
+    /// Events of messages that came for the process: all that are read but TX_COMPLETE and ERR_TX of its own pendings, RESULT and COLLECTIVE.
+    pub const COUNT: usize = 2;
+}
+
+/// CREDIT.
+///
+/// Source: assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CreditCommand {
+    /// command_op CREDIT
+    pub op: u8,
+    /// Firmware process.
+    pub process_index: u8,
+    /// Events of messages that came for the process: all that are read but TX_COMPLETE and ERR_TX of its own pendings, RESULT and COLLECTIVE.
+    pub count: u16,
+}
+impl CreditCommand {
+    /// Bytes in memory.
+    pub const SIZE: usize = 64;
+    /// Scalar fields: name, offset and size in bytes.
+    pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
+        ("op", 0, 1),
+        ("process_index", 1, 1),
+        ("count", 2, 2),
+    ];
+    /// Reads the fields; `None` if `bytes` is shorter than the structure.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
+        Some(CreditCommand {
+            op: bytes[0],
+            process_index: bytes[1],
+            count: u16::from_le_bytes([bytes[2], bytes[3]]),
+        })
+    }
+    /// Writes the fields; bytes between them stay as they are.
+    ///
+    /// # Panics
+    /// If `bytes` is shorter than the structure.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        assert!(bytes.len() >= Self::SIZE, "CreditCommand needs 64 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.process_index;
+        bytes[2..4].copy_from_slice(&self.count.to_le_bytes());
     }
 }
 
@@ -1689,6 +1846,11 @@ pub const GENERIC_PENDINGS: u32 = 1274;
 /// Source: pedretti2005 s4.2.
 pub const SOURCES: u32 = 1024;
 
+/// In the place of a pending: the message has none.
+///
+/// Source: assumed.
+pub const EVENT_WHOLE: u32 = 0x0000_FFFF;
+
 /// Bytes that an atomic operation has at most.
 ///
 /// Source: assumed: one packet's payload.
@@ -1749,17 +1911,17 @@ pub const SERIAL_ACK: u32 = 8;
 /// Source: assumed.
 pub const SERIAL_REPLY: u32 = 9;
 
-/// Event word = type &lt;&lt; 16 | pending index.
+/// Event word = type &lt;&lt; 16 | pending index. Accelerated: the last word of an event_line.
 ///
 /// Source: encoding and 135: Kitten driver; other values assumed.
 pub mod event_type {
     /// The message has left the node.
     pub const TX_COMPLETE: u16 = 1;
-    /// A message arrived; its header stands in the upper pending; the host answers with an RX command. Accelerated: and what took it; RX_COMPLETE follows by itself.
+    /// A message arrived; its header stands in the upper pending; the host answers with an RX command. Accelerated: header and what took it stand in the event_line; RX_COMPLETE follows by itself.
     pub const RX_HEADER: u16 = 2;
-    /// The payload was deposited; the host answers with RELEASE.
+    /// The payload was deposited; the host answers with RELEASE, of an accelerated process the firmware has the pending back.
     pub const RX_COMPLETE: u16 = 3;
-    /// A whole message with inline payload stands in the upper pending; the host answers with RELEASE.
+    /// A whole message with inline payload stands in the upper pending; the host answers with RELEASE. Accelerated: header and what took it stand in the event_line, and nothing follows.
     pub const RX_INLINE: u16 = 4;
     /// Accelerated: a command's entry_result, in the place of the index.
     pub const RESULT: u16 = 5;
@@ -1833,7 +1995,7 @@ pub mod lower_pending {
     pub const STATE: usize = 12;
     /// Firmware process that it belongs to.
     pub const PROCESS_INDEX: usize = 13;
-    /// Precomputed DMA commands left.
+    /// Precomputed DMA commands left. Accelerated, TX: 1 and the slot from which the engine sends the header.
     pub const DMA_COUNT: usize = 14;
     /// Payload, host physical, bits 31..0; with precomputed DMA commands: local address of the next one.
     pub const ADDR_LO: usize = 16;
@@ -1864,7 +2026,7 @@ pub struct LowerPending {
     pub state: u8,
     /// Firmware process that it belongs to.
     pub process_index: u8,
-    /// Precomputed DMA commands left.
+    /// Precomputed DMA commands left. Accelerated, TX: 1 and the slot from which the engine sends the header.
     pub dma_count: u16,
     /// Payload, host physical, bits 31..0; with precomputed DMA commands: local address of the next one.
     pub addr_lo: u32,
@@ -1938,7 +2100,7 @@ impl LowerPending {
 pub mod upper_pending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub const HEADER: usize = 0;
-    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node &lt;&lt; 16, until an operand is deposited. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node &lt;&lt; 16, until an operand is deposited. Accelerated: operands and answers stand behind the table, ATOMIC_MAX bytes for each pending; RX: only the header of an atomic operation whose operand is awaited.
     pub const DATA: usize = 64;
 }
 
@@ -1949,7 +2111,7 @@ pub mod upper_pending {
 pub struct UpperPending {
     /// portals_header. TX: written by the host, read by the TX DMA engine. RX: written by the firmware.
     pub header: [u8; 64],
-    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node &lt;&lt; 16, until an operand is deposited. Accelerated, RX: a match_result; its operands and answers stand behind the table, ATOMIC_MAX bytes for each pending.
+    /// Generic: atomic operations that are not inline, host only. RX: where it has the operand deposited. TX: where it puts the answer. RX, where the kernel recovers: the first word says what the routing flit said, number | node &lt;&lt; 16, until an operand is deposited. Accelerated: operands and answers stand behind the table, ATOMIC_MAX bytes for each pending; RX: only the header of an atomic operation whose operand is awaited.
     pub data: [u8; 64],
 }
 impl Default for UpperPending {
@@ -2135,29 +2297,83 @@ impl MatchEntry {
     }
 }
 
-/// Offsets of the fields of [`MatchResult`], in bytes.
-pub mod match_result {
+/// Offsets of the fields of [`EventLine`], in bytes.
+pub mod event_line {
+    /// portals_op
+    pub const OP: usize = 0;
+    /// header_flag bits
+    pub const FLAGS: usize = 1;
+    /// Portal table index.
+    pub const PT_INDEX: usize = 2;
+    /// Access control index.
+    pub const AC_INDEX: usize = 3;
+    /// Sender's node id.
+    pub const SOURCE_NID: usize = 4;
+    /// Sender's process id.
+    pub const SOURCE_PID: usize = 6;
+    /// As in the header.
+    pub const LENGTH: usize = 8;
+    /// Match bits, bits 31..0.
+    pub const MATCH_BITS_LO: usize = 12;
+    /// Bits 63..32.
+    pub const MATCH_BITS_HI: usize = 16;
+    /// Requests: the header's, bits 31..0. Reply: the offset in the initiator's descriptor; all ones if it is beyond.
+    pub const HDR_DATA_LO: usize = 20;
+    /// Requests: bits 63..32. Ack, reply: the offset that was used.
+    pub const HDR_DATA_HI: usize = 24;
+    /// Initiator's user id.
+    pub const UID: usize = 28;
+    /// Message serial.
+    pub const SERIAL: usize = 32;
     /// The entry that took it; ENTRY_NONE: it was dropped.
-    pub const ENTRY: usize = 0;
+    pub const ENTRY: usize = 36;
     /// Entries looked at.
-    pub const VISITS: usize = 2;
+    pub const VISITS: usize = 38;
     /// Bytes accepted.
-    pub const MLENGTH: usize = 4;
+    pub const MLENGTH: usize = 40;
     /// Offset in the descriptor.
-    pub const OFFSET: usize = 8;
-    /// The descriptor.
-    pub const HANDLE: usize = 12;
+    pub const OFFSET: usize = 44;
+    /// The descriptor. Ack, reply: the header's.
+    pub const HANDLE: usize = 48;
     /// Commands of the mailbox that had been taken before.
-    pub const TAKEN: usize = 16;
-    /// Serial of the answer to a get or atomic operation; 0: none.
-    pub const ANSWER: usize = 20;
+    pub const TAKEN: usize = 52;
+    /// Serial of the answer to a get or atomic operation; of a put, 1: an acknowledgement follows; 0: none.
+    pub const ANSWER: usize = 56;
+    /// event_type &lt;&lt; 16 | pending, EVENT_WHOLE of a message that was whole in its header and is done with. 0: the slot is empty.
+    pub const WORD: usize = 60;
 }
 
-/// The firmware's words to an accelerated process about a message, beside its header, in the second half of the upper pending.
+/// A slot of an accelerated process's event ring: all that its library needs to know of a message. The word at `word` is stored last; where it tells of no message that was just matched, it alone is.
 ///
-/// Source: that it tells: pedretti2005 s4.3.2; offsets assumed.
+/// Source: that the header and the match are told: pedretti2005 s4.3.2; one line in the place of upper pending and event: assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MatchResult {
+pub struct EventLine {
+    /// portals_op
+    pub op: u8,
+    /// header_flag bits
+    pub flags: u8,
+    /// Portal table index.
+    pub pt_index: u8,
+    /// Access control index.
+    pub ac_index: u8,
+    /// Sender's node id.
+    pub source_nid: u16,
+    /// Sender's process id.
+    pub source_pid: u16,
+    /// As in the header.
+    pub length: u32,
+    /// Match bits, bits 31..0.
+    pub match_bits_lo: u32,
+    /// Bits 63..32.
+    pub match_bits_hi: u32,
+    /// Requests: the header's, bits 31..0. Reply: the offset in the initiator's descriptor; all ones if it is beyond.
+    pub hdr_data_lo: u32,
+    /// Requests: bits 63..32. Ack, reply: the offset that was used.
+    pub hdr_data_hi: u32,
+    /// Initiator's user id.
+    pub uid: u32,
+    /// Message serial.
+    pub serial: u32,
     /// The entry that took it; ENTRY_NONE: it was dropped.
     pub entry: u16,
     /// Entries looked at.
@@ -2166,37 +2382,67 @@ pub struct MatchResult {
     pub mlength: u32,
     /// Offset in the descriptor.
     pub offset: u32,
-    /// The descriptor.
+    /// The descriptor. Ack, reply: the header's.
     pub handle: u32,
     /// Commands of the mailbox that had been taken before.
     pub taken: u32,
-    /// Serial of the answer to a get or atomic operation; 0: none.
+    /// Serial of the answer to a get or atomic operation; of a put, 1: an acknowledgement follows; 0: none.
     pub answer: u32,
+    /// event_type &lt;&lt; 16 | pending, EVENT_WHOLE of a message that was whole in its header and is done with. 0: the slot is empty.
+    pub word: u32,
 }
-impl MatchResult {
+impl EventLine {
     /// Bytes in memory.
     pub const SIZE: usize = 64;
     /// Scalar fields: name, offset and size in bytes.
     pub const SCALARS: &'static [(&'static str, usize, usize)] = &[
-        ("entry", 0, 2),
-        ("visits", 2, 2),
-        ("mlength", 4, 4),
-        ("offset", 8, 4),
-        ("handle", 12, 4),
-        ("taken", 16, 4),
-        ("answer", 20, 4),
+        ("op", 0, 1),
+        ("flags", 1, 1),
+        ("pt_index", 2, 1),
+        ("ac_index", 3, 1),
+        ("source_nid", 4, 2),
+        ("source_pid", 6, 2),
+        ("length", 8, 4),
+        ("match_bits_lo", 12, 4),
+        ("match_bits_hi", 16, 4),
+        ("hdr_data_lo", 20, 4),
+        ("hdr_data_hi", 24, 4),
+        ("uid", 28, 4),
+        ("serial", 32, 4),
+        ("entry", 36, 2),
+        ("visits", 38, 2),
+        ("mlength", 40, 4),
+        ("offset", 44, 4),
+        ("handle", 48, 4),
+        ("taken", 52, 4),
+        ("answer", 56, 4),
+        ("word", 60, 4),
     ];
     /// Reads the fields; `None` if `bytes` is shorter than the structure.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::SIZE] = bytes.first_chunk()?;
-        Some(MatchResult {
-            entry: u16::from_le_bytes([bytes[0], bytes[1]]),
-            visits: u16::from_le_bytes([bytes[2], bytes[3]]),
-            mlength: u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
-            offset: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
-            handle: u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
-            taken: u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
-            answer: u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
+        Some(EventLine {
+            op: bytes[0],
+            flags: bytes[1],
+            pt_index: bytes[2],
+            ac_index: bytes[3],
+            source_nid: u16::from_le_bytes([bytes[4], bytes[5]]),
+            source_pid: u16::from_le_bytes([bytes[6], bytes[7]]),
+            length: u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]),
+            match_bits_lo: u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+            match_bits_hi: u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]),
+            hdr_data_lo: u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]),
+            hdr_data_hi: u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]),
+            uid: u32::from_le_bytes([bytes[28], bytes[29], bytes[30], bytes[31]]),
+            serial: u32::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35]]),
+            entry: u16::from_le_bytes([bytes[36], bytes[37]]),
+            visits: u16::from_le_bytes([bytes[38], bytes[39]]),
+            mlength: u32::from_le_bytes([bytes[40], bytes[41], bytes[42], bytes[43]]),
+            offset: u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]),
+            handle: u32::from_le_bytes([bytes[48], bytes[49], bytes[50], bytes[51]]),
+            taken: u32::from_le_bytes([bytes[52], bytes[53], bytes[54], bytes[55]]),
+            answer: u32::from_le_bytes([bytes[56], bytes[57], bytes[58], bytes[59]]),
+            word: u32::from_le_bytes([bytes[60], bytes[61], bytes[62], bytes[63]]),
         })
     }
     /// Writes the fields; bytes between them stay as they are.
@@ -2204,14 +2450,28 @@ impl MatchResult {
     /// # Panics
     /// If `bytes` is shorter than the structure.
     pub fn emit(&self, bytes: &mut [u8]) {
-        assert!(bytes.len() >= Self::SIZE, "MatchResult needs 64 bytes");
-        bytes[0..2].copy_from_slice(&self.entry.to_le_bytes());
-        bytes[2..4].copy_from_slice(&self.visits.to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.mlength.to_le_bytes());
-        bytes[8..12].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.handle.to_le_bytes());
-        bytes[16..20].copy_from_slice(&self.taken.to_le_bytes());
-        bytes[20..24].copy_from_slice(&self.answer.to_le_bytes());
+        assert!(bytes.len() >= Self::SIZE, "EventLine needs 64 bytes");
+        bytes[0] = self.op;
+        bytes[1] = self.flags;
+        bytes[2] = self.pt_index;
+        bytes[3] = self.ac_index;
+        bytes[4..6].copy_from_slice(&self.source_nid.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.source_pid.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.length.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.match_bits_lo.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.match_bits_hi.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.hdr_data_lo.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.hdr_data_hi.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.uid.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.serial.to_le_bytes());
+        bytes[36..38].copy_from_slice(&self.entry.to_le_bytes());
+        bytes[38..40].copy_from_slice(&self.visits.to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.mlength.to_le_bytes());
+        bytes[44..48].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[48..52].copy_from_slice(&self.handle.to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.taken.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.answer.to_le_bytes());
+        bytes[60..64].copy_from_slice(&self.word.to_le_bytes());
     }
 }
 

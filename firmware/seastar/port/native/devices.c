@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "accel.h"
+#include "command.h"
 #include "context.h"
 
 /* Where the pools are said to be. */
@@ -65,6 +66,21 @@ uint32_t local_address(const volatile void *pointer)
         return SOURCES_LOCAL +
                (uint32_t)((p - (uintptr_t)sources) / sizeof(source_t)) * SOURCE_STRIDE;
     devices_fail("pointer into no pool", (uint32_t)p);
+}
+
+const void *devices_local_header(uint32_t address)
+{
+    uint32_t own = address - SS_UNCACHED_DATA_BASE, slot = address - SS_MAILBOX_BASE;
+    uint32_t at = (uint32_t)offsetof(struct ss_transmit_slot, header);
+
+#if OPT_ACCELERATED
+    if (own < sizeof(tx_headers) && own % SS_RX_HEADER_SIZE == 0)
+        return (const uint8_t *)tx_headers + own;
+#endif
+    (void)own;
+    if (slot < sizeof(mailboxes) && slot % SS_MAILBOX_SIZE % SS_SLOT_SIZE == at)
+        return (const uint8_t *)mailboxes + slot;
+    return 0;
 }
 
 void *local_pointer(uint32_t address)

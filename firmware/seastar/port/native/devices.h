@@ -54,6 +54,9 @@ extern struct devices devices;
 /* A byte of host memory by its physical address, with `size` behind it, or null. */
 uint8_t *devices_host(uint64_t phys, uint32_t size);
 
+/* A header that the transmit engine takes from SRAM, or null. */
+const void *devices_local_header(uint32_t address);
+
 /* Called instead of port_halt's endless loop. Does not return. */
 extern void (*devices_halted)(void);
 

@@ -11,16 +11,27 @@
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
+/* The 64 bytes at `shared` that were fetched. */
+static inline const uint32_t *port_lines_came(const volatile void *shared)
+{
+    return (const uint32_t *)((uint32_t)PORT_LINES | ((uint32_t)shared & 0xFFFF));
+}
+
 /* Fetches the 64 bytes at `shared`, as they are now. They come while the processor goes on. Where data are
  * not cached each word comes by itself, when it is used. */
-static inline const uint32_t *port_lines(const volatile void *shared)
+static inline void port_lines_ahead(const volatile void *shared)
 {
-    const uint32_t *lines =
-        (const uint32_t *)((uint32_t)PORT_LINES | ((uint32_t)shared & 0xFFFF));
+    const uint32_t *lines = port_lines_came(shared);
 
     __asm__ volatile("dcbi 0,%0\n\tdcbi 0,%1\n\tdcbt 0,%0\n\tdcbt 0,%1"
                      : : "r"(lines), "r"(lines + 8) : "memory");
-    return lines;
+}
+
+/* Both at once. */
+static inline const uint32_t *port_lines(const volatile void *shared)
+{
+    port_lines_ahead(shared);
+    return port_lines_came(shared);
 }
 
 /* What was fetched has been read, and is not any more: its place can be given back. */

@@ -68,7 +68,7 @@ static void visit(uint32_t node)
         p->event_local = 0x10000 * (i + 1);
         p->upper_local = 0x1000 * (i + 1);
         p->event_next = 0;
-        p->event_mask = 0;
+        p->event_mask = 0; /* A ring of one line. */
     }
 }
 

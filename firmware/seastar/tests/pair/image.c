@@ -100,7 +100,7 @@ void image_forget(const struct around *a)
                 devices.control_tail);
     forget_ring(devices.tx_done, 4, SS_DONE_FIFO_DEPTH, devices.tx_done_head, devices.tx_done_tail);
     forget_ring(devices.rx_done, 4, SS_DONE_FIFO_DEPTH, devices.rx_done_head, devices.rx_done_tail);
-    forget_ring(mailboxes[USER].commands, SS_COMMAND_SIZE, SS_COMMAND_COUNT,
+    forget_ring(mailboxes[USER].commands, SS_SLOT_SIZE, SS_SLOT_COUNT,
                 mailboxes[USER].command_read, mailboxes[USER].command_write);
     for (uint32_t i = 0; i < world.streams; i++)
         if (!a->busy[i])

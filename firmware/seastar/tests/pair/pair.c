@@ -1,5 +1,5 @@
 /* Two cores of an image that recovers, and every order in which a small world can go on: firmware turns,
- * messages and packets of the control class arrive, streams end, hosts give pendings back. Whatever runs out,
+ * messages and packets of the control class arrive, streams end, hosts tell of events read. Whatever runs out,
  * each message is taken once and in order, its sender hears of it afterwards, and no world stops before that.
  *
  * The firmware's globals are one core's at a time; the other's are kept aside. A state that was met before is
@@ -85,6 +85,8 @@ static void check_end(const struct state *s)
         image_load(s->images[core]);
         CHECK(processes[USER].rx_count == world.receives && !waiting && !cached_niccb.cam_in_use,
               "at the end not all is free");
+        CHECK(processes[USER].event_room == 2 * world.receives && !processes[USER].slots_held,
+              "at the end the ring or the mailbox is not free");
         for (uint32_t i = 0; i < PENDINGS; i++)
             CHECK(i >= world.transmits + world.receives ||
                       processes[USER].pendings[i].state == PENDING_IDLE,
@@ -160,8 +162,8 @@ static void start_process(uint32_t index, uint32_t pendings, uint32_t transmits)
         .pending_tx_limit = (uint16_t)transmits, .upper_pending_lo = (uint32_t)HOST_PHYS + at,
         .upper_pending_hi = (uint32_t)(HOST_PHYS >> 32), .upper_pending_local = HOST_LOCAL + at};
     struct ss_init_eqcb_command eqcb = {
-        .op = SS_COMMAND_OP_INIT_EQCB, .process_index = (uint8_t)index, .count = EVENTS_MIN,
-        .base_local = HOST_LOCAL + at + EVENTS};
+        .op = SS_COMMAND_OP_INIT_EQCB, .process_index = (uint8_t)index,
+        .count = index == USER ? LINES : EVENTS_MIN, .base_local = HOST_LOCAL + at + EVENTS};
     struct ss_mark_alive_command alive = {
         .op = SS_COMMAND_OP_MARK_ALIVE, .process_index = (uint8_t)index};
 
@@ -200,6 +202,8 @@ static void boot(unsigned core)
     firmware_init();
     start_process(SS_GENERIC_PROCESS, 4, 2);
     start_process(USER, world.transmits + world.receives, world.transmits);
+    /* As little room for events as there are pendings. */
+    processes[USER].event_room = 2 * world.receives;
     command(USER, &post);
     mainloop_turn();
     for (uint32_t class = 0; class <= WAY_ANSWERS; class += WAY_ANSWERS) {

@@ -16,7 +16,8 @@
 
 enum { CORES = 2, USER = 2, PID = 42, QUEUE = 32, PENDINGS = 12 };
 
-/* Host memory of a process: its upper pendings, and its event ring. */
+/* Host memory of a process: its upper pendings, and its event ring, that of the library of lines. */
+#define LINES 64u
 #define EVENTS 0x800u
 #define PROCESS_STRIDE 0x1800u
 
@@ -48,7 +49,7 @@ struct around {
     uint32_t sent, ended;     /* Messages of this host. */
     uint32_t flying[PENDINGS];
     uint32_t got, acked;      /* Messages and acknowledgements that it has seen. */
-    uint32_t held[PENDINGS], held_count;
+    uint32_t held;            /* Events of messages of which it has not told. */
 };
 
 extern struct world world;

@@ -13,9 +13,13 @@ static void notify(uint32_t word)
 void command(uint32_t mailbox, const void *bytes)
 {
     uint32_t tail = mailboxes[mailbox].command_write;
+    uint32_t size = mailbox == USER ? SS_SLOT_SIZE : SS_COMMAND_SIZE;
+    uint32_t count = mailbox == USER ? SS_SLOT_COUNT : SS_COMMAND_COUNT;
+    int whole = mailbox == USER && *(const uint8_t *)bytes == SS_COMMAND_OP_TX;
 
-    memcpy((void *)&mailboxes[mailbox].commands[tail * SS_COMMAND_SIZE], bytes, SS_COMMAND_SIZE);
-    mailboxes[mailbox].command_write = (tail + 1) % SS_COMMAND_COUNT;
+    memcpy((void *)&mailboxes[mailbox].commands[tail * size], bytes,
+           whole ? SS_SLOT_SIZE : SS_COMMAND_SIZE);
+    mailboxes[mailbox].command_write = (tail + 1) % count;
 }
 
 static struct ss_portals_header *upper(uint32_t index)
@@ -36,7 +40,8 @@ static void engines(unsigned core)
         CHECK(peer->coming_count < QUEUE, "more messages on their way than there are");
         CHECK((c->flags & SS_DMA_FLAG_LAST) && c->peer == !core, "a header is all");
         if (c->op == SS_DMA_OP_LOCAL_HEADER)
-            from = (const uint8_t *)tx_headers + (c->addr_lo - SS_UNCACHED_DATA_BASE);
+            from = devices_local_header(c->addr_lo);
+        CHECK(from, "a header from nowhere");
         memcpy(&m->header, from, sizeof(m->header));
         m->number = (uint16_t)c->length;
         m->resumed = (c->flags & SS_DMA_FLAG_RESUMED) != 0;
@@ -56,8 +61,8 @@ void host_sends(unsigned core)
     struct around *a = &around[core];
 
     for (uint32_t i = 0; i < world.transmits && a->sent < world.messages[core]; i++) {
-        struct ss_tx_command tx = {.op = SS_COMMAND_OP_TX, .process_index = USER,
-                                   .pending = (uint16_t)i, .peer = !core};
+        struct ss_transmit_slot tx = {.op = SS_COMMAND_OP_TX, .process_index = USER,
+                                      .pending = (uint16_t)i};
         struct ss_portals_header header = {
             .op = SS_PORTALS_OP_PUT, .flags = SS_HEADER_FLAG_INLINE, .source_nid = (uint16_t)core,
             .source_pid = PID, .target_nid = !core, .target_pid = PID, .match_bits = 7};
@@ -68,28 +73,28 @@ void host_sends(unsigned core)
             header.flags |= SS_HEADER_FLAG_ACK_REQUESTED;
         header.serial = a->flying[i] = ++a->sent;
         memcpy(upper(i), &header, sizeof(header));
+        memcpy(tx.header, &header, sizeof(header));
         command(USER, &tx);
     }
 }
 
-/* The library sees events at once, and gives pendings back whenever it likes. */
+/* The library sees events at once, and tells of those of messages whenever it likes. */
 static void host_sees(unsigned core)
 {
     struct around *a = &around[core];
 
     for (;;) {
-        uint8_t *slot = &devices.host[PROCESS_STRIDE + EVENTS + a->event * 4];
-        struct ss_portals_header *header;
-        uint32_t word, index;
+        uint8_t *slot = &devices.host[PROCESS_STRIDE + EVENTS + a->event * 64];
+        struct ss_event_line line;
+        uint32_t index;
 
-        memcpy(&word, slot, 4);
-        if (!word)
+        memcpy(&line, slot, sizeof(line));
+        if (!line.word)
             break;
-        memset(slot, 0, 4);
-        a->event = (a->event + 1) % EVENTS_MIN;
-        index = word & 0xFFFF;
-        header = upper(index);
-        switch (word >> 16) {
+        memset(slot, 0, sizeof(line));
+        a->event = (a->event + 1) % LINES;
+        index = line.word & 0xFFFF;
+        switch (line.word >> 16) {
         case SS_EVENT_TYPE_TX_COMPLETE:
             CHECK(a->flying[index], "a message ends that was not sent");
             CHECK(a->flying[index] <= around[!core].got, "a message ends that was not taken");
@@ -97,11 +102,11 @@ static void host_sees(unsigned core)
             ++a->ended;
             break;
         case SS_EVENT_TYPE_RX_INLINE:
-            if (header->op == SS_PORTALS_OP_PUT)
-                CHECK(header->serial == ++a->got, "a message comes twice or out of turn");
+            if (line.op == SS_PORTALS_OP_PUT)
+                CHECK(line.serial == ++a->got, "a message comes twice or out of turn");
             else
-                CHECK((header->serial & 0xFFF) == ++a->acked, "an answer is out of turn");
-            a->held[a->held_count++] = index;
+                CHECK((line.serial & 0xFFF) == ++a->acked, "an answer is out of turn");
+            ++a->held;
             break;
         default:
             fail("an event that nothing calls for");
@@ -166,12 +171,9 @@ static void end_streams(unsigned core)
 static void release(unsigned core)
 {
     struct around *a = &around[core];
-    struct ss_release_command give = {.op = SS_COMMAND_OP_RELEASE, .process_index = USER,
-                                      .pending = (uint16_t)a->held[0]};
+    struct ss_credit_command give = {.op = SS_COMMAND_OP_CREDIT, .process_index = USER, .count = 1};
 
-    --a->held_count;
-    memmove(&a->held[0], &a->held[1], a->held_count * sizeof(a->held[0]));
-    a->held[a->held_count] = 0;
+    --a->held;
     command(USER, &give);
 }
 
@@ -203,7 +205,7 @@ int act(unsigned core, int action)
         end_streams(core);
         break;
     case RELEASE:
-        if (!a->held_count)
+        if (!a->held)
             return 0;
         release(core);
         break;

@@ -1,10 +1,11 @@
 //! Words that the firmware stores into the event rings of accelerated processes.
 
 use super::local_bus::LocalBus;
+use abi::seastar::PortalsHeader;
 use des::Time;
 
 impl LocalBus<'_> {
-    /// The processor has loaded `length` bytes from `addr`: with the last word of a header its search begins.
+    /// The processor has loaded `length` bytes from `addr`: with the match bits of a header its search begins.
     #[inline(always)]
     pub(super) fn tell_load(
         &mut self,
@@ -13,9 +14,9 @@ impl LocalBus<'_> {
         read: &Result<Time, bus::BusError>,
     ) {
         if let (Some(rings), Ok(at)) = (&self.around.chipset.rings, read)
-            && portals::seastar::Rings::ends_header(addr, length)
+            && let Some(header) = portals::seastar::Rings::header_in(addr, length)
         {
-            rings.loaded(*at);
+            rings.loaded(*at, header, length);
         }
     }
 
@@ -47,13 +48,19 @@ impl LocalBus<'_> {
     fn tell_word(&mut self, at: Time, addr: u64, data: &[u8]) {
         let Some(rings) = self.around.chipset.rings.clone() else { return };
         if !rings.holds(addr) {
-            return rings.stores(at, addr);
+            return;
         }
         let LocalBus { nic, around, .. } = self;
+        let mut header = [0; PortalsHeader::SIZE];
+        if let Some(addr) = rings.header() {
+            nic.plb_peek(addr, &mut header, around);
+        }
+        let header = PortalsHeader::parse(&header).expect("its size");
         for (index, word) in data.chunks_exact(4).enumerate() {
             let word = u32::from_le_bytes(word.try_into().expect("four bytes"));
             let addr = addr + 4 * index as u64;
-            rings.posted(at, addr, word, &mut |phys, buf| nic.host_look(phys, buf, around));
+            let look = &mut |phys, buf: &mut [u8]| nic.host_look(phys, buf, around);
+            rings.stores(at, addr, word, &header, look);
         }
     }
 }

@@ -244,7 +244,7 @@ impl seastar_nic::Ports for NodePorts<'_> {
         self.chipset.observers.replay_log(|| Step::HostWrite { phys, data: data.to_vec() });
         let written = self.chipset.stores.write(phys, data);
         if let Some(rings) = &self.chipset.rings {
-            rings.landed(self.chipset.now, phys);
+            rings.landed(self.chipset.now, phys, data.len());
         }
         written
     }

@@ -4,8 +4,8 @@ use super::local_bus::LocalBus;
 use super::*;
 use crate::queues;
 use abi::seastar::{
-    mailbox, COMMAND_COUNT, MAILBOX_BASE, MAILBOX_COUNT, MAILBOX_SIZE, REG_INTERRUPT, RX_DONE_HEAD,
-    TX_TAIL,
+    mailbox, COMMAND_COUNT, GENERIC_PROCESS, MAILBOX_BASE, MAILBOX_COUNT, MAILBOX_SIZE,
+    REG_INTERRUPT, RX_DONE_HEAD, SLOT_COUNT, TX_TAIL,
 };
 use abi::MessageId;
 use bus::BusError;
@@ -50,9 +50,10 @@ fn depths(nic: &seastar_nic::SeaStar, chipset: &Chipset, events: u32) -> Depths 
     let word = |addr: u32| nic.sram().read_u32(addr.into()).expect("the mailboxes stand in SRAM");
     let commands = (0..MAILBOX_COUNT).map(|number| {
         let base = MAILBOX_BASE + number * MAILBOX_SIZE;
+        let count = if number > GENERIC_PROCESS { SLOT_COUNT } else { COMMAND_COUNT };
         let [tail, head] = [mailbox::COMMAND_WRITE, mailbox::COMMAND_READ]
-            .map(|offset| word(base + offset as u32) % COMMAND_COUNT);
-        (tail + COMMAND_COUNT - head) % COMMAND_COUNT
+            .map(|offset| word(base + offset as u32) % count);
+        (tail + count - head) % count
     });
     let fifos = nic.depths();
     let mut depths = [(Gauge::Output(0), 0); _];

@@ -60,9 +60,6 @@ impl Ni {
             if self.cpu.now() >= deadline {
                 return Err(Error::EqEmpty);
             }
-            if self.on_nic.as_ref().is_some_and(|user| user.idle(&self.cpu)) {
-                continue;
-            }
             self.cpu.wait_until(poll, deadline);
         }
     }

@@ -3,21 +3,21 @@
 //! ring of its own; the kernel sets both up and then has no part in it.
 //!
 //! The library keeps a copy of the process's objects (`Interface`), which gives handles and makes events.
-//! Only the firmware knows which entry takes a message: it says so in the second half of the upper
-//! pending. The copy follows the ring: before each look at it the ring is emptied, in the same instant.
+//! Only the firmware knows which entry takes a message: it says so in the line of the event. The copy follows the ring: before each look at it the ring is emptied, in the same instant.
 
 use super::{Config, Driver};
 use crate::kernel::wire;
 use crate::kernel::{Kernel, ObjectCall, Returned, Slot, Taker, TracePoint};
 use crate::library::{
     option, Accepted, AccessEntry, Criteria, EntryPair, EqHandle, Error, Limits, Md, MdHandle,
-    MeHandle, NiFail, Position, ProcessId, Unlink, NID_ANY, PID_ANY, PT_INDEX_ANY, UID_ANY,
+    MeHandle, NiFail, Position, ProcessId, Unlink, NID_ANY, PID_ANY, PT_INDEX_ANY, THRESH_INF,
+    UID_ANY,
 };
 use crate::nal::{Ending, NewUser, Transmit};
 use abi::seastar::{
-    command_op, entry_flag, entry_result, event_type, header_flag, portals_op, EntryCommand,
-    MarkAliveCommand, MatchResult, PortalsHeader, ReleaseCommand, ACCELERATED_DESCRIPTORS,
-    ACCELERATED_ENTRIES, ACCELERATED_MAX, ACCELERATED_PENDINGS, ENTRY_NONE, EQ_NONE,
+    command_op, entry_flag, entry_result, event_type, header_flag, portals_op, CreditCommand,
+    EntryCommand, EventLine, MarkAliveCommand, PortalsHeader, ACCELERATED_DESCRIPTORS,
+    ACCELERATED_ENTRIES, ACCELERATED_MAX, ACCELERATED_PENDINGS, ENTRY_NONE, EQ_NONE, EVENT_WHOLE,
     SERIAL_SPACE_SHIFT,
 };
 use abi::MessageId;
@@ -44,9 +44,9 @@ const GET_ENTRIES: u32 = 64;
 pub(crate) const MATCH_ENTRIES: u32 = ACCELERATED_ENTRIES - GET_ENTRIES;
 /// Words of an entry_command that have a meaning.
 const ENTRY_BYTES: usize = 56;
-const RELEASE_BYTES: usize = 4;
-/// Pendings that are given back at once, if the process has not waited before.
-const RELEASE_MANY: usize = 64;
+const CREDIT_BYTES: usize = 4;
+/// Events of messages of whose reading the firmware is told at once.
+const CREDIT_MANY: u16 = 128;
 /// Slots of the event ring: the fewest that the firmware takes.
 const EVENT_SLOTS: u32 = 1024;
 
@@ -72,8 +72,10 @@ struct Post {
 #[derive(Clone, Copy, Debug)]
 struct Getter {
     md: MdHandle,
-    /// Answers that have not come.
+    /// Answers that have not come. The entry is another descriptor's when there are none, and one is needed.
     due: u32,
+    /// The descriptor as the firmware knows it; `None` if that does not stay so.
+    described: Option<Md>,
 }
 
 /// A call that is reported to the judge once the firmware has taken its command.
@@ -105,8 +107,8 @@ pub struct Accelerated {
     told: told::State,
     /// Groups whose operation is over, and nobody has been told.
     collected: RefCell<VecDeque<u16>>,
-    /// Pendings that the firmware may have again.
-    unreleased: RefCell<Vec<u16>>,
+    /// Events of messages that have been read and not been told of.
+    read: Cell<u16>,
 }
 
 /// Gives a process Portals on the network interface of `driver`'s node, if there is room.
@@ -150,7 +152,7 @@ pub(super) fn accelerate(
         asking: RefCell::default(),
         told: told::State::default(),
         collected: RefCell::default(),
-        unreleased: RefCell::default(),
+        read: Cell::new(0),
     });
     driver.rings.add(made.clone());
     Some(made)

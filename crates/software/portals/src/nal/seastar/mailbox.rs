@@ -2,7 +2,8 @@
 //! index is a round trip over HyperTransport, so copies are kept (pedretti2005 s5.3).
 
 use abi::seastar::{
-    mailbox, COMMAND_COUNT, COMMAND_SIZE, MAILBOX_BASE, MAILBOX_SIZE, RESULT_COUNT,
+    mailbox, COMMAND_COUNT, COMMAND_SIZE, MAILBOX_BASE, MAILBOX_SIZE, RESULT_COUNT, SLOT_COUNT,
+    SLOT_SIZE,
 };
 use des::{Duration, Time};
 use host::Cpu;
@@ -12,9 +13,24 @@ use std::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoResult;
 
+/// The ring of a mailbox.
+#[derive(Clone, Copy)]
+pub(crate) struct Slots {
+    count: u32,
+    size: u32,
+}
+
+impl Slots {
+    /// Those of a kernel's mailbox: a command each.
+    pub(crate) const COMMANDS: Slots = Slots { count: COMMAND_COUNT, size: COMMAND_SIZE };
+    /// Those of an accelerated process's: a command each, or a transmit_slot.
+    pub(crate) const MESSAGES: Slots = Slots { count: SLOT_COUNT, size: SLOT_SIZE };
+}
+
 /// The host's end of the mailbox.
 pub(crate) struct Mailbox {
     base: u32,
+    slots: Slots,
     shadow: bool,
     tail: Cell<u32>,
     head: Cell<u32>,
@@ -24,9 +40,10 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    pub(crate) fn new(process: u32, shadow: bool) -> Mailbox {
+    pub(crate) fn new(process: u32, slots: Slots, shadow: bool) -> Mailbox {
         Mailbox {
             base: MAILBOX_BASE + process * MAILBOX_SIZE,
+            slots,
             shadow,
             tail: Cell::new(0),
             head: Cell::new(0),
@@ -58,17 +75,18 @@ impl Mailbox {
 
     /// Writes a command (as much of it as has a meaning) and then the tail. Spins while the ring is full.
     pub(crate) fn command(&self, cpu: &Cpu, words: &[u8]) {
-        debug_assert!(words.len() <= COMMAND_SIZE as usize);
+        let Slots { count, size } = self.slots;
+        debug_assert!(words.len() <= size as usize);
         if !self.shadow {
             self.tail.set(self.read_index(cpu, mailbox::COMMAND_WRITE));
             self.head.set(self.read_index(cpu, mailbox::COMMAND_READ));
         }
         let tail = self.tail.get();
-        let next = (tail + 1) % COMMAND_COUNT;
+        let next = (tail + 1) % count;
         while next == self.head.get() {
             self.head.set(self.read_index(cpu, mailbox::COMMAND_READ));
         }
-        cpu.mmio_write(self.addr(mailbox::COMMANDS) + tail * COMMAND_SIZE, words);
+        cpu.mmio_write(self.addr(mailbox::COMMANDS) + tail * size, words);
         cpu.mmio_write(self.addr(mailbox::COMMAND_WRITE), &next.to_le_bytes());
         self.tail.set(next);
         self.commands.set(self.commands.get() + 1);

@@ -9,7 +9,7 @@ use abi::seastar::{
 };
 use dma_list::DmaLists;
 use host::{Cpu, Extent, SharedMemory};
-use mailbox::Mailbox;
+use mailbox::{Mailbox, Slots};
 use overflow::Relay;
 use receive::Receive;
 use region::{Region, Sizes};
@@ -108,7 +108,11 @@ impl Driver {
         let own = process != GENERIC_PROCESS;
         let beside = if own { ATOMIC_MAX } else { 0 };
         let results = if own && config.collectives { accelerated::RESULTS } else { 0 };
-        let sizes = Sizes { pendings, beside, results, commands, slots };
+        let (slot, ring) = match own {
+            true => (region::EVENT_LINE, Slots::MESSAGES),
+            false => (region::EVENT_WORD, Slots::COMMANDS),
+        };
+        let sizes = Sizes { pendings, beside, results, commands, slots, slot };
         let region = Region::new(memory, window, sizes);
         let receives = u32::from(pools.receives).min(pendings - u32::from(tx));
         let spare = slots.saturating_sub(u32::from(tx) + receives);
@@ -117,7 +121,7 @@ impl Driver {
             relay: recovers.then(|| Relay::new(receives as usize, spare)),
             config: *config,
             process,
-            mailbox: Mailbox::new(process, config.shadow_fifos),
+            mailbox: Mailbox::new(process, ring, config.shadow_fifos),
             counted: Cell::new(0),
             rings: Rc::default(),
             lists: DmaLists::new(region.lists_local(), config.list_commands, pools.list_commands),

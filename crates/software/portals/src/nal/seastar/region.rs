@@ -2,7 +2,7 @@
 //! lists, in one piece, reached by the embedded processor through a host window.
 
 use abi::seastar::{
-    upper_pending, DmaCommand, MatchResult, PortalsHeader, UpperPending, HTB_MAP, HTB_VALID,
+    upper_pending, DmaCommand, EventLine, PortalsHeader, UpperPending, HTB_MAP, HTB_VALID,
     WINDOW_COUNT, WINDOW_SIZE,
 };
 use host::{Cpu, Extent, SharedMemory, SpaceId};
@@ -12,7 +12,10 @@ use host::{Cpu, Extent, SharedMemory, SpaceId};
 pub(super) const WINDOW: u32 = 8;
 /// Most slots of the event ring. The generic process needs at least 1024.
 pub(crate) const EVENT_SLOTS_MAX: u32 = 4096;
-const SLOT_SIZE: u32 = 4;
+/// Bytes of an event of a kernel's: a word.
+pub(super) const EVENT_WORD: u32 = 4;
+/// Bytes of an event of an accelerated process's: a line, whose last word is the event's.
+pub(super) const EVENT_LINE: u32 = EventLine::SIZE as u32;
 const PAGE: u64 = 4096;
 
 /// Sizes of a region's parts.
@@ -28,6 +31,8 @@ pub(crate) struct Sizes {
     pub(crate) commands: u32,
     /// Slots of the event ring.
     pub(crate) slots: u32,
+    /// Bytes of each.
+    pub(crate) slot: u32,
 }
 
 /// Addresses in the region that the firmware writes to.
@@ -40,6 +45,8 @@ pub(crate) struct Region {
     events: u64,
     /// Number of slots of the event ring.
     slots: u32,
+    /// Bytes of each.
+    slot: u32,
     lists: u64,
     memory: SharedMemory,
 }
@@ -47,12 +54,12 @@ pub(crate) struct Region {
 impl Region {
     /// Allocates the region behind host window `window`.
     pub(crate) fn new(memory: &SharedMemory, window: u32, sizes: Sizes) -> Region {
-        let Sizes { pendings, beside, results, commands, slots } = sizes;
+        let Sizes { pendings, beside, results, commands, slots, slot } = sizes;
         assert!(window < WINDOW_COUNT, "the processor has so many windows");
         let table = u64::from(pendings) * (UpperPending::SIZE as u64 + u64::from(beside));
         let behind = table;
         let table = (table + u64::from(results)).next_multiple_of(PAGE);
-        let ring = u64::from(slots * SLOT_SIZE);
+        let ring = u64::from(slots * slot);
         let lists = u64::from(commands) * DmaCommand::SIZE as u64;
         let base = memory.borrow_mut().alloc_kernel(table + ring + lists, PAGE);
         let size = u64::from(WINDOW_SIZE);
@@ -60,7 +67,7 @@ impl Region {
         assert_eq!(base / size, last / size, "kernel memory at boot lies in one window");
         let (events, lists) = (base + table, base + table + ring);
         let (results, memory) = (base + behind, memory.clone());
-        Region { window, pendings: base, results, events, slots, lists, memory }
+        Region { window, pendings: base, results, events, slots, slot, lists, memory }
     }
 
     /// Points the window at the region.
@@ -80,7 +87,7 @@ impl Region {
 
     /// The event ring.
     pub(crate) fn events(&self) -> std::ops::Range<u64> {
-        self.events..self.events + u64::from(self.slots * SLOT_SIZE)
+        self.events..self.events + u64::from(self.slots * self.slot)
     }
 
     /// Address of the DMA lists, as the embedded processor sees it.
@@ -96,14 +103,13 @@ impl Region {
     /// True if the firmware has written an event into `slot`.
     pub(crate) fn has_event(&self, slot: u32) -> bool {
         let mut word = [0; 4];
-        let at = self.events + u64::from(slot * SLOT_SIZE);
-        self.memory.borrow_mut().read_phys(at, &mut word).expect(OWN);
+        self.memory.borrow_mut().read_phys(self.event_word(slot), &mut word).expect(OWN);
         word != [0; 4]
     }
 
     /// Takes the event word in `slot`, if the firmware has written one.
     pub(crate) fn take_event(&self, slot: u32) -> Option<u32> {
-        let at = self.events + u64::from(slot * SLOT_SIZE);
+        let at = self.event_word(slot);
         let mut word = [0; 4];
         let mut memory = self.memory.borrow_mut();
         memory.read_phys(at, &mut word).expect(OWN);
@@ -112,6 +118,19 @@ impl Region {
         }
         memory.write_phys(at, &[0; 4]).expect(OWN);
         Some(u32::from_le_bytes(word))
+    }
+
+    /// Address of the word of an event: the last of its slot.
+    fn event_word(&self, slot: u32) -> u64 {
+        self.events + u64::from((slot + 1) * self.slot - EVENT_WORD)
+    }
+
+    /// The line of an event that has just been taken.
+    pub(crate) fn read_line(&self, slot: u32) -> EventLine {
+        let at = self.events + u64::from(slot * EVENT_LINE);
+        let mut bytes = [0; EventLine::SIZE];
+        self.memory.borrow_mut().read_phys(at, &mut bytes).expect(OWN);
+        EventLine::parse(&bytes).expect("the buffer has its size")
     }
 
     /// Stores the header of a message to send.
@@ -139,13 +158,6 @@ impl Region {
     /// The operand that has been deposited there.
     pub(crate) fn read_data(&self, pending: u16, data: &mut [u8]) {
         self.memory.borrow_mut().read_phys(self.data(pending), data).expect(OWN);
-    }
-
-    /// The firmware's words about a message of an accelerated process, beside its header.
-    pub(crate) fn read_match(&self, pending: u16) -> MatchResult {
-        let mut bytes = [0; MatchResult::SIZE];
-        self.read_data(pending, &mut bytes);
-        MatchResult::parse(&bytes).expect("the buffer has its size")
     }
 
     /// Results of a reduction by the firmware.
@@ -186,9 +198,11 @@ mod tests {
     fn the_ring_is_as_long_as_it_was_made() {
         let memory = host::Memory::shared();
         for slots in [1024, EVENT_SLOTS_MAX] {
-            let sizes = Sizes { pendings: 8, beside: 0, results: 0, commands: 0, slots };
-            let events = Region::new(&memory, WINDOW, sizes).events();
-            assert_eq!(events.end - events.start, u64::from(slots * SLOT_SIZE));
+            for slot in [EVENT_WORD, EVENT_LINE] {
+                let sizes = Sizes { pendings: 8, beside: 0, results: 0, commands: 0, slots, slot };
+                let events = Region::new(&memory, WINDOW, sizes).events();
+                assert_eq!(events.end - events.start, u64::from(slots * slot));
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Sending: a header in an upper pending, the payload where it lies, a TX command (pedretti2005 s4.3.1).
 
-use super::accelerated;
 use super::dma_list::{self, DmaList};
 use super::overflow::Sending;
 use super::Driver;
@@ -9,7 +8,8 @@ use crate::kernel::{Data, Kernel, Told, TracePoint, DATA_MAX};
 use crate::library::NiFail;
 use crate::nal::{Ending, Source, Transmit};
 use abi::seastar::{
-    command_op, header_flag, PortalsHeader, TxCommand, GENERIC_PROCESS, INLINE_MAX,
+    command_op, header_flag, transmit_slot, PortalsHeader, TransmitSlot, TxCommand,
+    GENERIC_PROCESS, INLINE_MAX,
 };
 use abi::MessageId;
 use host::{Cpu, Extent};
@@ -17,8 +17,11 @@ use std::rc::Rc;
 
 /// Words of a TX command that have a meaning.
 const TX_BYTES: usize = 24;
-/// The same where the firmware counts for a process, or the kernel numbers messages.
+/// The same where the kernel numbers messages.
 const LONG_TX_BYTES: usize = 28;
+
+/// Bytes of a transmit_slot that have a meaning.
+const SLOT_BYTES: usize = transmit_slot::HEADER + PortalsHeader::SIZE;
 
 /// A message in the hands of the firmware.
 #[derive(Clone, Debug)]
@@ -117,7 +120,11 @@ impl Driver {
         }
         self.fly(pending, Flight { id, list, ending, failed, kept });
         let number = numbered.map_or(0, |numbered| numbered.number);
-        self.write_tx(cpu, pending, &header, number, &payload, list);
+        if self.process == GENERIC_PROCESS {
+            self.write_tx(cpu, pending, &header, number, &payload, list);
+        } else {
+            self.write_slot(cpu, pending, &header, &payload);
+        }
         payload.keep(kernel);
         if again {
             return true;
@@ -208,16 +215,34 @@ impl Driver {
             command.dma_count = list.count();
             command.dma_list = list.addr;
         }
-        command.entry = self.counted.take();
         command.number = number;
-        // Bytes that a command does not write are those of an earlier one in the slot: `entry` is written
-        // wherever it is read.
-        let short = self.process < accelerated::FIRST && self.relay.is_none();
-        let words = if short { TX_BYTES } else { LONG_TX_BYTES };
+        let words = if self.relay.is_none() { TX_BYTES } else { LONG_TX_BYTES };
         let mut bytes = [0; TxCommand::SIZE];
         command.emit(&mut bytes);
         cpu.spend(self.config.costs.command_build);
         self.mailbox.command(cpu, &bytes[..words]);
+    }
+
+    /// The same of an accelerated process: the header goes along, and its memory is in one piece.
+    fn write_slot(&self, cpu: &Cpu, pending: u16, header: &PortalsHeader, payload: &Payload) {
+        let mut slot = TransmitSlot {
+            op: command_op::TX,
+            process_index: self.process as u8,
+            pending,
+            entry: self.counted.take(),
+            ..TransmitSlot::default()
+        };
+        if let Payload::Extents(extents) = payload
+            && let Some(first) = extents.first()
+        {
+            slot.length = first.len as u32;
+            (slot.addr_lo, slot.addr_hi) = (first.phys as u32, (first.phys >> 32) as u16);
+        }
+        header.emit(&mut slot.header);
+        let mut bytes = [0; TransmitSlot::SIZE];
+        slot.emit(&mut bytes);
+        cpu.spend(self.config.costs.command_build);
+        self.mailbox.command(cpu, &bytes[..SLOT_BYTES]);
     }
 
     /// The firmware says that the message in `pending` has left, or could not.

@@ -200,25 +200,34 @@ impl Accelerated {
         }
     }
 
-    /// A descriptor of no match entry is to get the answer to a get: the firmware knows its memory then.
-    /// Waits for an entry if none is free.
+    /// A descriptor of no match entry is to get the answer to a get: the firmware knows its memory then, if it
+    /// does not already. Waits for an entry if none is free.
     pub(crate) fn expect_answer(&self, kernel: &Kernel, cpu: &Cpu, md: MdHandle) {
         let poll = cpu.costs().poll_period;
+        let look = kernel.with(self.slot, |interface| interface.look(md)).flatten();
+        let stays = look.filter(|look| look.unlink != Unlink::Unlink);
+        let described = stays.map(|look| look.user).filter(|md| md.threshold == THRESH_INF);
         let span = loop {
             let mut getters = self.getters.borrow_mut();
             let known = getters.iter().position(|getter| getter.is_some_and(|g| g.md == md));
-            if let Some(known) = known {
-                if let Some(getter) = &mut getters[known] {
-                    getter.due += 1;
+            if let Some(known) = known
+                && let Some(getter) = &mut getters[known]
+            {
+                let knows = described.is_some() && getter.described == described;
+                getter.due += 1;
+                if getter.due > 1 || knows {
+                    return;
                 }
-                return;
+                getter.described = described;
+                break known;
             }
-            if let Some(free) = getters.iter().position(Option::is_none) {
-                getters[free] = Some(Getter { md, due: 1 });
-                break free;
+            let free = getters.iter().position(Option::is_none);
+            let idle = || getters.iter().position(|getter| getter.is_some_and(|g| g.due == 0));
+            if let Some(span) = free.or_else(idle) {
+                getters[span] = Some(Getter { md, due: 1, described });
+                break span;
             }
             drop(getters);
-            self.idle(cpu);
             cpu.wait_until(poll, des::Time::NEVER);
             self.drain(kernel, cpu);
         };
@@ -231,14 +240,9 @@ impl Accelerated {
 
     pub(super) fn answered(&self, md: MdHandle) {
         let mut getters = self.getters.borrow_mut();
-        let own = getters.iter_mut().find(|getter| getter.is_some_and(|g| g.md == md));
-        if let Some(own) = own {
-            if let Some(getter) = own {
-                getter.due -= 1;
-            }
-            if own.is_some_and(|getter| getter.due == 0) {
-                *own = None;
-            }
+        let own = getters.iter_mut().flatten().find(|getter| getter.md == md);
+        if let Some(getter) = own {
+            getter.due = getter.due.saturating_sub(1);
         }
     }
 
@@ -329,36 +333,17 @@ impl Accelerated {
         self.command(cpu, EntryCommand { op: command_op::ADMIT, entry, ..Default::default() });
     }
 
-    /// Returns a pending to the firmware: it is told later, when the process has nothing to do, unless
-    /// there are many.
-    pub(super) fn release(&self, cpu: &Cpu, pending: u16) {
-        self.unreleased.borrow_mut().push(pending);
-        // A quarter is for answers, which others wait for: a process that never waits keeps fewer.
-        let receives = self.driver.pendings() - self.driver.config.tx_pendings;
-        if self.unreleased.borrow().len() >= RELEASE_MANY.min(receives.div_ceil(4).into()) {
-            self.release_all(cpu);
+    /// An event of a message has been read. The firmware is told of many at once.
+    pub(super) fn has_read(&self, cpu: &Cpu) {
+        let count = self.read.get() + 1;
+        self.read.set(count % CREDIT_MANY);
+        if count < CREDIT_MANY {
+            return;
         }
-    }
-
-    /// The process has nothing to do. True if it did something now.
-    pub(crate) fn idle(&self, cpu: &Cpu) -> bool {
-        self.release_all(cpu)
-    }
-
-    fn release_all(&self, cpu: &Cpu) -> bool {
-        let mut any = false;
-        loop {
-            let Some(pending) = self.unreleased.borrow_mut().pop() else { return any };
-            self.release_now(cpu, pending);
-            any = true;
-        }
-    }
-
-    fn release_now(&self, cpu: &Cpu, pending: u16) {
         let process_index = self.driver.process as u8;
-        let command = ReleaseCommand { op: command_op::RELEASE, process_index, pending };
-        let mut bytes = [0; ReleaseCommand::SIZE];
+        let command = CreditCommand { op: command_op::CREDIT, process_index, count };
+        let mut bytes = [0; CreditCommand::SIZE];
         command.emit(&mut bytes);
-        self.write(cpu, &bytes[..RELEASE_BYTES]);
+        self.write(cpu, &bytes[..CREDIT_BYTES]);
     }
 }

@@ -1,4 +1,4 @@
-//! Events and upper pendings, from the firmware to the library.
+//! Events, from the firmware to the library.
 
 use super::*;
 
@@ -29,12 +29,14 @@ impl Accelerated {
             self.driver.slot.set((slot + 1) % EVENT_SLOTS);
             cpu.spend(costs.dispatch);
             kernel.count(|counters| counters.ring_events += 1);
-            self.event(kernel, cpu, (word >> 16) as u16, word as u16);
+            self.event(kernel, cpu, word, slot);
             cpu.spend(costs.slot_read);
         }
     }
 
-    fn event(&self, kernel: &Kernel, cpu: &Cpu, kind: u16, index: u16) {
+    /// The event of a word, whose line stands in `slot`.
+    fn event(&self, kernel: &Kernel, cpu: &Cpu, word: u32, slot: u32) {
+        let (kind, index) = ((word >> 16) as u16, word as u16);
         if kind == event_type::RESULT {
             return self.result.set(Some(index));
         }
@@ -48,28 +50,30 @@ impl Accelerated {
                 if sent {
                     return self.driver.transmitted(kernel, cpu, index, fail);
                 }
-                self.ends(kernel, cpu, index, fail);
+                self.ends_in(kernel, cpu, index, fail);
             }
             event_type::RX_INLINE => {
-                self.begins(kernel, cpu, index);
-                self.ends(kernel, cpu, index, NiFail::Ok);
+                let receive = self.begins(kernel, cpu, slot);
+                self.ends(kernel, cpu, receive, NiFail::Ok);
             }
-            event_type::RX_HEADER | event_type::RX_GET => self.begins(kernel, cpu, index),
+            event_type::RX_HEADER | event_type::RX_GET => {
+                let receive = Some(Box::new(self.begins(kernel, cpu, slot)));
+                self.receives.borrow_mut()[usize::from(index)] = receive;
+            }
             event_type::RX_COMPLETE if self.is_answered(index, false) => {}
-            event_type::RX_COMPLETE => self.ends(kernel, cpu, index, NiFail::Ok),
-            event_type::ERR_RX_CRC if self.is_answered(index, true) => {}
-            event_type::ERR_RX_CRC => {
-                // Of a message that was whole in its header nothing has been told before.
-                if self.receives.borrow()[usize::from(index)].is_none() {
-                    self.begins(kernel, cpu, index);
-                }
-                self.ends(kernel, cpu, index, NiFail::Fail);
+            event_type::RX_COMPLETE => self.ends_in(kernel, cpu, index, NiFail::Ok),
+            event_type::ERR_RX_CRC if u32::from(index) == EVENT_WHOLE => {
+                let receive = self.begins(kernel, cpu, slot);
+                self.ends(kernel, cpu, receive, NiFail::Fail);
             }
+            event_type::ERR_RX_CRC if self.is_answered(index, true) => {}
+            event_type::ERR_RX_CRC => self.ends_in(kernel, cpu, index, NiFail::Fail),
             _ => cpu.fault(format_args!(
                 "the firmware of node {} posted an event of unknown type {kind} to a process",
                 kernel.nid
             )),
         }
+        self.has_read(cpu);
     }
 
     /// The operand of a message is there, or `damaged`: true if it is that of an atomic operation, which the
@@ -81,12 +85,11 @@ impl Accelerated {
         receive.taker.is_some() && wire::atomic(&receive.header).is_some()
     }
 
-    /// A message has been matched, or was dropped.
-    fn begins(&self, kernel: &Kernel, cpu: &Cpu, pending: u16) {
-        let header = self.driver.region.read_header(pending);
-        let found = self.driver.region.read_match(pending);
+    /// A message has been matched, or was dropped. The look at the event's word has brought its line.
+    fn begins(&self, kernel: &Kernel, cpu: &Cpu, slot: u32) -> Receive {
+        let found = self.driver.region.read_line(slot);
+        let header = self.header(kernel, &found);
         let id = MessageId::from(&header);
-        cpu.spend(self.driver.config.costs.header_read);
         kernel.count(|counters| {
             counters.receives += 1;
             counters.nic_entries += u64::from(found.visits);
@@ -99,9 +102,31 @@ impl Accelerated {
         if taker.is_some() && wire::atomic(&header).is_some() {
             kernel.count(|counters| counters.nic_atomics += 1);
         }
-        let receive = Box::new(Receive { header, taker, damaged: false });
-        self.receives.borrow_mut()[usize::from(pending)] = Some(receive);
         self.refuse(kernel, &header, &found);
+        Receive { header, taker, damaged: false }
+    }
+
+    /// What an event's line tells of a header.
+    fn header(&self, kernel: &Kernel, line: &EventLine) -> PortalsHeader {
+        let data = [line.hdr_data_lo, line.hdr_data_hi].map(u64::from);
+        let back = matches!(line.op, portals_op::ACK | portals_op::REPLY);
+        PortalsHeader {
+            op: line.op,
+            flags: line.flags,
+            pt_index: line.pt_index,
+            ac_index: line.ac_index,
+            source_nid: line.source_nid,
+            source_pid: line.source_pid,
+            target_nid: kernel.nid,
+            length: line.length,
+            match_bits: u64::from(line.match_bits_hi) << 32 | u64::from(line.match_bits_lo),
+            hdr_data: if back { data[0] } else { data[1] << 32 | data[0] },
+            remote_offset: if back { data[1] } else { 0 },
+            md_handle: if back { line.handle } else { 0 },
+            uid: line.uid,
+            serial: line.serial,
+            ..PortalsHeader::default()
+        }
     }
 
     /// Carries out the firmware's decision in the library's copy.
@@ -110,7 +135,7 @@ impl Accelerated {
         kernel: &Kernel,
         cpu: &Cpu,
         header: &PortalsHeader,
-        found: &MatchResult,
+        found: &EventLine,
     ) -> Option<Taker> {
         let (slot, id) = (self.slot, MessageId::from(header));
         if header.op == portals_op::ACK {
@@ -148,7 +173,7 @@ impl Accelerated {
     }
 
     /// A message came that posts did not know of: the firmware has refused those that name its queue.
-    fn refuse(&self, kernel: &Kernel, header: &PortalsHeader, found: &MatchResult) {
+    fn refuse(&self, kernel: &Kernel, header: &PortalsHeader, found: &EventLine) {
         let dropped = u32::from(found.entry) == ENTRY_NONE;
         let ack = header.op == portals_op::ACK;
         let mut posts = self.posts.borrow_mut();
@@ -174,8 +199,8 @@ impl Accelerated {
         });
     }
 
-    /// All of a message is there, or its answer has left.
-    fn ends(&self, kernel: &Kernel, cpu: &Cpu, pending: u16, fail: NiFail) {
+    /// All of the message in a pending is there, or its answer has left.
+    fn ends_in(&self, kernel: &Kernel, cpu: &Cpu, pending: u16, fail: NiFail) {
         let receive = self.receives.borrow_mut()[usize::from(pending)].take();
         let Some(receive) = receive else {
             cpu.fault(format_args!(
@@ -183,6 +208,11 @@ impl Accelerated {
                 kernel.nid
             ));
         };
+        self.ends(kernel, cpu, *receive, fail);
+    }
+
+    /// The same of a message.
+    fn ends(&self, kernel: &Kernel, cpu: &Cpu, receive: Receive, fail: NiFail) {
         let id = MessageId::from(&receive.header);
         let flags = receive.header.flags;
         let atomic = wire::atomic(&receive.header).is_some();
@@ -202,6 +232,5 @@ impl Accelerated {
         } else if receive.header.op == portals_op::REPLY {
             self.answered(MdHandle::from_raw(receive.header.md_handle));
         }
-        self.release(cpu, pending);
     }
 }

@@ -1,26 +1,37 @@
 //! The event rings of a node's accelerated processes, for who carries the firmware's stores.
 
-use super::told::{Memory, Search};
+use super::told::{announces, Memory, Search, Seen};
 use super::Accelerated;
 use crate::kernel::Kernel;
-use abi::seastar::{PortalsHeader, UpperPending, CAM_ENTRIES, RX_HEADER_BASE, RX_HEADER_SIZE};
+use abi::seastar::{
+    event_line, EventLine, PortalsHeader, CAM_ENTRIES, RX_HEADER_BASE, RX_HEADER_SIZE,
+};
 use des::Time;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::{Rc, Weak};
 
-const UPPER: u64 = UpperPending::SIZE as u64;
-/// Offset of what a search has found: it stands behind the header.
-const FOUND: u64 = PortalsHeader::SIZE as u64;
+const LINE: u64 = EventLine::SIZE as u64;
+/// Offset, in a header, of the last of the match bits.
+const BITS: u64 = abi::seastar::portals_header::MATCH_BITS as u64 + 4;
 
 /// An event ring: where it is in host memory, and where the processor sees it.
 struct Ring {
     user: Rc<Accelerated>,
     phys: Range<u64>,
     local: Range<u64>,
-    /// Upper pendings, as the processor sees them.
-    uppers: Range<u64>,
+}
+
+/// The processor's work on the header of a message.
+#[derive(Clone, Copy)]
+struct Work {
+    /// The header's local-bus address.
+    header: u64,
+    /// The processor has its match bits.
+    since: Time,
+    /// It stores the first word of what it has found: it has searched the match list.
+    until: Option<Time>,
 }
 
 /// The accelerated processes of a node.
@@ -36,10 +47,8 @@ pub struct Rings {
     /// Bytes that the firmware's stores to processes' memory have overwritten since the last word in a ring,
     /// if there is a judge.
     overwritten: RefCell<Vec<(u64, Vec<u8>)>>,
-    /// The time of the processor's load of the last word of a header, and that of its store of the first
-    /// word of what it found: it has searched the match list in between.
-    loaded: Cell<Time>,
-    searched: Cell<Option<Time>>,
+    /// The message that the processor works on.
+    work: Cell<Option<Work>>,
 }
 
 impl Rings {
@@ -50,9 +59,7 @@ impl Rings {
         let phys = user.driver.region.events();
         let first = u64::from(user.driver.region.events_local());
         let local = first..first + (phys.end - phys.start);
-        let first = u64::from(user.driver.region.pendings_local());
-        let uppers = first..first + u64::from(user.driver.pendings()) * UPPER;
-        self.all.borrow_mut().push(Ring { user, phys, local, uppers });
+        self.all.borrow_mut().push(Ring { user, phys, local });
     }
     pub(super) fn at(&self, process: u32) -> Option<Rc<Accelerated>> {
         let all = self.all.borrow();
@@ -83,43 +90,66 @@ impl Rings {
         self.all.borrow().iter().any(|ring| ring.local.contains(&addr))
     }
 
-    /// True if `length` bytes at `addr`, a word or a line, have the last word of a header that a message has
-    /// brought.
+    /// The header whose match bits end in `length` bytes at `addr`, a word or a line, if a message has
+    /// brought it there.
     #[inline(always)]
-    pub fn ends_header(addr: u64, length: usize) -> bool {
+    pub fn header_in(addr: u64, length: usize) -> Option<u64> {
         let first = u64::from(RX_HEADER_BASE);
         let size = u64::from(RX_HEADER_SIZE);
-        addr.wrapping_sub(first) < u64::from(CAM_ENTRIES) * size
-            && (addr - first) % size + length as u64 == size
+        let at = addr.wrapping_sub(first);
+        let bits = BITS.wrapping_sub(at % size) < length as u64;
+        (at < u64::from(CAM_ENTRIES) * size && bits).then_some(addr - at % size)
     }
 
-    /// The processor has loaded such a word at `at`.
-    pub fn loaded(&self, at: Time) {
-        self.loaded.set(at);
-        self.searched.set(None);
-    }
-
-    /// The processor stores to local-bus address `addr`.
-    pub fn stores(&self, at: Time, addr: u64) {
-        let begins = |ring: &Ring| {
-            ring.uppers.contains(&addr) && (addr - ring.uppers.start) % UPPER == FOUND
-        };
-        if self.searched.get().is_none() && self.all.borrow().iter().any(begins) {
-            self.searched.set(Some(at));
+    /// The processor has loaded such bits of `header` at `at`: by lines each time anew, by words as often as
+    /// it uses them.
+    pub fn loaded(&self, at: Time, header: u64, length: usize) {
+        let again = length <= 4 && self.work.get().is_some_and(|work| work.header == header);
+        if !again {
+            self.work.set(Some(Work { header, since: at, until: None }));
         }
     }
 
-    /// The processor stores `word` at local-bus address `addr`. `look` reads host memory as it will be when
-    /// that is there.
-    pub fn posted(&self, at: Time, addr: u64, word: u32, look: &mut dyn FnMut(u64, &mut [u8])) {
-        let user = self.user(|ring| ring.local.contains(&addr));
-        if let (Some(user), Some(kernel)) = (user, self.kernel()) {
-            if let Some(until) = self.searched.take() {
-                let search = Search { since: self.loaded.get(), until, stored: at };
-                user.searched(&kernel, search, word, look);
+    /// The header of the message that the processor works on.
+    pub fn header(&self) -> Option<u64> {
+        self.work.get().map(|work| work.header)
+    }
+
+    /// The processor stores `word` into a ring, at local-bus address `addr`. `look` reads host memory as it
+    /// will be when that is there, and `header` is that of [`Rings::header`].
+    pub fn stores(
+        &self,
+        at: Time,
+        addr: u64,
+        word: u32,
+        header: &PortalsHeader,
+        look: &mut dyn FnMut(u64, &mut [u8]),
+    ) {
+        let slot = self.all.borrow().iter().find_map(|ring| {
+            let at = ring.local.contains(&addr).then(|| addr - ring.local.start)?;
+            Some((ring.user.clone(), ring.phys.start + (at - at % LINE), (at % LINE) as usize))
+        });
+        let Some((user, line, offset)) = slot else { return };
+        if offset == event_line::ENTRY
+            && let Some(work) = self.work.get()
+        {
+            self.work.set(Some(Work { until: work.until.or(Some(at)), ..work }));
+        }
+        if offset != event_line::WORD {
+            return;
+        }
+        let mut bytes = [0; EventLine::SIZE];
+        look(line, &mut bytes);
+        let line = EventLine { word, ..EventLine::parse(&bytes).expect("its size") };
+        if let Some(kernel) = self.kernel() {
+            if let Some(Work { since, until: Some(until), .. }) = self.work.get() {
+                user.searched(&kernel, Search { since, until, stored: at }, &line, header);
             }
             let memory = Memory { look, overwritten: &self.overwritten.borrow() };
-            user.posted(&kernel, at, word, &self.acks, memory);
+            user.posted(&kernel, at, Seen { header: *header, found: line }, &self.acks, memory);
+        }
+        if announces(word) {
+            self.work.set(None);
         }
         self.overwritten.borrow_mut().clear();
     }
@@ -129,9 +159,13 @@ impl Rings {
         self.overwritten.borrow_mut().push((phys, found));
     }
 
-    /// Something has come into host memory at `phys`.
-    pub fn landed(&self, at: Time, phys: u64) {
-        let user = self.user(|ring| ring.phys.contains(&phys));
+    /// `length` bytes have come into host memory at `phys`: an event, if its word is among them.
+    pub fn landed(&self, at: Time, phys: u64, length: usize) {
+        let user = self.user(|ring| {
+            let word = |at| at % LINE == event_line::WORD as u64;
+            ring.phys.contains(&phys)
+                && (phys..phys + length as u64).any(|phys| word(phys - ring.phys.start))
+        });
         if let (Some(user), Some(kernel)) = (user, self.kernel()) {
             user.landed(&kernel, at);
         }

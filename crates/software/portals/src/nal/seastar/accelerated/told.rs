@@ -5,21 +5,19 @@ use super::{Accelerated, Call};
 use crate::kernel::{wire, Fate, Kernel, ObjectCall, Reaction, Returned, Told};
 use crate::library::{EqHandle, Error, EventKind, Grant, MdHandle, NiFail, Operation, Work};
 use abi::seastar::{
-    entry_result, event_type, header_flag, portals_op, MatchResult, PortalsHeader, UpperPending,
-    ATOMIC_INLINE_MAX, ENTRY_NONE, SERIAL_ACK, SERIAL_SPACE_SHIFT,
+    entry_result, event_type, header_flag, portals_op, EventLine, PortalsHeader, UpperPending,
+    ATOMIC_INLINE_MAX, ENTRY_NONE, EVENT_WHOLE, SERIAL_ACK, SERIAL_SPACE_SHIFT,
 };
 use abi::MessageId;
 use des::Time;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// State from one word to the next.
 #[derive(Default)]
 pub(super) struct State {
-    /// Messages whose acknowledgement is due when their payload is in memory.
-    acknowledged: RefCell<Vec<(u16, PortalsHeader, Grant)>>,
-    /// Atomic operations whose operand was damaged.
-    damaged: RefCell<Vec<u16>>,
+    /// Messages under way, by their pendings.
+    under_way: RefCell<BTreeMap<u16, UnderWay>>,
     /// Words of which the judge knows, and which are not in memory: the events that they bring.
     flying: RefCell<VecDeque<Brought>>,
 }
@@ -45,10 +43,30 @@ impl Brought {
     }
 }
 
-/// A message as the firmware left it in its upper pending.
-struct Seen {
-    header: PortalsHeader,
-    found: MatchResult,
+/// A message for which the firmware stores an event.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    /// As the engine left it in SRAM, if the event is the message's first.
+    pub header: PortalsHeader,
+    /// The event's line.
+    pub found: EventLine,
+}
+
+/// A message that has further events.
+struct UnderWay {
+    seen: Seen,
+    grant: Option<Grant>,
+    /// It is an atomic operation whose operand was damaged.
+    damaged: bool,
+}
+
+/// True for the event `word` that is the first of a message.
+pub(super) fn announces(word: u32) -> bool {
+    match (word >> 16) as u16 {
+        event_type::RX_HEADER | event_type::RX_GET | event_type::RX_INLINE => true,
+        event_type::ERR_RX_CRC => word & 0xffff == EVENT_WHOLE,
+        _ => false,
+    }
 }
 
 /// Host memory around a store of an event word.
@@ -70,24 +88,34 @@ pub(super) struct Search {
 }
 
 impl Accelerated {
-    /// The processor stores an event word at `at`. `acks` counts the acknowledgements that the firmware has
-    /// sent by itself; `memory` is as it will be when the word is there.
+    /// The processor stores the word of an event at `at`. `acks` counts the acknowledgements that the firmware
+    /// has sent by itself; `memory` is as it will be when the word is there.
     pub(super) fn posted(
         &self,
         kernel: &Kernel,
         at: Time,
-        word: u32,
+        seen: Seen,
         acks: &Cell<u32>,
         memory: Memory<'_, '_>,
     ) {
-        let look = &mut *memory.look;
+        let word = seen.found.word;
         let (kind, index) = ((word >> 16) as u16, word as u16);
-        if matches!(kind, event_type::RX_GET | event_type::RX_COMPLETE | event_type::ERR_RX_CRC) {
-            let Seen { header, found } = self.upper(index, look);
-            if kind == event_type::RX_GET || is_answered(&header, &found) {
-                let reply = MessageId { source_nid: kernel.nid.into(), serial: found.answer };
-                kernel.observer.answers(reply, MessageId::from(&header));
+        let mut under_way = self.told.under_way.borrow_mut();
+        let answers = |seen: &Seen| {
+            let reply = MessageId { source_nid: kernel.nid.into(), serial: seen.found.answer };
+            kernel.observer.answers(reply, MessageId::from(&seen.header));
+        };
+        match kind {
+            event_type::RX_GET => answers(&seen),
+            event_type::RX_COMPLETE | event_type::ERR_RX_CRC => {
+                if let Some(operand) = under_way.get(&index).filter(|one| one.seen.is_answered()) {
+                    answers(&operand.seen);
+                }
             }
+            _ => {}
+        }
+        if matches!(kind, event_type::RX_HEADER | event_type::RX_GET) {
+            under_way.insert(index, UnderWay { seen, grant: None, damaged: false });
         }
         if !kernel.listened {
             return;
@@ -97,51 +125,49 @@ impl Accelerated {
         match kind {
             event_type::RESULT => teller.answered(index),
             event_type::TX_COMPLETE | event_type::ERR_TX => {
-                let header = self.upper(index, look).header;
                 let sent = u32::from(index) < u32::from(self.driver.config.tx_pendings);
+                let own = if sent { None } else { under_way.remove(&index) };
+                let header = match &own {
+                    Some(one) => one.seen.header,
+                    None => self.sent_header(index, memory.look),
+                };
                 let unsent = header.flags & header_flag::FAILED != 0;
                 let lost = kind == event_type::ERR_TX || unsent;
-                let damaged = !sent && self.take_damaged(index);
+                let damaged = own.is_some_and(|one| one.damaged);
                 let fail = if lost || damaged { NiFail::Fail } else { NiFail::Ok };
                 let end = if sent { EventKind::SendEnd } else { end_of(&header) };
                 teller.ended(end, MessageId::from(&header), fail);
             }
-            event_type::RX_HEADER | event_type::RX_GET | event_type::RX_INLINE => {
-                let seen = self.upper(index, look);
+            _ if announces(word) => {
                 let grant = teller.taken(&seen, &mut brought);
-                if kind == event_type::RX_INLINE {
-                    teller.whole(&seen, grant, NiFail::Ok, acks);
-                } else if kind == event_type::RX_GET && is_answered(&seen.header, &seen.found) {
-                    if let Some(grant) = grant {
-                        let unread = seen.header.flags & header_flag::FAILED != 0;
-                        teller.performed(&seen, &grant, unread, memory);
+                match kind {
+                    event_type::RX_INLINE => teller.whole(&seen, grant, NiFail::Ok, acks),
+                    event_type::ERR_RX_CRC => teller.whole(&seen, grant, NiFail::Fail, acks),
+                    event_type::RX_GET => {
+                        if let Some(grant) = grant.filter(|_| seen.is_answered()) {
+                            let unread = seen.header.flags & header_flag::FAILED != 0;
+                            teller.performed(&seen, &grant, unread, memory);
+                        }
                     }
-                } else if kind == event_type::RX_HEADER
-                    && seen.found.answer != 0
-                    && let Some(grant) = grant
-                {
-                    let entry = (index, seen.header, grant);
-                    self.told.acknowledged.borrow_mut().push(entry);
+                    _ => {
+                        let grant = grant.filter(|_| seen.found.answer != 0);
+                        under_way.insert(index, UnderWay { seen, grant, damaged: false });
+                    }
                 }
             }
             event_type::RX_COMPLETE | event_type::ERR_RX_CRC => {
-                let seen = self.upper(index, look);
                 let fail = if kind == event_type::RX_COMPLETE { NiFail::Ok } else { NiFail::Fail };
-                if is_answered(&seen.header, &seen.found) {
-                    if let Some((_, grant)) = self.take_acknowledged(index) {
-                        let damaged = fail == NiFail::Fail;
-                        if damaged {
-                            self.told.damaged.borrow_mut().push(index);
-                        }
-                        teller.performed(&seen, &grant, damaged, memory);
+                let Some(mut one) = under_way.remove(&index) else { return };
+                let (seen, grant) = (one.seen, one.grant.take());
+                if seen.is_answered() {
+                    one.damaged = fail == NiFail::Fail;
+                    if let Some(grant) = grant {
+                        teller.performed(&seen, &grant, one.damaged, memory);
                     }
-                } else if seen.header.flags & header_flag::INLINE != 0 {
-                    let grant = teller.taken(&seen, &mut brought);
-                    teller.whole(&seen, grant, fail, acks);
+                    under_way.insert(index, one);
                 } else {
-                    let due = self.take_acknowledged(index).filter(|_| fail == NiFail::Ok);
-                    if let Some((header, grant)) = due {
-                        teller.acknowledges(&header, &grant, acks);
+                    if let Some(grant) = grant.filter(|_| fail == NiFail::Ok) {
+                        teller.acknowledges(&seen.header, &grant, acks);
                     }
                     if u32::from(seen.found.entry) != ENTRY_NONE {
                         teller.ended(end_of(&seen.header), MessageId::from(&seen.header), fail);
@@ -155,18 +181,16 @@ impl Accelerated {
         kernel.observer.told(at, &Told::Posted { slot });
     }
 
-    /// The processor had a header, has searched the match list for it, and stores the event `word` about it.
+    /// The processor had a header, has searched the match list for it, and stores the event about it.
     pub(super) fn searched(
         &self,
         kernel: &Kernel,
         search: Search,
-        word: u32,
-        look: &mut dyn FnMut(u64, &mut [u8]),
+        line: &EventLine,
+        header: &PortalsHeader,
     ) {
-        let kind = (word >> 16) as u16;
-        let announces = [event_type::RX_HEADER, event_type::RX_GET, event_type::RX_INLINE];
-        if announces.contains(&kind) {
-            let id = MessageId::from(&self.upper(word as u16, look).header);
+        if announces(line.word) && (line.word >> 16) as u16 != event_type::ERR_RX_CRC {
+            let id = MessageId::from(header);
             kernel.observer.searched(id, search.since, search.until);
             kernel.observer.stored(id, search.stored);
         }
@@ -180,28 +204,12 @@ impl Accelerated {
         kernel.notice(self.slot);
     }
 
-    fn take_damaged(&self, index: u16) -> bool {
-        let mut all = self.told.damaged.borrow_mut();
-        let at = all.iter().position(|pending| *pending == index);
-        at.is_some_and(|at| all.swap_remove(at) == index)
-    }
-
-    fn take_acknowledged(&self, index: u16) -> Option<(PortalsHeader, Grant)> {
-        let mut all = self.told.acknowledged.borrow_mut();
-        let at = all.iter().position(|(pending, ..)| *pending == index)?;
-        let (_, header, grant) = all.swap_remove(at);
-        Some((header, grant))
-    }
-
-    fn upper(&self, index: u16, look: &mut dyn FnMut(u64, &mut [u8])) -> Seen {
-        let mut bytes = [0; UpperPending::SIZE];
+    /// The header of a message that the library has sent.
+    fn sent_header(&self, index: u16, look: &mut dyn FnMut(u64, &mut [u8])) -> PortalsHeader {
+        let mut bytes = [0; PortalsHeader::SIZE];
         let at = self.driver.region.pendings + u64::from(index) * UpperPending::SIZE as u64;
         look(at, &mut bytes);
-        let (header, rest) = bytes.split_at(PortalsHeader::SIZE);
-        Seen {
-            header: PortalsHeader::parse(header).expect("its size"),
-            found: MatchResult::parse(rest).expect("its size"),
-        }
+        PortalsHeader::parse(&bytes).expect("its size")
     }
 
     /// Reports a call to the judge once its command, the next, has been taken: not at all if it is a post
@@ -246,9 +254,11 @@ impl Accelerated {
     }
 }
 
-/// True for an atomic operation that somebody takes.
-fn is_answered(header: &PortalsHeader, found: &MatchResult) -> bool {
-    found.answer != 0 && wire::atomic(header).is_some()
+impl Seen {
+    /// True for an atomic operation that somebody takes.
+    fn is_answered(&self) -> bool {
+        self.found.answer != 0 && wire::atomic(&self.header).is_some()
+    }
 }
 
 /// The END event of what a message does at its target.
@@ -356,7 +366,7 @@ impl Teller<'_> {
         self.answers(header, &reply, failed || grant.mlength <= ATOMIC_INLINE_MAX.into(), fail);
     }
 
-    fn brought(&self, header: &PortalsHeader, found: &MatchResult) -> Brought {
+    fn brought(&self, header: &PortalsHeader, found: &EventLine) -> Brought {
         if header.op == portals_op::ACK {
             return Brought::Acknowledgement;
         }
@@ -378,7 +388,7 @@ impl Teller<'_> {
     }
 
     /// The firmware's grant; the buffer is the library's, whose copy has the descriptor still.
-    fn grant(&self, header: &PortalsHeader, found: &MatchResult) -> Option<Grant> {
+    fn grant(&self, header: &PortalsHeader, found: &EventLine) -> Option<Grant> {
         if u32::from(found.entry) == ENTRY_NONE || header.op == portals_op::ACK {
             return None;
         }
