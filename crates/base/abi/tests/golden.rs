@@ -15,19 +15,93 @@ fn tx_command_bytes() {
         addr_lo: 0x0C0D_0E0F,
         addr_hi: 0x10,
         dma_list: 0xFFFA_4010,
-        entry: 0x1112,
         number: 0x1314,
     };
     let mut bytes = [0; TxCommand::SIZE];
     command.emit(&mut bytes);
     let expected = [
         0x03, 0x01, 0x03, 0x02, 0x05, 0x04, 0x07, 0x06, 0x0B, 0x0A, 0x09, 0x08, 0x0F, 0x0E, 0x0D,
-        0x0C, 0x10, 0x00, 0x00, 0x00, 0x10, 0x40, 0xFA, 0xFF, 0x12, 0x11, 0x14, 0x13,
+        0x0C, 0x10, 0x00, 0x00, 0x00, 0x10, 0x40, 0xFA, 0xFF, 0x00, 0x00, 0x14, 0x13,
     ];
     assert_eq!(bytes[..28], expected);
     assert_eq!(bytes[28..], [0; 36]);
     assert_eq!(TxCommand::parse(&bytes), Some(command));
     assert_eq!(TxCommand::parse(&bytes[..63]), None);
+}
+
+#[test]
+fn transmit_slot_bytes() {
+    let slot = TransmitSlot {
+        op: command_op::TX,
+        process_index: 2,
+        pending: 0x0304,
+        length: 0x0506_0708,
+        addr_lo: 0x090A_0B0C,
+        addr_hi: 0x0D,
+        entry: 0x0E0F,
+        header: std::array::from_fn(|at| at as u8),
+    };
+    let mut bytes = [0; TransmitSlot::SIZE];
+    slot.emit(&mut bytes);
+    let command = [
+        0x03, 0x02, 0x04, 0x03, 0x08, 0x07, 0x06, 0x05, 0x0C, 0x0B, 0x0A, 0x09, 0x0D, 0x00, 0x0F,
+        0x0E,
+    ];
+    assert_eq!(bytes[..16], command);
+    assert_eq!(bytes[16..80], slot.header);
+    assert_eq!(bytes[80..], [0; 48]);
+    assert_eq!(TransmitSlot::parse(&bytes), Some(slot));
+}
+
+#[test]
+fn event_line_bytes() {
+    let line = EventLine {
+        op: portals_op::PUT,
+        flags: header_flag::INLINE,
+        pt_index: 4,
+        ac_index: 5,
+        source_nid: 0x0607,
+        source_pid: 0x0809,
+        length: 10,
+        match_bits_lo: 11,
+        match_bits_hi: 12,
+        hdr_data_lo: 13,
+        hdr_data_hi: 14,
+        uid: 15,
+        serial: 16,
+        entry: 17,
+        visits: 18,
+        mlength: 19,
+        offset: 20,
+        handle: 21,
+        taken: 22,
+        answer: 23,
+        word: u32::from(event_type::RX_INLINE) << 16 | EVENT_WHOLE,
+    };
+    let mut bytes = [0; EventLine::SIZE];
+    line.emit(&mut bytes);
+    let words: Vec<_> =
+        bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes"))).collect();
+    let expected = [
+        0x0504_0101,
+        0x0809_0607,
+        10,
+        11,
+        12,
+        13,
+        14,
+        15,
+        16,
+        0x0012_0011,
+        19,
+        20,
+        21,
+        22,
+        23,
+        0x0004_FFFF,
+    ];
+    assert_eq!(words, expected);
+    assert_eq!(EventLine::parse(&bytes), Some(line));
 }
 
 #[test]

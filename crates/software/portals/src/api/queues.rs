@@ -45,6 +45,7 @@ impl Ni {
             if self.on_nic.is_some() {
                 self.cpu.spend(self.kernel.config.costs.event_get * eqs.len() as u64);
                 self.kernel.look(&self.cpu, self.slot);
+                self.kernel.look_around(&self.cpu, self.slot);
                 if self.has_refused() || self.has_collected() {
                     return Err(Error::MdNoUpdate);
                 }
@@ -76,6 +77,7 @@ impl Ni {
         self.cpu.wait_until(period, deadline);
         if let Some(user) = &self.on_nic {
             user.drain_now(&self.kernel, &self.cpu);
+            self.kernel.look_around(&self.cpu, self.slot);
         }
         for (which, eq) in eqs.iter().enumerate() {
             match self.peek(*eq) {

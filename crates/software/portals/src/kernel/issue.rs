@@ -150,6 +150,26 @@ impl Kernel {
         }
     }
 
+    /// Empties the rings of the process's other interfaces, if there is something in them: nobody else would,
+    /// while it waits at this one, and messages for them would wait for it.
+    pub(crate) fn look_around(&self, cpu: &Cpu, slot: Slot) {
+        let space = self.space(slot);
+        let mut other = 0;
+        loop {
+            let user = match self.processes.borrow().get(other) {
+                None => return,
+                Some(process) => process.on_nic.clone().filter(|user| {
+                    let mine = other != slot.0 && process.space == space;
+                    mine && process.interface.is_some() && user.has_events()
+                }),
+            };
+            if let Some(user) = user {
+                user.drain(self, cpu);
+            }
+            other += 1;
+        }
+    }
+
     /// True if the kernel copies between two processes of this node: both must be its own.
     pub(crate) fn copies(&self, slot: Slot, to: Destination) -> bool {
         to.nid == self.nid && self.on_nic(slot).is_none() && !self.is_on_nic(u32::from(to.pid))

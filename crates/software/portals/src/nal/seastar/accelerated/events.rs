@@ -9,6 +9,11 @@ impl Accelerated {
         self.drain_now(kernel, cpu);
     }
 
+    /// True if there is an event in the ring.
+    pub(crate) fn has_events(&self) -> bool {
+        self.driver.region.has_event(self.driver.slot.get())
+    }
+
     /// Time of a look at the next slot.
     pub(crate) fn slot_read(&self) -> des::Duration {
         self.driver.config.costs.slot_read
