@@ -61,11 +61,14 @@ static inline pending_t *process_take(process_t *p)
 #endif
 
 #if OPT_ACCELERATED
-/* Events of messages for which the ring of an accelerated process has room at the beginning: others have
- * places of their own, and so has the last event of each message under way. */
+/* Events of messages that an accelerated process may have unread: two for each receive pending, if its ring has
+ * room. Other events have places of their own there, and so has the last of each message under way. */
 static inline uint32_t process_events(const process_t *p)
 {
-    return p->event_mask + 1 - p->num_pendings - EVENTS_KEPT;
+    uint32_t slots = p->event_mask + 1 - p->num_pendings - EVENTS_KEPT;
+    uint32_t pairs = p->num_pendings - p->tx_limit;
+
+    return 2 * pairs < slots ? 2 * pairs : slots;
 }
 #endif
 

@@ -202,8 +202,6 @@ static void boot(unsigned core)
     firmware_init();
     start_process(SS_GENERIC_PROCESS, 4, 2);
     start_process(USER, world.transmits + world.receives, world.transmits);
-    /* As little room for events as there are pendings. */
-    processes[USER].event_room = 2 * world.receives;
     command(USER, &post);
     mainloop_turn();
     for (uint32_t class = 0; class <= WAY_ANSWERS; class += WAY_ANSWERS) {

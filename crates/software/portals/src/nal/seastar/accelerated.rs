@@ -45,7 +45,8 @@ pub(crate) const MATCH_ENTRIES: u32 = ACCELERATED_ENTRIES - GET_ENTRIES;
 /// Words of an entry_command that have a meaning.
 const ENTRY_BYTES: usize = 56;
 const CREDIT_BYTES: usize = 4;
-/// Events of messages of whose reading the firmware is told at once.
+/// Events of messages of whose reading the firmware is told at once, if there are pendings for as many
+/// messages: it lets two for each pending be unread.
 const CREDIT_MANY: u16 = 128;
 /// Slots of the event ring: the fewest that the firmware takes.
 const EVENT_SLOTS: u32 = 1024;

@@ -336,8 +336,10 @@ impl Accelerated {
     /// An event of a message has been read. The firmware is told of many at once.
     pub(super) fn has_read(&self, cpu: &Cpu) {
         let count = self.read.get() + 1;
-        self.read.set(count % CREDIT_MANY);
-        if count < CREDIT_MANY {
+        let receives = self.driver.pendings() - self.driver.config.tx_pendings;
+        let many = CREDIT_MANY.min(receives / 2).max(1);
+        self.read.set(count % many);
+        if count < many {
             return;
         }
         let process_index = self.driver.process as u8;
