@@ -311,6 +311,7 @@ static void without_a_pending_messages_wait(void)
     for (unsigned i = 0; i < 40; i++) {
         sim_rx_step(8);
         CHECK(sim_rx_finish_all() == 1); /* One sender's go to memory one after another. */
+        sim_turns(1);
         CHECK(sim_event(USER) != 0 && sim_event(USER) != 0);
         sim_credit(USER, 2);
         sim_turns(2);
