@@ -241,6 +241,10 @@ fn host_time(out: &mut String, nodes: &[NodeReport], terminal: &Terminal) -> fmt
     for name in names {
         let value = |host: &&BTreeMap<String, f64>| host.get(name).copied().unwrap_or(0.0);
         let values: Vec<f64> = hosts.iter().map(value).collect();
+        // No host has done any of it, as of the kernel where processes enter none.
+        if values.iter().all(|ns| *ns == 0.0) {
+            continue;
+        }
         let cells = cells_of(&values, |v| v.iter().sum(), |v| time_of(*v), f64::total_cmp);
         row(out, &format!("  {name}"), name.len() + 2, &cells)?;
     }

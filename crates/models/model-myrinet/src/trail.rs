@@ -110,7 +110,7 @@ impl Trail {
     /// The driver has written packet and command.
     pub fn commanded(&self, now: Time, message: MessageId) {
         self.calls.handed_over(now, message);
-        self.journal.account(0, |clerk| clerk.commanded(now, message));
+        self.journal.account(0, |clerk| clerk.handed_over(now, message, Part::Kernel));
     }
 
     /// The packet that stands in the receive buffer.

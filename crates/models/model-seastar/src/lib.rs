@@ -39,10 +39,7 @@ pub static MODEL: Model = Model {
     messages: Some(&message_path::MESSAGE_PATH),
     queues: queues::QUEUES,
     depths: DEPTHS,
-    captions: &[
-        ("latency-small", INLINE),
-        ("host", "host processor: MPI, Portals, kernel, interrupts"),
-    ],
+    captions: &[("latency-small", INLINE), ("host", "host processor: program and system software")],
     packets: true,
     faults: faults::KINDS,
     exhausted: &["no receive pending is free"],

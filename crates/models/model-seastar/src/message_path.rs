@@ -29,9 +29,10 @@ pub(crate) const COMPLETED: Waypoint = Waypoint::own(4);
 pub(crate) static MESSAGE_PATH: MessagePath =
     MessagePath { legs: 3, commands: true, steps: &STEPS };
 
-const STEPS: [PathStep; 31] = [
+const STEPS: [PathStep; 35] = [
     steps::PROVIDER_SENDS,
     steps::LIBRARY_SENDS,
+    steps::USER_SENDS,
     steps::KERNEL_ENTRY,
     steps::KERNEL_SENDS,
     step(
@@ -121,7 +122,17 @@ const STEPS: [PathStep; 31] = [
         "HyperTransport to the host",
         HYPERTRANSPORT,
         Part::Nic,
-        cause("the interrupt crosses the host's link", &[Link::latency]),
+        cause("what the firmware tells the host crosses the host's link", &[Link::latency]),
+    ),
+    step(
+        Waypoint::RING_READ,
+        "event ring",
+        Layer::HOST,
+        Part::Library,
+        cause(
+            "the process's library reads the event, behind those that came before",
+            &[DriverCosts::slot_read, DriverCosts::dispatch],
+        ),
     ),
     step(
         Waypoint::HANDLER_ENTERED,
@@ -139,7 +150,7 @@ const STEPS: [PathStep; 31] = [
         Layer::HOST,
         Part::Kernel,
         cause(
-            "the handler, or the process's library, reads the event, behind those that came before",
+            "the handler reads the event, behind those that came before",
             &[DriverCosts::slot_read, DriverCosts::dispatch],
         ),
     ),
@@ -214,7 +225,17 @@ const STEPS: [PathStep; 31] = [
         "completion to the host",
         HYPERTRANSPORT,
         Part::Nic,
-        cause("that interrupt crosses the host's link", &[Link::latency]),
+        cause("that crosses the host's link", &[Link::latency]),
+    ),
+    step(
+        Waypoint::RING_COMPLETED,
+        "event ring, completion",
+        Layer::HOST,
+        Part::Library,
+        cause(
+            "the process's library reads the event, behind those before",
+            &[DriverCosts::slot_read, DriverCosts::dispatch],
+        ),
     ),
     step(
         Waypoint::COMPLETION_ENTERED,
@@ -237,6 +258,7 @@ const STEPS: [PathStep; 31] = [
         ),
     ),
     steps::KERNEL_RECEIVES,
+    steps::USER_RECEIVES,
     steps::PROCESS_LATE,
     steps::RETURN,
     steps::RECEIVE_LATE,

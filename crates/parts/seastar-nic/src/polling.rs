@@ -43,6 +43,11 @@ impl SeaStar {
         let own = window >= OWN_WINDOW_FIRST as usize;
         own.then(|| self.control.windows.translate(window, offset).ok()).flatten()
     }
+    /// The host memory behind `addr`, if that is in any window.
+    pub fn window(&self, addr: u64) -> Option<u64> {
+        let Target::Window(window, offset) = decode(addr) else { return None };
+        self.control.windows.translate(window, offset).ok()
+    }
     /// True if `addr` is local memory.
     pub fn is_sram(&self, addr: u64) -> bool {
         decode(addr) == Target::Sram

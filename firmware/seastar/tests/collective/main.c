@@ -313,8 +313,9 @@ static double odd(void)
         0, 1, 2, 3, 4, 5, 7, 8, 0x7FFFFFFFu, 0x80000000u, 0xFFFFFFFFu, 0x100000000u,
         0x8000000000000u, 0xFFFFFFFFFFFFFu, 0xFFFFFFFFFFFFEu, 0x7FFFFFFFFFFFFu};
     uint64_t exponent = below(3) ? exponents[below(16)] : below(2048);
-    uint64_t many = (uint64_t)below(1 << 20) << 32 | below(1u << 31) * 2u;
-    uint64_t fraction = below(3) ? fractions[below(16)] : many;
+    uint64_t many = (uint64_t)below(1 << 20) << 32 | below(1u << 31) * 2u | below(2);
+    uint64_t run = (UINT64_C(1) << below(52)) - below(2);
+    uint64_t fraction = below(3) ? fractions[below(16)] : below(3) ? many : run;
     uint64_t bits = (uint64_t)below(2) << 63 | exponent << 52 | fraction;
     double value;
 
@@ -322,11 +323,25 @@ static double odd(void)
     return value;
 }
 
+/* Of an exponent about that of another, so that bits of one are halves, or less, of the other's last; by
+ * chance with the bits of its significand, too, of which a difference leaves few. */
+static double close_to(double other)
+{
+    uint64_t near = bits_of(other) >> 52, bits = bits_of(below(4) ? odd() : other);
+    double value;
+
+    near = (near + below(58) - below(58)) & 0x7FF;
+    bits = (bits & ~(UINT64_C(0x7FF) << 52)) | near << 52;
+    bits ^= (uint64_t)below(2) << 63 | below(4);
+    memcpy(&value, &bits, 8);
+    return value;
+}
+
 static void soft(uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds; i++) {
-        volatile double a = odd(), b = odd(), sum = a + b;
-        double x = a, y = b;
+        double x = odd(), y = below(2) ? odd() : close_to(x);
+        volatile double a = x, b = y, sum = a + b;
         uint32_t one[2], other[2];
         uint64_t got;
 

@@ -1,6 +1,8 @@
 //! Counts of all messages, on every model that declares steps and for any number of threads; the program's
 //! account; its use in `diff` and `explain`.
 
+use crate::golden::machines_with_programs;
+use crate::recomputed::programs;
 use crate::runner::{command, ended};
 use serde_json::Value;
 use std::path::Path;
@@ -289,6 +291,82 @@ fn a_walk_of_many_posted_receives_is_named() {
         text.contains("up to 400 at a time") && text.contains("1.209 ms in the kernel"),
         "{text}"
     );
+}
+
+/// What a run says: its summary with everything, what `explain` says of it, and its report.
+fn said(machine: &str, line: &str) -> (String, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let line = || ["--machine", machine].into_iter().chain(line.split_whitespace());
+    let summary = ended(command().args(["run", "--full", "--json"]).arg(&file).args(line()));
+    let explained = ended(command().arg("explain").args(line()));
+    assert_eq!((summary.code, explained.code), (0, 0), "{machine}: {summary:#?}{explained:#?}");
+    let report = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    (summary.stdout + &summary.stderr + &explained.stdout, report)
+}
+
+/// Time of all nodes in kernels and interrupts, in nanoseconds, and that of all calls in kernels.
+fn kernels_of(report: &Value) -> (f64, u64) {
+    let nodes = report["nodes"].as_array().unwrap().iter();
+    let kinds = nodes.flat_map(|node| ["kernel", "interrupt"].map(|kind| &node["host_ns"][kind]));
+    let ranks = report["account"].as_array().unwrap().iter();
+    let calls = ranks.flat_map(|rank| rank["calls"].as_array().unwrap());
+    let in_calls = calls.map(|call| number(&call["kernel_ps"])).sum();
+    (kinds.filter_map(Value::as_f64).sum(), in_calls)
+}
+
+/// Programs for the law of kernels: two for each machine; and for the one without kernels also answers,
+/// payload within a node, legs, and a collective operation of the firmware.
+fn of_kernels() -> Vec<(String, &'static str)> {
+    let mut lines: Vec<(String, &str)> = Vec::new();
+    for machine in machines_with_programs() {
+        lines.extend(programs(machine.model()).map(|line| (machine.name().into(), line)));
+    }
+    let more = [
+        "-n 2 examples/portals_getadd.c",
+        "-n 4 --ppn 2 examples/allreduce.c",
+        "-n 2 builtin:pingpong 300000 3",
+        "-n 2 --set mpi.barrier=nic builtin:barrier 10",
+    ];
+    lines.extend(more.map(|line| (ACCELERATED.into(), line)));
+    lines
+}
+
+const ACCELERATED: &str = "redstorm-accelerated";
+
+/// Where no process enters a kernel and no interrupt comes during the program, no line and no step names
+/// either, and no call has time there. Where kernels work, both say so.
+#[test]
+fn a_kernel_is_named_where_one_is_entered() {
+    let names = |text: &str| text.contains("kernel") || text.contains("interrupt");
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for (machine, line) in of_kernels() {
+        let (text, report) = said(&machine, line);
+        let (entered, in_calls) = kernels_of(&report);
+        let classes = report["breakdowns"].as_array().unwrap().iter();
+        let steps = classes.flat_map(|class| class["steps"].as_array().unwrap());
+        let steps: Vec<&str> = steps.map(|step| step["name"].as_str().unwrap()).collect();
+        let named = steps.iter().any(|step| names(step));
+        if entered == 0.0 || machine == *ACCELERATED {
+            assert!(!named && in_calls == 0, "{machine}, {line}: {in_calls} ps, {steps:?}");
+        }
+        if entered == 0.0 {
+            let line_of = text.lines().find(|line| names(line));
+            assert_eq!(line_of, None, "{machine}, {line}: {text}");
+            without.push(machine.clone());
+        } else {
+            assert!(names(&text), "{machine}, {line}: {text}");
+            with.push(machine.clone());
+        }
+        if machine == *ACCELERATED {
+            let own = ["Portals library, send", "Portals library, receive", "event ring"];
+            // A program that uses Portals itself enters the kernel to open the interface.
+            let told = |own: &str| steps.iter().any(|step| step.ends_with(own));
+            assert!(own.into_iter().all(told), "{line}: {steps:?}");
+        }
+    }
+    assert!(with.iter().any(|of| of == "redstorm"), "{with:?}");
+    assert_eq!(without.iter().filter(|of| *of == ACCELERATED).count(), 5, "{without:?}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ struct Open {
     collective: bool,
     /// True if it waited last for a receiver.
     sends: bool,
-    /// The message that it hands to the kernel.
+    /// The message that it hands to the network interface, by a kernel or itself.
     sending: Option<MessageId>,
     /// Messages that began in it, and their payload.
     messages: u64,
@@ -338,10 +338,6 @@ impl Clerk {
             let sent = self.sent.entry(to).or_default();
             *sent = (sent.0 + 1, sent.1 + bytes);
         }
-    }
-    /// The kernel has passed a message on to the network interface.
-    pub fn commanded(&mut self, at: Time, id: MessageId) {
-        self.handed_over(at, id, Part::Kernel);
     }
     /// A message was passed on to the network interface by a part of the machine.
     pub fn handed_over(&mut self, at: Time, id: MessageId, by: Part) {

@@ -28,6 +28,10 @@ pub struct Journal {
     /// Interrupts on their way to the host and the last ones that arrived, oldest first: time of the
     /// firmware's write, and time of arrival.
     interrupts: RefCell<Interrupts>,
+    /// The message that the firmware announces by its present store to a process's event ring.
+    announces: Cell<Option<MessageId>>,
+    /// Such stores on their way to the host, oldest first: physical address, and message.
+    announcements: RefCell<VecDeque<(u64, MessageId)>>,
     /// True if there are observers, from the launch on.
     watched: Cell<bool>,
     watch: RefCell<Option<Box<Watch>>>,
@@ -85,6 +89,8 @@ impl Journal {
             launch,
             last_write_arrives: Cell::default(),
             interrupts: RefCell::default(),
+            announces: Cell::default(),
+            announcements: RefCell::default(),
             watched: Cell::default(),
             watch: RefCell::default(),
         }
@@ -111,7 +117,7 @@ impl Journal {
             EventKind::PutEnd | EventKind::ReplyEnd => desk.get(message).map(|flight| &*flight),
             _ => answered.as_deref(),
         };
-        let posted = flight.and_then(|flight| flight.at(Waypoint::EVENT_POSTED));
+        let posted = flight.and_then(Flight::posted);
         self.account(core, |clerk| clerk.takes(at, kind, flight, posted));
     }
     /// A message of a rank begins.
@@ -229,6 +235,27 @@ impl Journal {
         let interrupts = self.interrupts.borrow();
         let mut latest = interrupts.iter().rev();
         latest.find(|(_, at)| *at == Some(arrived)).map(|(written, _)| *written)
+    }
+
+    /// The firmware stores the event that announces a message to a process on the network interface.
+    pub(crate) fn announces(&self, at: Time, message: MessageId) {
+        self.mark(at, message, Waypoint::INTERRUPT_WRITTEN);
+        self.announces.set(Some(message));
+    }
+    /// That store goes to this address of host memory.
+    pub fn announces_at(&self, phys: u64) {
+        if let Some(message) = self.announces.take() {
+            self.announcements.borrow_mut().push_back((phys, message));
+        }
+    }
+    /// A store to so many bytes of host memory has arrived there.
+    pub fn store_arrives(&self, at: Time, phys: u64, bytes: u64) {
+        let mut stores = self.announcements.borrow_mut();
+        while let Some((_, message)) =
+            stores.pop_front_if(|(place, _)| (phys..phys + bytes).contains(place))
+        {
+            self.mark(at, message, Waypoint::INTERRUPT_ARRIVED);
+        }
     }
 
     /// Sets the observer, which starts at the launch.

@@ -51,59 +51,67 @@ impl Waypoint {
     pub const PROVIDER_CALLED: Waypoint = Waypoint(1);
     /// The MPI library called `PtlPut`.
     pub const PUT_ENTERED: Waypoint = Waypoint(2);
+    /// The library of a process on the network interface wrote the command itself: no kernel had the call.
+    pub const LIBRARY_COMMANDED: Waypoint = Waypoint(3);
     /// The kernel had the call.
-    pub const KERNEL_ENTERED: Waypoint = Waypoint(3);
+    pub const KERNEL_ENTERED: Waypoint = Waypoint(4);
     /// The kernel wrote the tail index of the mailbox.
-    pub const COMMAND_WRITTEN: Waypoint = Waypoint(4);
+    pub const COMMAND_WRITTEN: Waypoint = Waypoint(5);
     /// That write reached the NIC's SRAM.
-    pub const COMMAND_ARRIVED: Waypoint = Waypoint(5);
+    pub const COMMAND_ARRIVED: Waypoint = Waypoint(6);
     /// The same when it sent the message again, because the network had lost it: the last time.
-    pub const RESENT: Waypoint = Waypoint(6);
+    pub const RESENT: Waypoint = Waypoint(7);
     /// The first packet entered the network.
-    pub const INJECTED: Waypoint = Waypoint(7);
+    pub const INJECTED: Waypoint = Waypoint(8);
     /// The first packet reached the target's RX engine.
-    pub const ARRIVED: Waypoint = Waypoint(8);
+    pub const ARRIVED: Waypoint = Waypoint(9);
     /// The same when it came again, the last time, because the target had refused it.
-    pub const REPEATED: Waypoint = Waypoint(9);
+    pub const REPEATED: Waypoint = Waypoint(10);
     /// Firmware that matches had the header.
-    pub const HEADER_READ: Waypoint = Waypoint(10);
+    pub const HEADER_READ: Waypoint = Waypoint(11);
     /// The same, when it had searched the match list.
-    pub const SEARCHED: Waypoint = Waypoint(11);
+    pub const SEARCHED: Waypoint = Waypoint(12);
     /// The firmware wrote the interrupt register; or the event itself, for a process that needs no interrupt.
-    pub const INTERRUPT_WRITTEN: Waypoint = Waypoint(12);
+    pub const INTERRUPT_WRITTEN: Waypoint = Waypoint(13);
     /// The interrupt reached the host.
-    pub const INTERRUPT_ARRIVED: Waypoint = Waypoint(13);
+    pub const INTERRUPT_ARRIVED: Waypoint = Waypoint(14);
+    /// The library of a process on the network interface had read the event in its ring.
+    pub const RING_READ: Waypoint = Waypoint(15);
     /// The interrupt handler's first instruction.
-    pub const HANDLER_ENTERED: Waypoint = Waypoint(14);
+    pub const HANDLER_ENTERED: Waypoint = Waypoint(16);
     /// The handler had read the event; where firmware matches, it had the header.
-    pub const EVENT_DRAINED: Waypoint = Waypoint(15);
+    pub const EVENT_DRAINED: Waypoint = Waypoint(17);
     /// The kernel had searched the process's match list; or the firmware, what no unit holds of it.
-    pub const MATCHED: Waypoint = Waypoint(16);
+    pub const MATCHED: Waypoint = Waypoint(18);
     /// Of messages that do not travel in their header, from here to `CompletionDrained`: the kernel wrote the
     /// tail index of the mailbox.
-    pub const RECEIVE_WRITTEN: Waypoint = Waypoint(17);
+    pub const RECEIVE_WRITTEN: Waypoint = Waypoint(19);
     /// That write reached the NIC's SRAM; where firmware matches, it had the receive.
-    pub const RECEIVE_ARRIVED: Waypoint = Waypoint(18);
+    pub const RECEIVE_ARRIVED: Waypoint = Waypoint(20);
     /// The firmware wrote the interrupt register for it.
-    pub const COMPLETION_WRITTEN: Waypoint = Waypoint(19);
+    pub const COMPLETION_WRITTEN: Waypoint = Waypoint(21);
     /// That interrupt reached the host.
-    pub const COMPLETION_ARRIVED: Waypoint = Waypoint(20);
+    pub const COMPLETION_ARRIVED: Waypoint = Waypoint(22);
+    /// The library of a process on the network interface had read that event in its ring.
+    pub const RING_COMPLETED: Waypoint = Waypoint(23);
     /// The first instruction of its handler.
-    pub const COMPLETION_ENTERED: Waypoint = Waypoint(21);
+    pub const COMPLETION_ENTERED: Waypoint = Waypoint(24);
     /// The handler had read the event.
-    pub const COMPLETION_DRAINED: Waypoint = Waypoint(22);
+    pub const COMPLETION_DRAINED: Waypoint = Waypoint(25);
     /// The Portals event was in the process's event queue.
-    pub const EVENT_POSTED: Waypoint = Waypoint(23);
+    pub const EVENT_POSTED: Waypoint = Waypoint(26);
+    /// The same, where the process's library has put it there.
+    pub const LIBRARY_POSTED: Waypoint = Waypoint(27);
     /// The process entered the call that took the event, if it was not in one.
-    pub const PROCESS_LOOKED: Waypoint = Waypoint(24);
+    pub const PROCESS_LOOKED: Waypoint = Waypoint(28);
     /// The MPI library had it.
-    pub const EVENT_RETURNED: Waypoint = Waypoint(25);
+    pub const EVENT_RETURNED: Waypoint = Waypoint(29);
     /// The receive was called, of a message for which none had been posted.
-    pub const CLAIMED: Waypoint = Waypoint(26);
+    pub const CLAIMED: Waypoint = Waypoint(30);
     /// The program's call returned.
-    pub const CALL_RETURNED: Waypoint = Waypoint(27);
+    pub const CALL_RETURNED: Waypoint = Waypoint(31);
     /// Waypoints of the bench.
-    const OF_BENCH: u8 = 28;
+    const OF_BENCH: u8 = 32;
 
     /// A model's own waypoint. Fails to compile if there are not so many.
     pub const fn own(number: u8) -> Waypoint {
@@ -126,7 +134,7 @@ pub struct Layer {
 
 impl Layer {
     /// The host's processor.
-    pub const HOST: Layer = Layer::new("host", "host processor: program, libraries, kernel");
+    pub const HOST: Layer = Layer::new("host", "host processor: program and system software");
     /// The bus between host and NIC.
     pub const BUS: Layer = Layer::new("bus", "the bus between host and NIC");
     /// The NIC's processor.

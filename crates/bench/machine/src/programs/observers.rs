@@ -3,7 +3,7 @@
 use crate::console;
 use crate::instruments::account::Clerk;
 use crate::instruments::journal::{Begins, Journal, Sending};
-use crate::instruments::message_trace::{MessageKind, Protocol, Waypoint};
+use crate::instruments::message_trace::{MessageKind, Part, Protocol, Waypoint};
 use crate::instruments::timeline::{Flow, Gauge, Track};
 use crate::judge::Adapter;
 use crate::placement::{Placed, Placement};
@@ -47,7 +47,7 @@ impl portals::Observer for Observers {
         });
     }
     fn stored(&self, id: MessageId, at: Time) {
-        self.journal.mark(at, id, Waypoint::INTERRUPT_WRITTEN);
+        self.journal.announces(at, id);
     }
     fn listens(&self) -> bool {
         self.judge.is_some()
@@ -333,7 +333,7 @@ impl Observer {
         let function = self.journal.account(self.core, |clerk| clerk.call());
         self.journal.with(id, |flight| {
             flight.received_in = function.unwrap_or_default();
-            let posted = flight.at(Waypoint::EVENT_POSTED);
+            let posted = flight.posted();
             // Whoever has waited for it since before has been at the queue all the time.
             if let Some(entered) = entered.filter(|at| posted.is_some_and(|it| it < *at)) {
                 flight.mark(entered, Waypoint::PROCESS_LOOKED);
@@ -390,8 +390,13 @@ impl Observer {
             portals::TracePoint::Refused => journal.forget(id),
             portals::TracePoint::KernelEntered => pass(at, Waypoint::KERNEL_ENTERED),
             portals::TracePoint::CommandWritten => {
-                pass(at, Waypoint::COMMAND_WRITTEN);
-                journal.account(self.core, |clerk| clerk.commanded(at, id));
+                let past = journal.with(id, |flight| flight.is_called_past_the_kernel());
+                let (waypoint, by) = match past {
+                    Some(true) => (Waypoint::LIBRARY_COMMANDED, Part::Library),
+                    _ => (Waypoint::COMMAND_WRITTEN, Part::Kernel),
+                };
+                pass(at, waypoint);
+                journal.account(self.core, |clerk| clerk.handed_over(at, id, by));
                 let arrives = journal.last_write_arrives.get();
                 if arrives >= at {
                     pass(arrives, Waypoint::COMMAND_ARRIVED);
@@ -430,8 +435,8 @@ impl Observer {
                 }
             }
             portals::TracePoint::Dropped => journal.dropped(id),
-            portals::TracePoint::RingRead => pass(at, Waypoint::EVENT_DRAINED),
-            portals::TracePoint::RingCompleted => pass(at, Waypoint::COMPLETION_DRAINED),
+            portals::TracePoint::RingRead => pass(at, Waypoint::RING_READ),
+            portals::TracePoint::RingCompleted => pass(at, Waypoint::RING_COMPLETED),
             portals::TracePoint::ReceiveWritten => {
                 pass(at, Waypoint::RECEIVE_WRITTEN);
                 pass(journal.last_write_arrives.get(), Waypoint::RECEIVE_ARRIVED);
@@ -446,7 +451,7 @@ impl Observer {
                 pass(at, Waypoint::COMPLETION_DRAINED);
             }
             portals::TracePoint::EventPosted(EventKind::PutEnd | EventKind::ReplyEnd) => {
-                pass(at, Waypoint::EVENT_POSTED);
+                journal.with(id, |flight| flight.post(at));
             }
             portals::TracePoint::EventReturned(
                 kind @ (EventKind::PutEnd | EventKind::ReplyEnd),
@@ -459,7 +464,7 @@ impl Observer {
                 journal.takes(self.core, at, id, kind);
             }
             portals::TracePoint::EndedSilently => {
-                pass(at, Waypoint::EVENT_POSTED);
+                journal.with(id, |flight| flight.post(at));
                 journal.end(id);
             }
             _ => {}

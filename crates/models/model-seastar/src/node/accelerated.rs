@@ -61,6 +61,9 @@ impl LocalBus<'_> {
             let addr = addr + 4 * index as u64;
             let look = &mut |phys, buf: &mut [u8]| nic.host_look(phys, buf, around);
             rings.stores(at, addr, word, &header, look);
+            if let Some(phys) = nic.window(addr) {
+                around.ports.journal().announces_at(phys);
+            }
         }
     }
 }

@@ -245,6 +245,7 @@ impl seastar_nic::Ports for NodePorts<'_> {
         let written = self.chipset.stores.write(phys, data);
         if let Some(rings) = &self.chipset.rings {
             rings.landed(self.chipset.now, phys, data.len());
+            self.ports.journal().store_arrives(self.chipset.now, phys, data.len() as u64);
         }
         written
     }

@@ -15,9 +15,10 @@ pub struct Call {
     pub bytes: u64,
     /// Time from entry to return, summed over all calls, in picoseconds; the following add up to it.
     pub total_ps: u64,
-    /// In the library, on this side or, behind the last entry, on others.
+    /// In libraries of processes, on this side or, behind the last entry, on others: those of Portals, too,
+    /// of a process on the network interface, which enters no kernel.
     pub library_ps: u64,
-    /// In kernels.
+    /// In kernels; 0 where none is entered.
     pub kernel_ps: u64,
     /// Of these, in the disks of the other side.
     #[serde(skip_serializing_if = "is_none")]

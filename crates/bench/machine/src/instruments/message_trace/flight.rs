@@ -193,7 +193,8 @@ impl Flight {
     /// happened to the former copy there.
     fn comes_again(&mut self, at: Time) {
         let leg = &mut self.at[usize::from(self.leg)];
-        let taken = leg[Waypoint::EVENT_DRAINED.at()] < Time::NEVER;
+        let has = |waypoint: Waypoint| leg[waypoint.at()] < Time::NEVER;
+        let taken = has(Waypoint::EVENT_DRAINED) || has(Waypoint::RING_READ);
         if leg[Waypoint::ARRIVED.at()] < at && !taken {
             leg[Waypoint::REPEATED.at()] = at;
             // What the path has behind the arrival.
@@ -225,6 +226,25 @@ impl Flight {
         Some(self.at[usize::from(self.leg)][waypoint.at()]).filter(|at| *at < Time::NEVER)
     }
 
+    /// Time at which its event was in the process's queue on its present leg.
+    pub fn posted(&self) -> Option<Time> {
+        self.at(Waypoint::EVENT_POSTED).or_else(|| self.at(Waypoint::LIBRARY_POSTED))
+    }
+
+    /// True if its process called without a kernel on its present leg: its library commands the network
+    /// interface by itself. An answer has no caller.
+    pub(crate) fn is_called_past_the_kernel(&self) -> bool {
+        let called = [Waypoint::PUT_ENTERED, Waypoint::PROVIDER_CALLED];
+        called.into_iter().any(|waypoint| self.at(waypoint).is_some())
+            && self.at(Waypoint::KERNEL_ENTERED).is_none()
+    }
+
+    /// The event is there: a kernel has posted it, or the library that found the message in its ring.
+    pub(crate) fn post(&mut self, at: Time) {
+        let by_library = self.at(Waypoint::RING_READ).is_some();
+        self.mark(at, if by_library { Waypoint::LIBRARY_POSTED } else { Waypoint::EVENT_POSTED });
+    }
+
     /// Time at which it began.
     pub fn start(&self) -> Time {
         self.at[0][Waypoint::CALL_ENTERED.at()]
@@ -241,8 +261,10 @@ impl Flight {
             // What comes in a header needs no command: its stream is closed beside the way. Firmware that
             // matches commands by itself, and tells of the end.
             let missing = |waypoint: Waypoint| leg[waypoint.at()] == Time::NEVER;
-            let told = missing(Waypoint::SEARCHED) || missing(Waypoint::COMPLETION_DRAINED);
-            let aside = commands && missing(Waypoint::RECEIVE_WRITTEN) && told;
+            let ended =
+                !missing(Waypoint::RING_COMPLETED) || !missing(Waypoint::COMPLETION_DRAINED);
+            let told = !missing(Waypoint::SEARCHED) && ended;
+            let aside = commands && missing(Waypoint::RECEIVE_WRITTEN) && !told;
             let mut streams = false;
             for step in steps {
                 streams |= step.ends == Waypoint::RECEIVE_WRITTEN;

@@ -33,7 +33,18 @@ pub const LIBRARY_SENDS: PathStep = step(
         &[Mpi::call, Mpi::request, Host::copy_rate],
     ),
 );
-/// From there to its kernel.
+/// The library of a process on the network interface, to its command: there is no kernel on its way.
+pub const USER_SENDS: PathStep = step(
+    Waypoint::LIBRARY_COMMANDED,
+    "Portals library, send",
+    Layer::HOST,
+    Part::Library,
+    cause(
+        "the process's library checks the call and writes header and command itself",
+        &[Portals::api_call, Portals::api_check, Portals::translate, Host::mmio_write],
+    ),
+);
+/// The other way, to its kernel.
 pub const KERNEL_ENTRY: PathStep = step(
     Waypoint::KERNEL_ENTERED,
     "kernel entry",
@@ -74,10 +85,15 @@ pub const KERNEL_RECEIVES: PathStep = step(
     "kernel Portals, receive",
     Layer::HOST,
     Part::Kernel,
-    cause(
-        "the kernel, or the process's library, posts the event",
-        &[Portals::event_post, Host::copy_rate],
-    ),
+    cause("the kernel posts the event", &[Portals::event_post, Host::copy_rate]),
+);
+/// The same by the library of a process on the network interface.
+pub const USER_RECEIVES: PathStep = step(
+    Waypoint::LIBRARY_POSTED,
+    "Portals library, receive",
+    Layer::HOST,
+    Part::Library,
+    cause("the process's library posts the event", &[Portals::event_post, Host::copy_rate]),
 );
 /// The process is elsewhere.
 pub const PROCESS_LATE: PathStep = step(
