@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub mod account;
 mod brief;
+mod kept;
 pub mod messages;
 mod refusals;
 
@@ -91,6 +92,7 @@ fn write_summary(
         }
     }
     refusals(out, report, terminal)?;
+    kept::kept(out, report)?;
     match &report.messages {
         Some(all) => {
             writeln!(out)?;

@@ -16,6 +16,7 @@ pub const KINDS: &[&FaultKind] = &[
     &POOL_TX_PENDINGS,
     &POOL_EVENT_SLOTS,
     &POOL_DMA_LISTS,
+    &POOL_MATCH_ENTRIES,
     &POOL_STREAMS,
     &POOL_SOURCES,
 ];
@@ -195,6 +196,21 @@ pub static POOL_DMA_LISTS: FaultKind = FaultKind {
     example: "pool.dma_lists=4",
 };
 
+/// Few match entries on the network interface.
+pub static POOL_MATCH_ENTRIES: FaultKind = FaultKind {
+    name: "pool.match_entries",
+    value: Form::Number { least: 16, most: 320 },
+    scope: Scope::Boot,
+    what: "A process on the network interface has so few match entries there.",
+    expected: "MPI keeps receives and sends without one, and lets them go on later: nothing \
+               but time. A program that uses Portals itself gets PTL_NO_SPACE.",
+    counter: "nic.receives_kept, nic.sends_kept",
+    endings: &["PTL_NO_SPACE", "PTL_ME_LIST_TOO_LONG"],
+    misleads: false,
+    harm: Harm::None,
+    example: "pool.match_entries=16",
+};
+
 /// Few entries of the CAM.
 pub static POOL_STREAMS: FaultKind = FaultKind {
     name: "pool.streams",
@@ -237,6 +253,7 @@ pub(crate) fn pools(faults: &Faults, nid: Option<u32>) -> Pools {
         transmits: number(&POOL_TX_PENDINGS, full.transmits.into()) as u16,
         event_slots: number(&POOL_EVENT_SLOTS, full.event_slots),
         list_commands: number(&POOL_DMA_LISTS, full.list_commands),
+        match_entries: number(&POOL_MATCH_ENTRIES, full.match_entries),
     }
 }
 

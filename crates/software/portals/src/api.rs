@@ -5,6 +5,7 @@ mod collective;
 mod moves;
 mod on_nic;
 mod queues;
+mod room;
 mod way;
 
 use crate::kernel::{Bridge, Kernel, ObjectCall, Returned, Slot, Told};
@@ -15,6 +16,7 @@ use crate::library::{
 use crate::seastar::Accelerated;
 use des::Time;
 use host::{Cpu, SpaceId};
+use std::cell::Cell;
 use std::rc::Rc;
 use way::Way;
 
@@ -58,6 +60,8 @@ pub struct Ni {
     id: ProcessId,
     way: Way,
     on_nic: Option<Rc<Accelerated>>,
+    /// The user above waits for room to transmit.
+    wants_room: Cell<bool>,
 }
 
 impl Ni {
@@ -110,7 +114,8 @@ impl Ni {
         })?;
         let id = ProcessId { nid: u32::from(kernel.nid), pid };
         let on_nic = kernel.on_nic(slot);
-        Ok(Ni { cpu: cpu.clone(), kernel: kernel.clone(), slot, space, id, way, on_nic })
+        let (cpu, kernel, wants_room) = (cpu.clone(), kernel.clone(), Cell::new(false));
+        Ok(Ni { cpu, kernel, slot, space, id, way, on_nic, wants_room })
     }
 
     /// Closes it (PtlNIFini), when the operations under way have ended: their memory may go after this call.

@@ -3,6 +3,7 @@
 //! interrupts.
 
 mod random;
+mod room;
 
 use crate::runner::{json, run, sunstar, Ended};
 use serde_json::Value;

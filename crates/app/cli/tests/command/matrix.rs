@@ -44,6 +44,7 @@ const POOLS: &[(&str, [u32; 2])] = &[
     ("pool.tx_pendings", [6, 2]),
     ("pool.event_slots", [1500, 1024]),
     ("pool.dma_lists", [4, 2]),
+    ("pool.match_entries", [64, 16]),
     ("pool.streams", [8, 2]),
     ("pool.sources", [6, 3]),
 ];

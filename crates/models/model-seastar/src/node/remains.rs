@@ -109,6 +109,9 @@ impl Station {
         if let Some(rings) = &self.chipset.rings {
             counters.insert("nic.atomics".into(), rings.atomics());
             counters.insert("nic.posts_refused".into(), rings.posts_refused());
+            let (receives, sends) = rings.kept();
+            counters.insert("nic.receives_kept".into(), receives);
+            counters.insert("nic.sends_kept".into(), sends);
         }
         let count = |name: &str| counters.get(name).copied().unwrap_or(0);
         let messages = count("niccb.tx_complete") + count("niccb.rx_complete");

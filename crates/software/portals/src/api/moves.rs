@@ -38,6 +38,7 @@ impl Ni {
     ) -> Result<(), Error> {
         let call = self.call(md, region, ack, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
+        self.await_room();
         // The firmware counts only what will be done.
         let nodes = self.kernel.config.nodes;
         match call.destination(nodes).is_ok() && self.with(|own| own.may_put(md, region)) {
@@ -60,6 +61,7 @@ impl Ni {
     fn start_get(&self, md: MdHandle, region: Option<Region>, target: Target) -> Result<(), Error> {
         let call = self.call(md, region, AckRequest::NoAck, target, 0);
         self.cpu.spend(self.kernel.config.costs.api_call);
+        self.await_room();
         self.expect_on_nic(md);
         self.library(|| self.kernel.get(&self.cpu, self.slot, &call))
     }
@@ -76,6 +78,7 @@ impl Ni {
     ) -> Result<(), Error> {
         let call = self.call(put, None, AckRequest::NoAck, target, hdr_data);
         self.cpu.spend(self.kernel.config.costs.api_call);
+        self.await_room();
         self.expect_on_nic(get);
         // The firmware counts only what will be done.
         let nodes = self.kernel.config.nodes;

@@ -46,7 +46,7 @@ impl Ni {
                 self.cpu.spend(self.kernel.config.costs.event_get * eqs.len() as u64);
                 self.kernel.look(&self.cpu, self.slot);
                 self.kernel.look_around(&self.cpu, self.slot);
-                if self.has_refused() || self.has_collected() {
+                if self.has_refused() || self.has_collected() || self.room_came() {
                     return Err(Error::MdNoUpdate);
                 }
             }

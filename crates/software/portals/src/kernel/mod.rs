@@ -77,6 +77,10 @@ pub struct Counters {
     pub nic_entries: u64,
     /// Their posts that the firmware refused, because a message had come before.
     pub posts_refused: u64,
+    /// Receives that libraries above kept, because the network interface had no room for them.
+    pub receives_kept: u64,
+    /// The same of sends.
+    pub sends_kept: u64,
     /// Pages pinned for memory descriptors (Linux).
     pub pages_pinned: u64,
     /// Pages of payloads for which DMA commands were computed (Linux).
@@ -193,8 +197,8 @@ impl Kernel {
         };
         let identity = Identity { id, uid: 0, jid: 0 };
         let mut limits = self.config.limits;
-        if on_nic.is_some() {
-            limits = seastar::Accelerated::limits(limits);
+        if let Some(user) = &on_nic {
+            limits = user.limits(limits);
             interface = Interface::new(identity, limits);
         }
         let told = on_nic.is_some();

@@ -47,6 +47,11 @@ impl Case {
         set(6, &|some| format!("portals.accelerated_tx_pendings={}", 320 + some % 32));
         set(4, &|_| format!("mpi.barrier={barrier}"));
         let program = [0, 0, 0, 1, 1, 2][below(6)];
+        // Programs that use Portals themselves may have more entries than those.
+        if program != 1 && below(3) == 0 {
+            options += &format!(" --fault pool.match_entries={}", 16 + below(24));
+            options += &format!(" --fault pool.tx_pendings={}", 1 + below(20));
+        }
         Case { seed, options, program, arguments: seed.to_string() }
     }
 

@@ -50,13 +50,18 @@ const PARTS: [&str; 13] = [
 /// changes no table of another machine.
 const EXAMPLES: [&str; 2] = ["example", "queuepair"];
 
+/// Kinds that the tables do not draw: one that does nothing to processes that the kernel serves, and that
+/// random programs on the network interface have (`accelerated::random`).
+const NOT_DRAWN: [&str; 1] = ["pool.match_entries"];
+
 /// One kind of faults of each name, in the order of the tables' rows; that of the model if it has one.
 pub fn all_faults(model: &Model) -> Vec<&'static FaultKind> {
     let others = MODELS.iter().filter(|other| !EXAMPLES.contains(&other.name));
     let others = others.flat_map(|model| model.fault_kinds().all());
     let mut all: Vec<&FaultKind> = Vec::new();
     for kind in model.fault_kinds().all().chain(others) {
-        if !all.iter().any(|had| had.name == kind.name) {
+        let drawn = !NOT_DRAWN.contains(&kind.name);
+        if drawn && !all.iter().any(|had| had.name == kind.name) {
             all.push(kind);
         }
     }

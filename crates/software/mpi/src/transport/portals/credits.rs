@@ -20,12 +20,13 @@ use std::collections::{HashMap, VecDeque};
 /// Portal of credits that come back.
 const CREDITS: u32 = 6;
 
-/// A send without a credit.
-struct Deferred {
-    id: RequestId,
-    to: Address,
-    bytes: Bytes,
-    mode: Mode,
+/// A send that has not begun.
+#[derive(Clone, Copy)]
+pub(super) struct Deferred {
+    pub id: RequestId,
+    pub to: Address,
+    pub bytes: Bytes,
+    pub mode: Mode,
 }
 
 /// Another process, as sender and as receiver.
@@ -147,7 +148,7 @@ impl Portals {
             let over = |error: Option<Error>| {
                 Some(Step::Ended(Ending { id, found: Found::NOTHING, error }))
             };
-            match self.start_send(local, id, to, bytes, mode) {
+            match self.start_or_wait(local, id, to, bytes, mode) {
                 Ok(false) => {}
                 Ok(true) => return over(None),
                 Err(error) => {

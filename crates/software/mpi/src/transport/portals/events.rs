@@ -55,6 +55,7 @@ impl Portals {
                 // Damage to its bytes does not matter: they are fetched.
                 if event.kind == EventKind::PutStart {
                     self.unexpected.started(None, event);
+                    self.overtaken.message_came();
                     let at = local.cpu.now();
                     local.observe(|observer| observer.kept(event.message, at));
                 }
@@ -111,6 +112,7 @@ impl Portals {
     fn arrived(&mut self, local: &mut Local, id: RequestId, event: &Event) -> Step {
         let at = local.cpu.now();
         local.observe(|observer| observer.unposted(at));
+        self.leave_list(id);
         let operation = self.operations.get(id);
         operation.found = Found {
             source: matching::source_of(event.match_bits),
@@ -132,6 +134,7 @@ impl Portals {
         match event.kind {
             EventKind::PutStart => {
                 self.unexpected.started(Some(block), event);
+                self.overtaken.message_came();
                 let at = local.cpu.now();
                 local.observe(|observer| observer.kept(event.message, at));
                 self.watch_room(local, block, event.offset + event.rlength);
@@ -143,7 +146,7 @@ impl Portals {
                 }
             }
             EventKind::Unlink if self.unexpected.unlinked(block) => {
-                self.attach_block(local, block);
+                self.attach_again(local, block);
             }
             EventKind::Unlink => {}
             kind => unreachable!("no {kind:?} event was asked for"),

@@ -23,7 +23,8 @@
 //! | `send`, `receive` | operations begun |
 //! | `events` | Portals events of them |
 //! | `operations` | operations under way, and the owner of an event |
-//! | `overtaken` | receives that were posted to a network interface that knew of a message first |
+//! | `overtaken` | receives in no list of Portals: a message came before, or there is no room |
+//! | `room`, `waiting` | room on the network interface, and what waits for it |
 //! | `unexpected` | blocks, and the list of messages that came before their receive |
 //! | `matching` | match bits and header data |
 //! | `credits` | flow control, if it is asked for |
@@ -40,12 +41,13 @@ use collective::Collecting;
 use credits::Credits;
 use des::Duration;
 use matching::Pattern;
-use operations::{Operations, Owner};
+use operations::{Operations, Owner, Waiting};
 use overtaken::{Overtaken, Queues};
 use portals::{
     option, Criteria, EqHandle, Error as PortalsError, Md, MdHandle, MeHandle, Ni, Position,
     ProcessId, Unlink,
 };
+use room::{Room, MOST_ADDED_BLOCKS};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use unexpected::{Block, Unexpected};
@@ -57,8 +59,10 @@ pub(crate) mod matching;
 mod operations;
 mod overtaken;
 mod receive;
+mod room;
 mod send;
 mod unexpected;
+mod waiting;
 
 /// Portal of all messages.
 const MESSAGES: u32 = 4;
@@ -97,6 +101,9 @@ pub struct Portals {
     unexpected: Unexpected,
     operations: Operations,
     overtaken: Overtaken,
+    room: Room,
+    /// Operations that have none.
+    waiting: Waiting,
     /// Flow control, if it is asked for.
     credits: Option<Credits>,
     /// Collective operations on the network interface that are not over, in the order of their beginning.
@@ -150,6 +157,8 @@ impl Portals {
             unexpected: Unexpected::default(),
             operations: Operations::default(),
             overtaken: Overtaken::default(),
+            room: Room::new(ni.limits(), &params),
+            waiting: Waiting::default(),
             credits: None,
             collecting: Vec::new(),
             collected: VecDeque::new(),
@@ -202,11 +211,23 @@ impl Portals {
         self.poll_set.push(eq);
     }
 
-    /// A new block for unexpected messages.
+    /// A block for unexpected messages beside those that there are.
     fn add_block(&mut self, local: &Local) -> u32 {
+        if let Some(block) = self.unexpected.laid_by() {
+            return block;
+        }
         let va = local.allocate(self.params.unexpected_block_size);
         self.unexpected.blocks.push(Block { va, messages: 0, full: false, unlinked: false });
         self.unexpected.blocks.len() as u32 - 1
+    }
+
+    /// Attaches an empty block again. Where Portals has few entries it has enough blocks without this one.
+    fn attach_again(&mut self, local: &mut Local, index: u32) {
+        let most = self.params.unexpected_blocks + MOST_ADDED_BLOCKS;
+        if self.ni.is_on_nic() && self.unexpected.attached >= most {
+            return self.unexpected.lay_by(index);
+        }
+        self.attach_block(local, index);
     }
 
     /// Puts a block for unexpected messages behind all others.
@@ -230,6 +251,7 @@ impl Portals {
         let entry = self.ni.me_attach(MESSAGES, everything, Unlink::Unlink, Position::After);
         let entry = must(local, entry, "PtlMEAttach");
         must(local, self.ni.md_attach(entry, md, Unlink::Unlink), "PtlMDAttach");
+        self.unexpected.attached += 1;
     }
 }
 
@@ -267,7 +289,7 @@ impl Transport for Portals {
         if !self.take_credit(id, to, bytes, mode) {
             return Ok(false);
         }
-        let begun = self.start_send(local, id, to, bytes, mode);
+        let begun = self.start_or_wait(local, id, to, bytes, mode);
         if begun.is_err() {
             self.untake_credit(to);
         }
@@ -295,7 +317,7 @@ impl Transport for Portals {
     }
 
     fn find(&mut self, local: &mut Local, wanted: Wanted) -> Option<Found> {
-        if self.overtaken.any() {
+        if self.overtaken.choose() {
             // Receives that were posted before choose first.
             return None;
         }
@@ -304,7 +326,7 @@ impl Transport for Portals {
     }
 
     fn has(&mut self, _: &mut Local, wanted: Wanted) -> bool {
-        !self.overtaken.any() && self.unexpected.find(Pattern::from(wanted), 0).is_some()
+        !self.overtaken.choose() && self.unexpected.find(Pattern::from(wanted), 0).is_some()
     }
 
     fn take(&mut self, _: &mut Local, wanted: Wanted) -> Taken {
@@ -322,7 +344,7 @@ impl Transport for Portals {
 
     fn is_quiet(&self) -> bool {
         let waits = self.credits.as_ref().is_some_and(|credits| !credits.is_quiet());
-        self.free_copies.len() == self.copies.len() && !waits
+        self.free_copies.len() == self.copies.len() && !waits && self.waiting.is_quiet()
     }
 
     fn open_group(

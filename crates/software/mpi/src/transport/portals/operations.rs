@@ -1,13 +1,16 @@
 //! Operations under way, with room in event queues for what Portals will tell of them.
 
-use super::matching::Pattern;
+use super::credits::Deferred;
+use super::matching::{Exposed, Pattern};
+use super::room::Holding;
 use super::{Portals, EVENTS_PER_LONG_SEND};
 use crate::error::Error;
 use crate::local::Local;
 use crate::params::EVENTS_PER_OPERATION;
 use crate::request::RequestId;
 use crate::transport::{Bytes, Ending, Found};
-use portals::{EqHandle, MeHandle};
+use portals::{EqHandle, MeHandle, ProcessId};
+use std::collections::VecDeque;
 
 /// An operation under way.
 #[derive(Debug)]
@@ -28,6 +31,11 @@ pub(super) struct Operation {
     pub searched: (usize, u64),
     /// Pattern of a posted receive, and its place among the posted.
     pub posted: Option<(Pattern, u64)>,
+    /// Number of the first message that a kept receive has not met.
+    pub heard: Option<u64>,
+    /// Its room on the network interface, and whether that is a posted receive's.
+    pub holding: Holding,
+    pub holds_post: bool,
     pub error: Option<Error>,
 }
 
@@ -76,6 +84,27 @@ impl Operations {
     }
 }
 
+/// A message to be fetched.
+pub(super) struct Fetch {
+    pub id: RequestId,
+    pub from: ProcessId,
+    pub what: Exposed,
+}
+
+/// Operations that wait for room, in the order of their beginning.
+#[derive(Default)]
+pub(super) struct Waiting {
+    pub sends: VecDeque<Deferred>,
+    pub fetches: VecDeque<Fetch>,
+}
+
+impl Waiting {
+    /// True if no send waits.
+    pub fn is_quiet(&self) -> bool {
+        self.sends.is_empty()
+    }
+}
+
 impl Portals {
     /// Takes note of an operation that will get events, in a queue that has room for them.
     pub(super) fn begin_operation(
@@ -96,6 +125,9 @@ impl Portals {
             queue: 0,
             searched: (0, 0),
             posted: None,
+            heard: None,
+            holding: Holding::default(),
+            holds_post: false,
             error: None,
         };
         operation.queue = self.reserve(local, operation.events());
@@ -112,6 +144,7 @@ impl Portals {
     pub(super) fn end_operation(&mut self, id: RequestId) -> Ending {
         let operation = self.operations.remove(id);
         self.queues[usize::from(operation.queue)].reserved -= operation.events();
+        self.room.give(operation.holding, operation.holds_post);
         Ending { id, found: operation.found, error: operation.error }
     }
 

@@ -1,10 +1,16 @@
-//! Posted receives that a message overtook.
+//! Receives that are in no list of Portals: those that a message overtook, and those without room.
 //!
 //! Where match lists are on the network interface, a post does not wait for it. A message that comes between
 //! goes to the unexpected, and the interface refuses the post, and all behind it that have not heard of the
 //! message. This library learns of both together. It then looks for those receives' messages, or posts them
 //! again, in the order in which they were posted first, before it posts, or lets a probe find, anything else.
+//!
+//! A receive for which there is no room is kept here, too, and so are all behind it: what Portals has is
+//! always the oldest part of the list. Each message of the unexpected meets the kept receives in order,
+//! before anything else happens. When there is room again the oldest is posted, on the same condition as any
+//! other: that no message came which it has not met.
 
+use super::matching::Pattern;
 use super::{Portals, Step};
 use crate::local::Local;
 use crate::request::RequestId;
@@ -21,17 +27,25 @@ pub(super) enum Queues {
     All,
 }
 
-/// Receives whose posts were refused, in the order in which they were posted first.
+/// Receives whose posts were refused, or that have no room, in the order in which they were posted first.
 #[derive(Default)]
 pub(super) struct Overtaken {
     receives: VecDeque<(u64, RequestId)>,
+    /// All of them have met all messages of the list: they wait for room.
+    met: bool,
     /// Receives posted so far.
     places: u64,
 }
 
 impl Overtaken {
-    pub fn any(&self) -> bool {
-        !self.receives.is_empty()
+    /// True if some of them may take messages of the list.
+    pub fn choose(&self) -> bool {
+        !self.receives.is_empty() && !self.met
+    }
+
+    /// A message has come into the list.
+    pub fn message_came(&mut self) {
+        self.met = false;
     }
 
     /// The place of a receive that is posted now for the first time.
@@ -43,6 +57,7 @@ impl Overtaken {
     fn add(&mut self, place: u64, id: RequestId) {
         let at = self.receives.partition_point(|(other, _)| *other < place);
         self.receives.insert(at, (place, id));
+        self.met = false;
     }
 
     fn remove(&mut self, id: RequestId) -> bool {
@@ -61,7 +76,8 @@ impl Portals {
     ) -> Step {
         loop {
             let next = self.take_collected(local).or_else(|| self.post_again(local));
-            if let Some(step) = next.or_else(|| self.start_deferred(local)) {
+            let next = next.or_else(|| self.start_deferred(local));
+            if let Some(step) = next.or_else(|| self.start_waiting(local)) {
                 return step;
             }
             local.settle();
@@ -82,11 +98,16 @@ impl Portals {
         while let Some(entry) = self.ni.next_refused() {
             let Some(operation) = self.operations.posted_as(entry) else { continue };
             operation.entry = None;
+            let id = operation.id();
             if let Some((_, place)) = operation.posted {
-                self.overtaken.add(place, operation.id());
+                self.overtaken.add(place, id);
             }
-            let at = local.cpu.now();
-            local.observe(|observer| observer.unposted(at));
+            let kept = operation.heard.is_some();
+            self.leave_list(id);
+            if !kept {
+                let at = local.cpu.now();
+                local.observe(|observer| observer.unposted(at));
+            }
         }
     }
 
@@ -94,6 +115,9 @@ impl Portals {
     /// piece of news it returns, and goes on when it is called again.
     fn post_again(&mut self, local: &mut Local) -> Option<Step> {
         while let Some(&(_, id)) = self.overtaken.receives.front() {
+            if self.overtaken.met && !self.room.admits_receive() {
+                return None;
+            }
             local.settle();
             match self.ni.eq_poll(&self.poll_set[..1], Some(Duration::ZERO)) {
                 Err(PortalsError::MdNoUpdate) => {
@@ -103,14 +127,21 @@ impl Portals {
                 Err(PortalsError::EqEmpty) => {}
                 polled => return Some(self.take_event(local, polled)),
             }
+            if !self.room.admits_receive() {
+                return Some(self.meet(local));
+            }
             let operation = self.operations.get(id);
-            let (pattern, _) = operation.posted.expect("it was posted");
+            let (pattern, _) = operation.posted.expect("it has a place");
             let room = operation.bytes;
-            let Some(begun) = self.claim_or_post(local, id, pattern, room) else { continue };
+            let begun = match self.claim(local, id, pattern) {
+                Some(begun) => begun,
+                None if self.post(local, id, pattern, room) => Begun::UnderWay,
+                None => continue,
+            };
             self.overtaken.remove(id);
             match begun {
                 Begun::Ended(ending) => return Some(Step::Ended(ending)),
-                Begun::UnderWay | Begun::Again(_) if !self.overtaken.any() => {
+                Begun::UnderWay | Begun::Again(_) if self.overtaken.receives.is_empty() => {
                     return Some(Step::Event)
                 }
                 Begun::UnderWay | Begun::Again(_) => {}
@@ -119,10 +150,56 @@ impl Portals {
         None
     }
 
-    /// Takes back a receive whose post was refused. False if it is none.
-    pub(super) fn forget_overtaken(&mut self, id: RequestId) -> bool {
+    /// Finds the messages of receives without room.
+    fn meet(&mut self, local: &mut Local) -> Step {
+        let mut at = 0;
+        while let Some(&(_, id)) = self.overtaken.receives.get(at) {
+            let (pattern, _) = self.operations.get(id).posted.expect("it has a place");
+            let Some(begun) = self.claim(local, id, pattern) else {
+                at += 1;
+                continue;
+            };
+            self.overtaken.receives.remove(at);
+            if let Begun::Ended(ending) = begun {
+                return Step::Ended(ending);
+            }
+        }
+        self.overtaken.met = true;
+        Step::Event
+    }
+
+    /// True if the next receive is kept: no room is left, or another is kept that is older.
+    pub(super) fn keeps_next(&self) -> bool {
+        !self.overtaken.receives.is_empty() || !self.room.admits_receive()
+    }
+
+    /// Keeps a receive that has met all messages of the list.
+    pub(super) fn keep(&mut self, local: &Local, id: RequestId, pattern: Pattern) {
+        let place = self.overtaken.next_place();
+        let next = self.unexpected.next;
+        let operation = self.operations.get(id);
+        (operation.posted, operation.heard) = (Some((pattern, place)), Some(next));
+        let met = self.overtaken.receives.is_empty() || self.overtaken.met;
+        self.overtaken.add(place, id);
+        self.overtaken.met = met;
+        self.ni.count_kept_receive();
+        let at = local.cpu.now();
+        local.observe(|observer| observer.posted(at));
+    }
+
+    /// A kept receive, if it is one, has a message or is taken back.
+    pub(super) fn unkept(&mut self, local: &Local, id: RequestId) {
+        if self.operations.get(id).heard.is_some() {
+            let at = local.cpu.now();
+            local.observe(|observer| observer.unposted(at));
+        }
+    }
+
+    /// Takes back a receive that is here. False if it is none.
+    pub(super) fn forget_overtaken(&mut self, local: &Local, id: RequestId) -> bool {
         let was = self.overtaken.remove(id);
         if was {
+            self.unkept(local, id);
             self.end_operation(id);
         }
         was

@@ -4,6 +4,7 @@ use super::events::damaged;
 use super::matching::{Exposed, Pattern, Protocol};
 use super::operations::Owner;
 use super::overtaken::Queues;
+use super::room::Holding;
 use super::unexpected::UnexpectedMessage;
 use super::{must, Portals, ACCESS, EXPOSED};
 use crate::local::Local;
@@ -43,15 +44,41 @@ impl Portals {
         pattern: Pattern,
         room: Bytes,
     ) -> Option<Begun> {
-        let (searched, taken) = self.operations.get(id).searched;
-        // Other receives may have taken messages since.
-        let searched = if taken == self.unexpected.taken { searched } else { 0 };
+        if let Some(begun) = self.claim(local, id, pattern) {
+            return Some(begun);
+        }
+        if self.keeps_next() {
+            self.keep(local, id, pattern);
+            return Some(Begun::UnderWay);
+        }
+        self.post(local, id, pattern, room).then_some(Begun::UnderWay)
+    }
+
+    /// Finds the message of a receive in the list, behind those that it has looked at.
+    pub(super) fn claim(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        pattern: Pattern,
+    ) -> Option<Begun> {
+        let operation = self.operations.get(id);
+        let (searched, taken) = operation.searched;
+        let searched = match operation.heard {
+            Some(heard) => self.unexpected.since(heard),
+            None if taken == self.unexpected.taken => searched,
+            // Other receives may have taken messages since.
+            None => 0,
+        };
         if let Some(index) = self.search(local, pattern, searched) {
             let message = self.unexpected.take(index);
             return Some(self.accept(local, id, message));
         }
-        self.operations.get(id).searched = (self.unexpected.len(), self.unexpected.taken);
-        self.post(local, id, pattern, room).then_some(Begun::UnderWay)
+        let operation = self.operations.get(id);
+        operation.searched = (self.unexpected.len(), self.unexpected.taken);
+        if operation.heard.is_some() {
+            operation.heard = Some(self.unexpected.next);
+        }
+        None
     }
 
     /// Looks for a message in the list, from entry `from` on.
@@ -74,7 +101,13 @@ impl Portals {
 
     /// Posts a receive before the entries that catch the unexpected, unless one of those has just
     /// matched. Where match lists are on the network interface that may turn out later (`overtaken`).
-    fn post(&mut self, local: &mut Local, id: RequestId, pattern: Pattern, room: Bytes) -> bool {
+    pub(super) fn post(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        pattern: Pattern,
+        room: Bytes,
+    ) -> bool {
         let options = option::OP_PUT | option::TRUNCATE | option::EVENT_START_DISABLE;
         let md = Md {
             threshold: 1,
@@ -94,13 +127,17 @@ impl Portals {
             Err(PortalsError::MdNoUpdate) => false,
             posted => {
                 let entry = must(local, posted, "PtlMEMDPost").me;
+                self.hold(id, Holding::LISTED, true);
                 let operation = self.operations.get(id);
                 operation.entry = Some(entry);
                 if operation.posted.is_none() {
                     operation.posted = Some((pattern, self.overtaken.next_place()));
                 }
-                let at = local.cpu.now();
-                local.observe(|observer| observer.posted(at));
+                // A kept one counts since it is kept.
+                if operation.heard.is_none() {
+                    let at = local.cpu.now();
+                    local.observe(|observer| observer.posted(at));
+                }
                 true
             }
         }
@@ -115,6 +152,7 @@ impl Portals {
     ) -> Begun {
         let at = local.cpu.now();
         local.observe(|observer| observer.claimed(message.id, at));
+        self.unkept(local, id);
         let operation = self.operations.get(id);
         operation.open = false;
         operation.found = message.found();
@@ -145,12 +183,12 @@ impl Portals {
         };
         self.operations.get(id).error = copied.err();
         if self.unexpected.consumed(block) {
-            self.attach_block(local, block);
+            self.attach_again(local, block);
         }
         self.end_operation(id)
     }
 
-    /// Gets a message from its sender.
+    /// Gets a message from its sender, when there is room.
     pub(super) fn fetch(
         &mut self,
         local: &mut Local,
@@ -161,6 +199,19 @@ impl Portals {
         let operation = self.operations.get(id);
         operation.open = false;
         operation.found.bytes = what.length;
+        if self.admits_fetch(id, from, what) {
+            self.start_fetch(local, id, from, what);
+        }
+    }
+
+    pub(super) fn start_fetch(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        from: ProcessId,
+        what: Exposed,
+    ) {
+        let operation = self.operations.get(id);
         // Of bytes that have come and are damaged, none is fetched: that ends the send.
         let room = if operation.error.is_some() { 0 } else { operation.bytes.length };
         let bytes = Bytes { va: operation.bytes.va, length: room.min(what.length) };
@@ -175,13 +226,13 @@ impl Portals {
     pub(super) fn unpost(&mut self, local: &mut Local, id: RequestId) -> bool {
         let operation = self.operations.get(id);
         let (true, Some(entry)) = (operation.open, operation.entry) else {
-            return self.forget_overtaken(id);
+            return self.forget_overtaken(local, id);
         };
         local.settle();
         if self.ni.me_unlink(entry).is_err() {
             // A message has it, or it was refused: nothing else takes an entry away.
             self.take_refused(local);
-            return self.forget_overtaken(id);
+            return self.forget_overtaken(local, id);
         }
         self.end_operation(id);
         let at = local.cpu.now();

@@ -1,7 +1,9 @@
 //! Sends.
 
+use super::credits::Deferred;
 use super::matching::{self, Exposed, Protocol};
 use super::operations::Owner;
+use super::room::Holding;
 use super::{must, Portals, ACCESS, EXPOSED, MESSAGES};
 use crate::error::Result;
 use crate::local::Local;
@@ -18,6 +20,21 @@ struct Described {
 }
 
 impl Portals {
+    /// Starts sending, or waits for room. True if the bytes may be used again.
+    pub(super) fn start_or_wait(
+        &mut self,
+        local: &mut Local,
+        id: RequestId,
+        to: Address,
+        bytes: Bytes,
+        mode: Mode,
+    ) -> Result<bool> {
+        if self.admits_send(Deferred { id, to, bytes, mode }) {
+            return self.start_send(local, id, to, bytes, mode);
+        }
+        Ok(false)
+    }
+
     /// Starts sending. True if the bytes may be used again.
     pub(super) fn start_send(
         &mut self,
@@ -98,6 +115,7 @@ impl Portals {
         let entry = self.ni.me_attach(EXPOSED, criteria, Unlink::Unlink, Position::After);
         let entry = must(local, entry, "PtlMEAttach");
         let md = must(local, self.ni.md_attach(entry, md, Unlink::Unlink), "PtlMDAttach");
+        self.hold(id, Holding::LISTED, false);
         self.operations.get(id).entry = Some(entry);
         let what = match long {
             true => Described { md, length },
@@ -136,6 +154,8 @@ impl Portals {
             ..Md::new(bytes.va, bytes.length, option::EVENT_START_DISABLE)
         };
         local.settle();
-        must(local, self.ni.md_bind(md, Unlink::Unlink), "PtlMDBind")
+        let bound = must(local, self.ni.md_bind(md, Unlink::Unlink), "PtlMDBind");
+        self.hold(id, Holding::BOUND, false);
+        bound
     }
 }

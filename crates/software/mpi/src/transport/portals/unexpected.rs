@@ -68,7 +68,13 @@ pub(super) struct Block {
 #[derive(Default)]
 pub(super) struct Unexpected {
     pub blocks: Vec<Block>,
+    /// Blocks that Portals has.
+    pub attached: u32,
+    /// Empty blocks that it does not have.
+    spare: Vec<u32>,
     list: VecDeque<UnexpectedMessage>,
+    /// Number behind that of the newest message that came into it.
+    pub next: u64,
     /// Messages that have been taken out of it.
     pub taken: u64,
     /// Messages claimed by a receive before they were complete.
@@ -83,6 +89,7 @@ impl Unexpected {
         if let Some(block) = block {
             self.blocks[block as usize].messages += 1;
         }
+        self.next = event.sequence + 1;
         self.list.push_back(UnexpectedMessage {
             bits: event.match_bits,
             length: event.rlength,
@@ -111,6 +118,11 @@ impl Unexpected {
         let message = message.expect("an END event follows its START event");
         (message.complete, message.damaged) = (true, damaged);
         None
+    }
+
+    /// Index of the first message with this number or a later one.
+    pub fn since(&self, number: u64) -> usize {
+        self.list.partition_point(|message| message.start < number)
     }
 
     /// Index of the first message from `from` on that `pattern` accepts.
@@ -156,6 +168,7 @@ impl Unexpected {
     /// Portals has unlinked `block`. True if it must be attached again at once.
     pub fn unlinked(&mut self, block: u32) -> bool {
         self.blocks[block as usize].unlinked = true;
+        self.attached -= 1;
         self.recyclable(block)
     }
 
@@ -167,6 +180,19 @@ impl Unexpected {
             block.full = false;
         }
         empty
+    }
+
+    /// An empty block is not attached again for now.
+    pub fn lay_by(&mut self, block: u32) {
+        self.blocks[block as usize].full = true;
+        self.spare.push(block);
+    }
+
+    /// A block that was laid by.
+    pub fn laid_by(&mut self) -> Option<u32> {
+        let block = self.spare.pop()?;
+        self.blocks[block as usize].full = false;
+        Some(block)
     }
 
     /// Messages that no receive has taken.

@@ -184,13 +184,14 @@ impl Driver {
 
 impl Accelerated {
     /// Limits of such a process's interface, where the kernel's are `all`.
-    pub(crate) fn limits(all: Limits) -> Limits {
+    pub(crate) fn limits(&self, all: Limits) -> Limits {
+        let entries = MATCH_ENTRIES.min(self.driver.config.pools.match_entries);
         Limits {
-            max_mes: MATCH_ENTRIES,
+            max_mes: entries,
             max_mds: ACCELERATED_DESCRIPTORS,
             // Its memory must be contiguous.
             max_md_iovecs: 1,
-            max_me_list: MATCH_ENTRIES,
+            max_me_list: entries,
             ..all
         }
     }
@@ -203,6 +204,11 @@ impl Accelerated {
             source_nid: nid.into(),
             serial: self.driver.process << SERIAL_SPACE_SHIFT | serial,
         }
+    }
+
+    /// True if a message that is begun now goes to the firmware at once.
+    pub(crate) fn may_transmit(&self) -> bool {
+        self.driver.may_transmit()
     }
 
     pub(crate) fn transmit(&self, kernel: &Kernel, cpu: &Cpu, message: Transmit) {

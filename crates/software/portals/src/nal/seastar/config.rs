@@ -30,6 +30,8 @@ pub struct Pools {
     pub event_slots: u32,
     /// Commands of DMA lists in SRAM that it uses.
     pub list_commands: u32,
+    /// Match entries that a process on the network interface can have.
+    pub match_entries: u32,
 }
 
 impl Pools {
@@ -39,6 +41,7 @@ impl Pools {
         receives: u16::MAX,
         event_slots: super::region::EVENT_SLOTS_MAX,
         list_commands: abi::seastar::DMA_LIST_COUNT,
+        match_entries: abi::seastar::ACCELERATED_ENTRIES,
     };
 }
 

@@ -56,6 +56,11 @@ impl Driver {
         self.waiting.borrow_mut().push_back(message);
     }
 
+    /// True if the next message goes to the firmware at once.
+    pub(super) fn may_transmit(&self) -> bool {
+        self.waiting.borrow().is_empty() && !self.free.borrow().is_empty()
+    }
+
     /// Sends what waits, as far as there are pendings and DMA lists.
     fn transmit_waiting(&self, kernel: &Kernel, cpu: &Cpu) {
         if let Some(relay) = &self.relay {

@@ -176,6 +176,12 @@ impl Rings {
         self.kernel().map_or(0, |kernel| kernel.counters().posts_refused)
     }
 
+    /// Receives and sends for which the network interface had no room, so that a library above kept them.
+    pub fn kept(&self) -> (u64, u64) {
+        let counters = self.kernel().map(|kernel| kernel.counters()).unwrap_or_default();
+        (counters.receives_kept, counters.sends_kept)
+    }
+
     /// Atomic operations that the firmware performed, as far as libraries know.
     pub fn atomics(&self) -> u64 {
         self.kernel().map_or(0, |kernel| kernel.counters().nic_atomics)
