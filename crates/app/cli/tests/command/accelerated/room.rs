@@ -78,3 +78,17 @@ fn portals_itself_says_that_there_is_no_space() {
         assert!(ended.went_well().stdout.contains(&expected), "{}", ended.stdout);
     }
 }
+
+/// Operations on a process end that waits at its other interface, and so do those of random programs with two
+/// pendings: a pending is held only while a message moves, and who waits looks into all of its rings.
+#[test]
+fn no_operation_waits_for_a_process_that_waits_elsewhere() {
+    for options in ["", "--set firmware.overflow=panic", "--fault pool.rx_pendings=2"] {
+        let line = format!("-q -n 2 {MACHINE} {options} tests/portals/passive.c 600");
+        assert_eq!(run(&line).went_well().stdout, "ok\n", "{options}");
+    }
+    for seed in 1..=6 {
+        let few = "--fault pool.rx_pendings=2 tests/soak/portals.c";
+        run(&format!("-q -n {} {MACHINE} {few} {seed}", 2 + seed % 5)).went_well();
+    }
+}
