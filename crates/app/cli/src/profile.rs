@@ -17,7 +17,8 @@ use sunstar::root::Root;
 use sunstar::usage_error::UsageError;
 
 /// Functions of firmware that walk lists for MPI's messages, with the functions that they call for an entry.
-pub const WALKERS: [&str; 4] = ["match_request", "search_posted", "search_unexpected", "differ"];
+pub const WALKERS: [&str; 5] =
+    ["match_request", "head_takes", "search_posted", "search_unexpected", "differ"];
 
 /// Cost of these functions, if the firmware has them.
 fn walks(summary: &Summary) -> Option<Cost> {

@@ -49,7 +49,7 @@ const STEPS: [PathStep; 35] = [
         Part::Nic,
         firmware(
             "the firmware sees the command when it polls, and commands the transmit engine",
-            "tx_command",
+            "tx_command, of a process on the network interface tx_straight",
         ),
     ),
     step(
@@ -58,7 +58,8 @@ const STEPS: [PathStep; 35] = [
         Layer::DMA,
         Part::Nic,
         cause(
-            "the engine reads header and payload from host memory",
+            "the engine reads the header, where the process's command brought it from SRAM, else \
+             as the payload from host memory",
             &[Memory::host_memory_read, Transmit::tx_packet],
         ),
     ),
