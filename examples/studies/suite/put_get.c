@@ -1,6 +1,6 @@
 /* Put and get as GASNet's layer over Portals uses them: a blocking put ends with its acknowledgement, a
  * blocking get with its reply (latency); 16 at a time without waiting between them (bandwidth, 10^6 bytes a
- * second). Nobody calls anything at the target.
+ * second). The target waits in MPI_Barrier.
  *
  *     sunstar run -n 2 examples/studies/suite/put_get.c [largest size in bytes] */
 #include "portals.h"
