@@ -152,7 +152,7 @@ fn mpich_loses_nothing_where_the_network_interface_recovers() {
     let program = by_mpicc(folder.path(), "collects");
     for (machine, fault) in [
         (&["redstorm-accelerated"][..], "pool.streams=1"),
-        (&["redstorm-accelerated"], "pool.rx_pendings=8"),
+        (&["redstorm-accelerated"], "pool.rx_pendings=2"),
         (&["redstorm", "--set", "firmware.overflow=host"], "pool.streams=1"),
     ] {
         let options = ["-q", "--judge", "-n", "6", "--json", "-", "--fault", fault, "-m"];

@@ -77,7 +77,6 @@ impl Ni {
         self.cpu.wait_until(period, deadline);
         if let Some(user) = &self.on_nic {
             user.drain_now(&self.kernel, &self.cpu);
-            self.kernel.look_around(&self.cpu, self.slot);
         }
         for (which, eq) in eqs.iter().enumerate() {
             match self.peek(*eq) {
