@@ -1,6 +1,6 @@
-/* Progress without the target: rank 0 puts COUNT words to rank 1 and gets them back, one after another, while rank 1
- * waits in MPI_Barrier and its descriptor has no event queue. Rank 0 compares what it gets; rank 1 looks at its
- * memory afterwards. */
+/* Progress without the target: rank 0 puts COUNT words to rank 1 and gets them back, one after another, while
+ * rank 1 waits in MPI_Barrier and its descriptor has no event queue. Rank 0 compares what it gets; rank 1
+ * looks at its memory afterwards. */
 #include <mpi.h>
 #include <portals3.h>
 #include <stdio.h>

@@ -270,7 +270,8 @@ static void message_answer(void)
     answer_send();
 }
 
-/* Finds who takes a message that is no put of the two kinds above. Returns what its event says of an answer. */
+/* Finds who takes a message that is no put of the two kinds above. Returns what its event says of an
+ * answer. */
 static uint32_t other_find(const uint32_t *header, struct match_found *found)
 {
     struct accelerated *a = own();

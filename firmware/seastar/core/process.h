@@ -23,8 +23,8 @@ typedef struct process {
     uint32_t jid;
     uint32_t uid;
 #if OPT_ACCELERATED
-    uint32_t event_room;    /* Events of messages that fit into the ring of an accelerated process. */
-    uint32_t slots_held;    /* Slots of its mailbox whose header the engine has still to read. */
+    uint32_t event_room;    /* Accelerated: events of messages that fit into the ring. */
+    uint32_t slots_held;    /* Slots of the mailbox whose header the engine has still to read. */
 #endif
 #if OPT_OVERFLOW
     uint32_t rx_count;      /* Pendings in the free list. */
@@ -61,8 +61,8 @@ static inline pending_t *process_take(process_t *p)
 #endif
 
 #if OPT_ACCELERATED
-/* Events of messages that an accelerated process may have unread: two for each receive pending, if its ring has
- * room. Other events have places of their own there, and so has the last of each message under way. */
+/* Events of messages that an accelerated process may have unread: two for each receive pending, if its ring
+ * has room. Other events have places of their own there, and so has the last of each message under way. */
 static inline uint32_t process_events(const process_t *p)
 {
     uint32_t slots = p->event_mask + 1 - p->num_pendings - EVENTS_KEPT;

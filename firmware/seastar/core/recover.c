@@ -32,7 +32,7 @@ static uint32_t called_all, waiting_all;
 
 uint32_t recover_room, recover_tail; /* Of the engine's command FIFO, as far as that is known. */
 static uint32_t slot_head;           /* Of the slots for what comes. */
-static uint32_t taken_way, taken_number, taken_due; /* The last that was taken, if its sender was not told. */
+static uint32_t taken_way, taken_number, taken_due; /* The last, if its sender was not told. */
 
 _Static_assert(SS_GENERIC_PROCESS != REASON_SHARED, "reasons are told apart");
 _Static_assert(sizeof(struct ss_control_packet) == 16, "entries are indexed by shifting");

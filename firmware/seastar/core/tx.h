@@ -19,9 +19,9 @@ void tx_init(void);
 int tx_command(uint32_t word0, const volatile uint32_t *words);
 
 #if OPT_ACCELERATED
-/* The usual message of an accelerated process, in `pending`, with nothing before it that waits: its whole way to
- * the engine, which takes the header from a slot of the mailbox, and then the books. Returns 0, and has done
- * nothing, if it is another. */
+/* The usual message of an accelerated process, in `pending`, with nothing before it that waits: its whole
+ * way to the engine, which takes the header from a slot of the mailbox, and then the books. Returns 0, and
+ * has done nothing, if it is another. */
 int tx_straight(uint32_t slot);
 #endif
 

@@ -139,8 +139,8 @@ pub static POOL_RX_PENDINGS: FaultKind = FaultKind {
     what: "The kernel gives the firmware so few receive pendings when it starts it.",
     expected: "The firmware stops the node when a message finds none, and says from which \
                node it came. With firmware.overflow=nic or host the message is refused, and \
-               comes again. A process on the network interface has so few, too, and may have twice as \
-               many events of messages unread.",
+               comes again. A process on the network interface has so few, too, and may have \
+               twice as many events of messages unread.",
     counter: "kernel.rx_pendings_max",
     endings: &["no receive pending is free"],
     misleads: false,

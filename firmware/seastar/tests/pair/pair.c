@@ -1,6 +1,7 @@
 /* Two cores of an image that recovers, and every order in which a small world can go on: firmware turns,
- * messages and packets of the control class arrive, streams end, hosts tell of events read. Whatever runs out,
- * each message is taken once and in order, its sender hears of it afterwards, and no world stops before that.
+ * messages and packets of the control class arrive, streams end, hosts tell of events read. Whatever runs
+ * out, each message is taken once and in order, its sender hears of it afterwards, and no world stops before
+ * that.
  *
  * The firmware's globals are one core's at a time; the other's are kept aside. A state that was met before is
  * not gone on from again. */

@@ -293,7 +293,7 @@ fn a_walk_of_many_posted_receives_is_named() {
     );
 }
 
-/// What a run says: its summary with everything, what `explain` says of it, and its report.
+/// Texts of a run: its summary with everything, what `explain` says of it, and its report.
 fn said(machine: &str, line: &str) -> (String, Value) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.json");
@@ -334,8 +334,8 @@ fn of_kernels() -> Vec<(String, &'static str)> {
 
 const ACCELERATED: &str = "redstorm-accelerated";
 
-/// Where no process enters a kernel and no interrupt comes during the program, no line and no step names
-/// either, and no call has time there. Where kernels work, both say so.
+/// No kernel is named where no process enters one and no interrupt comes during the program: by no line and
+/// no step, and no call has time there. Where kernels work, both say so.
 #[test]
 fn a_kernel_is_named_where_one_is_entered() {
     let names = |text: &str| text.contains("kernel") || text.contains("interrupt");

@@ -5,7 +5,8 @@ use abi::seastar::PortalsHeader;
 use des::Time;
 
 impl LocalBus<'_> {
-    /// The processor has loaded `length` bytes from `addr`: with the match bits of a header its search begins.
+    /// The processor has loaded `length` bytes from `addr`: with the match bits of a header its search
+    /// begins.
     #[inline(always)]
     pub(super) fn tell_load(
         &mut self,

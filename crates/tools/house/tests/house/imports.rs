@@ -19,7 +19,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("seastar-nic", 7),
     ("block", 2),
     ("mpi", 7),
-    ("portals", 12),
+    ("portals", 11),
     ("rank", 14),
     ("machine", 10),
     ("ppc440-debug", 4),

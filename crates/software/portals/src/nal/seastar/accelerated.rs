@@ -3,7 +3,8 @@
 //! ring of its own; the kernel sets both up and then has no part in it.
 //!
 //! The library keeps a copy of the process's objects (`Interface`), which gives handles and makes events.
-//! Only the firmware knows which entry takes a message: it says so in the line of the event. The copy follows the ring: before each look at it the ring is emptied, in the same instant.
+//! Only the firmware knows which entry takes a message: it says so in the line of the event. The copy
+//! follows the ring: before each look at it the ring is emptied, in the same instant.
 
 use super::{Config, Driver};
 use crate::kernel::wire;

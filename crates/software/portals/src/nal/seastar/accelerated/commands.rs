@@ -200,8 +200,8 @@ impl Accelerated {
         }
     }
 
-    /// A descriptor of no match entry is to get the answer to a get: the firmware knows its memory then, if it
-    /// does not already. Waits for an entry if none is free.
+    /// A descriptor of no match entry is to get the answer to a get: the firmware knows its memory then, if
+    /// it does not already. Waits for an entry if none is free.
     pub(crate) fn expect_answer(&self, kernel: &Kernel, cpu: &Cpu, md: MdHandle) {
         let poll = cpu.costs().poll_period;
         let look = kernel.with(self.slot, |interface| interface.look(md)).flatten();

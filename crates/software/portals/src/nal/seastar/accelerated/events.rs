@@ -111,7 +111,7 @@ impl Accelerated {
         Receive { header, taker, damaged: false }
     }
 
-    /// What an event's line tells of a header.
+    /// The header of an event's line, as far as it has that.
     fn header(&self, kernel: &Kernel, line: &EventLine) -> PortalsHeader {
         let data = [line.hdr_data_lo, line.hdr_data_hi].map(u64::from);
         let back = matches!(line.op, portals_op::ACK | portals_op::REPLY);

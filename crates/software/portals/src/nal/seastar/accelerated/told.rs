@@ -88,8 +88,8 @@ pub(super) struct Search {
 }
 
 impl Accelerated {
-    /// The processor stores the word of an event at `at`. `acks` counts the acknowledgements that the firmware
-    /// has sent by itself; `memory` is as it will be when the word is there.
+    /// The processor stores the word of an event at `at`. `acks` counts the acknowledgements that the
+    /// firmware has sent by itself; `memory` is as it will be when the word is there.
     pub(super) fn posted(
         &self,
         kernel: &Kernel,
